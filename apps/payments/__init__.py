@@ -1,1 +1,1 @@
-"""Payments: how a shop's checkout is told which wallet it may pay with."""
+"""Payment handlers: the wallet configuration that a shop publishes for its checkout."""

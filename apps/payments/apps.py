@@ -1,20 +1,19 @@
-"""The payments app: the wallet payment handler of the checkout."""
+"""Django app configuration of payments."""
 
 from django.apps import AppConfig
 
 
 class PaymentsConfig(AppConfig):
-    """Registers topics and the demo store's part."""
+    """The app configuration; it registers topics and demo data."""
 
     name = "apps.payments"
 
     def ready(self) -> None:
-        """Connect payments with the registries."""
-        from apps.ground.personal import impersonal
+        from apps.ground.privacy_registry import declare_non_personal
         from apps.payments import demo, topics
-        from apps.payments.impersonal import IMPERSONAL
-        from apps.shops.domain.demo_store import register
+        from apps.payments.privacy import NON_PERSONAL_COLUMNS
+        from apps.shops.domain.demo_store import register_demo_data
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        register("payments", demo.make)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        topics.register_payment_topics()
+        register_demo_data("payments", demo.create_demo_handlers)

@@ -1,13 +1,13 @@
-"""The demo store's payment handlers: one that is on, and one to try things out with."""
+"""Demo payment handlers: an enabled production handler and a sandbox handler."""
 
 from datetime import datetime
 
-from apps.payments.domain import configuring, publishing
+from apps.payments.domain import handlers, schema_publishing
 from apps.shops.models import Shop
 
 
-def make(shop: Shop, at: datetime) -> None:
-    """Configure the wallet for a fresh demo shop."""
+def create_demo_handlers(shop: Shop, at: datetime) -> None:
+    """Create payment handlers for a new demo shop."""
     for values in (
         {
             "handler_id": "wallet_pay",
@@ -27,5 +27,5 @@ def make(shop: Shop, at: datetime) -> None:
             "config": {"shop_id": f"wallet-{shop.pk}-test", "environment": "sandbox"},
         },
     ):
-        attrs = {"handler_version": publishing.versions()[0], **values}
-        configuring.create_handler(attrs, actor="system", at=at)
+        attrs = {"handler_version": schema_publishing.get_schema_versions()[0], **values}
+        handlers.create_handler(attrs, actor="system", at=at)

@@ -1,17 +1,17 @@
-"""The topics that payments publish."""
+"""Webhook topics of payments."""
 
 from django.utils.translation import gettext_noop
 
-from apps.api.topics import PLAIN, register_resource
+from apps.api.webhook_topics import DEFAULT_LABELS, register_resource_topics
 from apps.payments.api.payment_handlers import PaymentHandlerSerializer
 
 
-def register_all() -> None:
-    """Add the topics."""
-    register_resource(
+def register_payment_topics() -> None:
+    """Register the topics of payment handlers."""
+    register_resource_topics(
         "payment_handlers",
         gettext_noop("Payment handler"),
         PaymentHandlerSerializer,
         scope="read_payment_handlers",
-        verbs={**PLAIN, "redeem": gettext_noop("Payment handler accepted a token")},
+        verbs={**DEFAULT_LABELS, "redeem": gettext_noop("Payment handler accepted a token")},
     )

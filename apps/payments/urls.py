@@ -1,11 +1,11 @@
-"""The routes of payments."""
+"""URL routes of the payments interface."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.payments.api.payment_handlers import PaymentHandlerViewSet
 
 urlpatterns = [
-    route("payment_handlers.json", PaymentHandlerViewSet, get="list", post="create"),
-    route("payment_handlers/<id>.json", PaymentHandlerViewSet, get="retrieve", put="update", delete="destroy"),
-    route("payment_handlers/<id>/checkout_response.json", PaymentHandlerViewSet, get="checkout_response"),
-    route("payment_handlers/<id>/redemptions.json", PaymentHandlerViewSet, post="redeem"),
+    api_path("payment_handlers.json", PaymentHandlerViewSet, get="list", post="create"),
+    api_path("payment_handlers/<id>.json", PaymentHandlerViewSet, get="retrieve", put="update", delete="destroy"),
+    api_path("payment_handlers/<id>/checkout_response.json", PaymentHandlerViewSet, get="checkout_response"),
+    api_path("payment_handlers/<id>/redemptions.json", PaymentHandlerViewSet, post="redeem"),
 ]

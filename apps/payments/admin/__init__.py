@@ -1,4 +1,4 @@
-"""The staff face of payments."""
+"""Admin pages for payments."""
 
 from apps.payments.admin import payment_handlers
 

@@ -1,4 +1,4 @@
-"""The form of a payment handler: fields for what the schema knows, and JSON for the rest."""
+"""The panel form of a payment handler: fields for known members of the configuration, and JSON for the others."""
 
 import json
 import re
@@ -8,18 +8,18 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground.attrs import Attrs, Errors
-from apps.ground.phrases import size_of
-from apps.ground.strict_json import BadJson, Unstorable, parse_json
-from apps.panel.screens.forms import PanelForm, Values
+from apps.ground.error_messages import format_bytes
+from apps.ground.strict_json import InvalidJson, UnstorableText, parse_json
+from apps.ground.types import Attrs, Errors
+from apps.panel.admin_base.forms import PanelForm, Values
 from apps.panel.theme import ThemedTextarea
-from apps.payments.domain import configuring, entries, publishing
+from apps.payments.domain import entry_validation, handlers, schema_publishing
 from apps.payments.models import PaymentHandlerConfig
 
 Environment = PaymentHandlerConfig.Environment
 
-# By field of the form, the member of the configuration that it holds.
-MEMBERS = {
+# Members of the configuration by form field.
+CONFIG_FIELDS = {
     "wallet_shop": "shop_id",
     "merchant_id": "merchant_id",
     "merchant_name": "merchant_name",
@@ -28,74 +28,72 @@ MEMBERS = {
     "supported_countries": "supported_countries",
 }
 _LISTS = ("supported_currencies", "supported_countries")
-_OF_ENTRY = {"id": "handler_id", "version": "handler_version", "available_instruments": "instruments"}
-_FIELDS = {f"config.{member}": field for field, member in MEMBERS.items()} | _OF_ENTRY
+_ENTRY_FIELDS = {"id": "handler_id", "version": "handler_version", "available_instruments": "instruments"}
+_FIELDS = {f"config.{member}": field for field, member in CONFIG_FIELDS.items()} | _ENTRY_FIELDS
 
 
 class CodesField(forms.CharField):
-    """Codes in capital letters, with commas or blanks between them."""
+    """Uppercase codes, separated by commas or spaces."""
 
     def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
-        """The codes."""
+        """Split the text into codes."""
         return re.findall(r"[^\s,;]+", (value or "").upper())
 
     def prepare_value(self, value: object) -> object:
-        """As they are typed."""
+        """Join the codes with commas."""
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Whether other codes are meant."""
+        """Return True if the codes differ."""
         return self.to_python(str(self.prepare_value(initial) or "")) != self.to_python(str(data or ""))
 
 
-class JsonBox(forms.CharField):
-    """A JSON value as it is typed; empty for none."""
+class JsonTextField(forms.CharField):
+    """A JSON value as text; empty for none."""
 
     widget = ThemedTextarea(attrs={"rows": 5, "spellcheck": "false", "class": "bo-mono"})
 
     def __init__(self, kind: type, **options: object) -> None:
-        """Name the kind of value, and how it is called."""
+        """Require a value of this type."""
         super().__init__(required=False, strip=False, **options)  # type: ignore[arg-type]
         self.kind = kind
 
     def to_python(self, value: str | None) -> object:  # type: ignore[override]
-        """The value.
+        """Parse the JSON text.
 
         Raises:
-            ValidationError: It is no JSON, or of another kind.
+            ValidationError: The text is not valid JSON, or the value has another type.
         """
         if not (value or "").strip():
             return None
         try:
-            found = parse_json(str(value).encode(), limit=entries.MAX_BYTES)
-        except Unstorable:
-            raise forms.ValidationError(_("This holds a character that cannot be stored.")) from None
-        except (BadJson, UnicodeEncodeError) as error:
-            raise forms.ValidationError(_("This is no JSON: {error}.").format(error=error)) from None
-        if not isinstance(found, self.kind):
-            raise forms.ValidationError(
-                _("This must be a list.") if self.kind is list else _("This must be an object.")
-            )
-        return found
+            value_from_json = parse_json(str(value).encode(), limit=entry_validation.MAX_BYTES)
+        except UnstorableText:
+            raise forms.ValidationError(_("This contains an invalid character. Remove it and try again.")) from None
+        except (InvalidJson, UnicodeEncodeError) as error:
+            raise forms.ValidationError(_("Enter valid JSON: {error}.").format(error=error)) from None
+        if not isinstance(value_from_json, self.kind):
+            raise forms.ValidationError(_("Enter a JSON list.") if self.kind is list else _("Enter a JSON object."))
+        return value_from_json
 
     def prepare_value(self, value: object) -> object:
-        """Indented, as it is read."""
+        """Format the value with indentation."""
         return value if isinstance(value, str | None) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Whether another value is meant."""
+        """Return True if the value differs."""
         try:
-            return bool(entries.storable(self.to_python(str(data or ""))) != initial)
+            return bool(entry_validation.convert_decimals(self.to_python(str(data or ""))) != initial)
         except forms.ValidationError:
             return True
 
 
 class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
-    """A payment handler; where production changes, staff say why.
+    """The payment handler form; changes that affect production require a reason.
 
     Attributes:
-        attrs: What is to be stored, by column.
-        findings: What is wrong with it, by field of the form.
+        attrs: The values to save, by column.
+        findings: Errors of the published entry, by form field.
     """
 
     attrs: Attrs
@@ -104,66 +102,70 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     handler_version = forms.ChoiceField(label=gettext_lazy("Schema version"))
     wallet_shop = forms.CharField(
         label=gettext_lazy("Shop ID"),
-        help_text=gettext_lazy("The shop as the wallet knows it, given at registration. Public."),
+        help_text=gettext_lazy("The shop's ID at the wallet, from registration. Public."),
     )
     merchant_id = forms.CharField(
         label=gettext_lazy("Merchant ID"),
         required=False,
-        help_text=gettext_lazy("The account that receives the money, where it is not the shop itself."),
+        help_text=gettext_lazy("The account that receives the money, if different from the shop."),
     )
     merchant_name = forms.CharField(
         label=gettext_lazy("Merchant name"),
         required=False,
-        help_text=gettext_lazy("The name that buyers see in the wallet."),
+        help_text=gettext_lazy("The name that customers see in the wallet."),
     )
     wallet_environment = forms.ChoiceField(
         label=gettext_lazy("Environment"), choices=Environment.choices, initial=Environment.SANDBOX
     )
     supported_currencies = CodesField(
         required=False,
-        help_text=gettext_lazy("Such as EUR, USD. Empty: every currency."),
+        help_text=gettext_lazy("For example EUR, USD. Leave blank for all currencies."),
         label=gettext_lazy("Currencies"),
     )
     supported_countries = CodesField(
-        required=False, help_text=gettext_lazy("Such as FR, US. Empty: every country."), label=gettext_lazy("Countries")
+        required=False,
+        help_text=gettext_lazy("For example FR, US. Leave blank for all countries."),
+        label=gettext_lazy("Countries"),
     )
-    instruments = JsonBox(
+    instruments = JsonTextField(
         list,
         label=gettext_lazy("Available instruments"),
-        help_text=gettext_lazy('Such as [{"type": "wallet_pay"}]. Empty: everything that the handler knows.'),
+        help_text=gettext_lazy('For example [{"type": "wallet_pay"}]. Leave blank for all instruments.'),
     )
-    other = JsonBox(
+    other = JsonTextField(
         dict,
         label=gettext_lazy("Other settings"),
         help_text=format_lazy(
             gettext_lazy(
-                "An object with further members of the configuration, at most {size} in all. "
-                "Everybody can read them: no keys, no passwords."
+                "A JSON object with additional settings, up to {size} in total. "
+                "These settings are public. Don't include keys or passwords."
             ),
-            size=size_of(entries.MAX_BYTES),
+            size=format_bytes(entry_validation.MAX_BYTES),
         ),
     )
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         required=False,
         max_length=200,
-        help_text=gettext_lazy("Why you change it. Needed where production is concerned."),
+        help_text=gettext_lazy("Why you are making this change. Required for production."),
     )
 
     def prepare(self) -> None:
-        """The versions to choose from, and the configuration in its fields."""
-        self.offer("handler_version", [(version, version) for version in publishing.versions()])
+        """Set the version choices, and the initial values from the configuration."""
+        self.set_choices("handler_version", [(version, version) for version in schema_publishing.get_schema_versions()])
         if self.instance._state.adding:
             return
         config = self.instance.config
-        for field, member in MEMBERS.items():
+        for field, member in CONFIG_FIELDS.items():
             self.initial[field] = config.get(member, "")
-        self.initial["wallet_environment"] = configuring.environment_of(config)
-        self.initial["other"] = {name: value for name, value in config.items() if name not in MEMBERS.values()} or None
+        self.initial["wallet_environment"] = handlers.get_environment(config)
+        self.initial["other"] = {
+            name: value for name, value in config.items() if name not in CONFIG_FIELDS.values()
+        } or None
         self.initial["instruments"] = self.instance.available_instruments
 
     def clean(self) -> Values | None:
-        """What must not be published, beside the fields; and the reason."""
+        """Validate the published entry, and require a reason for changes that affect production."""
         cleaned = super().clean() or self.cleaned_data
         self.attrs = {
             "handler_id": cleaned.get("handler_id") or "",
@@ -172,42 +174,44 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
             "available_instruments": cleaned.get("instruments"),
             "config": self._config(cleaned),
         }
-        self.findings = by_field(entries.refusals(configuring.entry_of(None, self.attrs)))
+        self.findings = group_errors_by_field(
+            entry_validation.find_entry_errors(handlers.build_entry(None, self.attrs))
+        )
         for field, messages in self.findings.items():
             if field not in self.errors:
                 self.add_error(field, messages)
         if not cleaned.get("reason") and self.has_changed() and self._concerns_production(cleaned):
-            self.add_error("reason", _("Say why: this concerns production."))
+            self.add_error("reason", _("Enter a reason for this change to production."))
         return cleaned
 
     def _config(self, cleaned: Values) -> Attrs:
         other = cleaned.get("other") or {}
-        if doubled := sorted(other.keys() & set(MEMBERS.values())):
-            self.add_error("other", _("There is a field above for {names}.").format(names=", ".join(doubled)))
-        typed = {member: cleaned.get(field) for field, member in MEMBERS.items()}
-        unsaid = self.instance._state.adding or "environment" in self.instance.config
-        if typed["environment"] == Environment.PRODUCTION and not unsaid:
-            del typed["environment"]
-        return {**other, **{member: value for member, value in typed.items() if value not in ("", [], None)}}
+        if duplicates := sorted(other.keys() & set(CONFIG_FIELDS.values())):
+            self.add_error("other", _("Use the fields above for {names}.").format(names=", ".join(duplicates)))
+        members = {member: cleaned.get(field) for field, member in CONFIG_FIELDS.items()}
+        may_write_production = self.instance._state.adding or "environment" in self.instance.config
+        if members["environment"] == Environment.PRODUCTION and not may_write_production:
+            del members["environment"]
+        return {**other, **{member: value for member, value in members.items() if value not in ("", [], None)}}
 
     def _concerns_production(self, cleaned: Values) -> bool:
-        before = "" if self.instance._state.adding else configuring.environment_of(self.instance.config)
+        before = "" if self.instance._state.adding else handlers.get_environment(self.instance.config)
         return Environment.PRODUCTION in (before, cleaned.get("wallet_environment"))
 
 
-def by_field(errors: Errors) -> Errors:
-    """What is wrong with an entry, in sentences by field of the form."""
-    found: Errors = {}
+def group_errors_by_field(errors: Errors) -> Errors:
+    """Return the errors of an entry as sentences by form field."""
+    errors_by_field: Errors = {}
     for path, messages in errors.items():
-        field, rest = _place(path)
-        found.setdefault(field, []).extend(
+        field, rest = _split_path(path)
+        errors_by_field.setdefault(field, []).extend(
             _("{subject} {fault}.").format(subject=_subject(field, rest), fault=_(message)) for message in messages
         )
-    return found
+    return errors_by_field
 
 
-def _place(path: str) -> tuple[str, str]:
-    """The field of the form that holds a member of an entry, and the path within it."""
+def _split_path(path: str) -> tuple[str, str]:
+    """Return the form field of a member, and the path inside the field."""
     for prefix, field in _FIELDS.items():
         if path == prefix or path.startswith(f"{prefix}."):
             return field, path[len(prefix) + 1 :]

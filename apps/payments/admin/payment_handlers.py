@@ -1,4 +1,4 @@
-"""Payment handlers as staff see them: with what the world will read of them."""
+"""Admin pages of payment handlers, with a preview of the published entry."""
 
 import json
 from datetime import datetime
@@ -10,19 +10,19 @@ from django.shortcuts import render
 from django.urls import URLPattern
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.attrs import Attrs
-from apps.ground.errors import DomainError
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Attrs
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import Fieldset, display
-from apps.payments.admin.forms import PaymentHandlerForm, by_field
-from apps.payments.domain import configuring, discovery, publishing
+from apps.payments.admin.forms import PaymentHandlerForm, group_errors_by_field
+from apps.payments.domain import discovery, handlers, schema_publishing
 from apps.payments.models import PaymentHandlerConfig
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
-grant("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig")
+grant_permissions("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig")
 
 _PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("add", "change"))
 _EXAMPLE = "example"
@@ -30,25 +30,25 @@ _EXAMPLE = "example"
 
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
-    """How the shop's checkout takes the wallet."""
+    """The payment handlers of a shop's checkout."""
 
     form = PaymentHandlerForm
-    menu = Menu(
+    menu = MenuItem(
         "Settings",
         "payments",
         30,
         gettext_lazy("Payment handlers"),
-        words=pgettext_lazy(
+        search_terms=pgettext_lazy(
             "search",
             "payment method, payment provider, pay, checkout, credit card, gateway, paypal, bank, wallet",
         ),
     )
     intro = gettext_lazy(
-        "How the shop can be paid. What is on is published at the shop's domain, for platforms that buy for people."
+        "Payment handlers for your checkout. Enabled handlers are published at the shop domain for shopping platforms."
     )
-    empty_text = gettext_lazy("There is no payment handler. Add one with the shop ID that the wallet gave you.")
+    empty_text = gettext_lazy("No payment handlers yet. Add one with the shop ID from your wallet.")
     change_form_template = "panel/payments/change_form.html"
-    list_display = ("handler_id", "where", "on", "handler_version", "changed")
+    list_display = ("handler_id", "environment_label", "is_enabled", "handler_version", "changed_at")
     list_filter = ("environment", "enabled")
     search_fields = ("handler_id__icontains",)
     ordering = ("id",)
@@ -56,10 +56,10 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         (None, {"fields": ("handler_id", "handler_version", "enabled", "wallet_environment")}),
         (gettext_lazy("Wallet"), {"fields": ("wallet_shop", "merchant_id", "merchant_name")}),
         (
-            gettext_lazy("Where it is offered"),
+            gettext_lazy("Availability"),
             {"fields": ("supported_currencies", "supported_countries", "instruments")},
         ),
-        (gettext_lazy("Further"), {"fields": ("other", "reason")}),
+        (gettext_lazy("Advanced"), {"fields": ("other", "reason")}),
     )
 
     @display(
@@ -67,23 +67,23 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         ordering="environment",
         label={"sandbox": "info", "production": "success"},
     )
-    def where(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
-        """Whether money moves."""
+    def environment_label(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
+        """Return the environment and its label."""
         return handler.environment, handler.get_environment_display()
 
     @display(description=pgettext_lazy("payment handler", "On"), ordering="enabled", boolean=True)
-    def on(self, handler: PaymentHandlerConfig) -> bool:
-        """Whether it is published."""
+    def is_enabled(self, handler: PaymentHandlerConfig) -> bool:
+        """Return True if the handler is published."""
         return handler.enabled
 
     @display(description=gettext_lazy("Updated at"), ordering="updated_at")
-    def changed(self, handler: PaymentHandlerConfig) -> datetime:
-        """When it was changed last."""
+    def changed_at(self, handler: PaymentHandlerConfig) -> datetime:
+        """Return the time of the last change."""
         return handler.updated_at
 
     def get_urls(self) -> list[URLPattern]:
-        """The preview besides."""
-        return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
+        """Add the preview."""
+        return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
         self,
@@ -92,21 +92,21 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """With the address of the preview, for whoever may type."""
+        """Add the preview URL for users who may edit."""
         query = f"?of={object_id}" if object_id else ""
-        preview = f"{self.url('preview')}{query}" if may(request, *_PERMISSIONS) else ""
+        preview = f"{self.url('preview')}{query}" if has_permission(request, *_PERMISSIONS) else ""
         context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What the world would read of the form as it is typed; nothing is stored.
+        """Render the published entry for the unsaved form.
 
-        For whoever can type: the page of a viewer has no form to send.
+        Requires edit permission, because the read-only page has no form to submit.
         """
-        require(request, *_PERMISSIONS)
+        require_permission(request, *_PERMISSIONS)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        row = self.row_or_404(request, request.GET["of"]) if "of" in request.GET else None
+        row = self.get_row_or_404(request, request.GET["of"]) if "of" in request.GET else None
         form = self.get_form(request, row, change=row is not None)(request.POST, instance=row)
         assert isinstance(form, PaymentHandlerForm)
         form.is_valid()
@@ -116,21 +116,21 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
             if field in form.fields and field != "reason"
             for message in messages
         ]
-        context = {"problems": problems} if problems else self._published(request, form.attrs)
+        context = {"problems": problems} if problems else self._render_preview(request, form.attrs)
         return render(request, "panel/payments/preview.html", context)
 
-    def _published(self, request: HttpRequest, attrs: Attrs) -> Context:
-        """The entry for discovery, and that of an example of a checkout."""
+    def _render_preview(self, request: HttpRequest, attrs: Attrs) -> Context:
+        """Render the entry for discovery, and for an example checkout."""
         shop = self.shop(request)
-        shown = PaymentHandlerConfig(shop=shop, **configuring.stored(attrs) | {"enabled": True})
-        checkout = discovery.checkout_response(
-            shown, currency=shop.currency, country=shop.country_code, checkout_id=_EXAMPLE
+        handler = PaymentHandlerConfig(shop=shop, **handlers.to_columns(attrs) | {"enabled": True})
+        checkout = discovery.build_checkout_response(
+            handler, currency=shop.currency, country=shop.country_code, checkout_id=_EXAMPLE
         )
         return {
-            "schema_url": publishing.schema_url(shown.handler_version),
+            "schema_url": schema_publishing.get_schema_url(handler.handler_version),
             "enabled": attrs["enabled"],
-            "entry": _readable(discovery.entry(shown)),
-            "checkout": _readable(checkout["ucp"]["payment_handlers"]),
+            "entry": _format_json(discovery.build_discovery_entry(handler)),
+            "checkout": _format_json(checkout["ucp"]["payment_handlers"]),
             "fits": bool(checkout["ucp"]["payment_handlers"]),
             "currency": shop.currency,
             "country": shop.country_code,
@@ -139,21 +139,21 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     def save_model(
         self, request: HttpRequest, obj: PaymentHandlerConfig, form: PaymentHandlerForm, change: bool
     ) -> None:
-        """Make or change the handler."""
-        actor, reason = self.by(request), form.cleaned_data["reason"]
+        """Create or update the handler."""
+        actor, reason = self.event_kwargs(request), form.cleaned_data["reason"]
         try:
             if change:
                 row = self.model.objects.get(pk=obj.pk)
-                configuring.change_handler(row, form.attrs, **actor, reason=reason)
+                handlers.update_handler(row, form.attrs, **actor, reason=reason)
             else:
-                obj.__dict__.update(configuring.create_handler(form.attrs, **actor, reason=reason).__dict__)
-        except DomainError as refusal:
-            raise DomainError(by_field(refusal.errors)) from refusal
+                obj.__dict__.update(handlers.create_handler(form.attrs, **actor, reason=reason).__dict__)
+        except DomainError as error:
+            raise DomainError(group_errors_by_field(error.errors)) from error
 
     def delete_model(self, request: HttpRequest, obj: PaymentHandlerConfig) -> None:
-        """Remove it, once production does without it."""
-        configuring.delete_handler(obj, **self.by(request), unless_in_use=True)
+        """Delete the handler, unless it is enabled in production."""
+        handlers.delete_handler(obj, **self.event_kwargs(request), unless_in_use=True)
 
 
-def _readable(value: object) -> str:
+def _format_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,1 +1,1 @@
-"""The REST face of payments."""
+"""The REST resource of payment handlers."""

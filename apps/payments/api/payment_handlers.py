@@ -1,4 +1,4 @@
-"""Payment handlers over REST."""
+"""The REST resource of payment handlers."""
 
 import re
 from collections.abc import Callable
@@ -7,61 +7,60 @@ from typing import Unpack
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.errors import BadRequest
-from apps.api.resources.fields import ApiField, Column, Computed, FromModel, Render, TextField
+from apps.api.exceptions import BadRequest
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import ApiField, ComputedField, ModelDerivedField, ReadOnlyColumn, Render, TextField
 from apps.api.resources.fields.options import FieldOptions
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Errors, Schema
+from apps.api.types import Attrs, Errors, Schema
 from apps.api.viewsets import ShopViewSet
+from apps.ground.error_messages import INVALID, NOT_IN_LIST
 from apps.ground.money import is_currency
-from apps.ground.phrases import INVALID, NOT_IN_LIST
-from apps.payments.domain import configuring, discovery, entries, publishing, redeeming
+from apps.payments.domain import discovery, entry_validation, handlers, schema_publishing, token_redemption
 from apps.payments.models import PaymentHandlerConfig
 
-# In an entry, the handler's own id is called ``id``; over REST that is the row's.
-_OUTER = {"id": "handler_id"}
+# An entry calls the handler's own ID ``id``; in REST ``id`` is the ID of the row.
+_REST_NAMES = {"id": "handler_id"}
 _CHECKOUT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-class EntryPart(ApiField):
-    """A part of what is published, taken as it came: the check of the whole entry looks at it.
+class EntryField(ApiField):
+    """A part of the published entry; ``domain.entries`` validates the entry as a whole.
 
     Args:
-        schema: Its JSON schema.
+        schema: The JSON schema of the part.
     """
 
     def __init__(self, schema: Schema, **options: Unpack[FieldOptions]) -> None:
-        """Declare what it looks like."""
         super().__init__(**options)
         self.schema = schema
 
     def to_internal_value(self, data: object) -> object:
-        """As it came."""
+        """Accept any value."""
         return data
 
 
-class SchemaUrl(EntryPart):
-    """Where the handler's schema is published; one that is sent back must be an address of ours."""
+class SchemaUrlField(EntryField):
+    """The URL of the handler's schema; a client may send back only a URL of this installation."""
 
-    def columns(self) -> tuple[str, ...]:
-        """The version that it is the schema of."""
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the column of the schema version."""
         return ("handler_version",)
 
-    def reader(self) -> Render:
-        """The public address."""
+    def get_renderer(self) -> Render:
+        """Return a renderer for the public URL."""
         return _schema_url
 
 
-def _schema_url(_context: Context, version: str) -> str:
-    return publishing.schema_url(version)
+def _schema_url(_context: RenderContext, version: str) -> str:
+    return schema_publishing.get_schema_url(version)
 
 
-def _spec_url(_context: Context, version: str) -> str:
-    return publishing.spec_url(version)
+def _spec_url(_context: RenderContext, version: str) -> str:
+    return schema_publishing.get_spec_url(version)
 
 
-# Both are open: the published schema says which members are known, and further ones are kept.
+# Both schemas are open: the published schema lists the known members, and other members are kept.
 _OBJECT: Schema = {"type": "object"}
 _INSTRUMENTS: Schema = {
     "type": "array",
@@ -71,34 +70,34 @@ _INSTRUMENTS: Schema = {
 
 
 class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
-    """A payment handler as the interface shows it."""
+    """A payment handler in the interface."""
 
-    name = Column("handler_name")
+    name = ReadOnlyColumn("handler_name")
     handler_id = TextField(max_length=128)
     version = TextField(source="handler_version", max_length=10)
-    spec = Computed(_spec_url, "handler_version", schema={"type": "string", "format": "uri"})
-    schema = SchemaUrl({"type": "string", "format": "uri"}, required=False)
-    available_instruments = EntryPart(_INSTRUMENTS, required=False, allow_null=True)
-    config = EntryPart(_OBJECT)
-    enabled = FromModel()
-    created_at = FromModel()
-    updated_at = FromModel()
+    spec = ComputedField(_spec_url, "handler_version", schema={"type": "string", "format": "uri"})
+    schema = SchemaUrlField({"type": "string", "format": "uri"}, required=False)
+    available_instruments = EntryField(_INSTRUMENTS, required=False, allow_null=True)
+    config = EntryField(_OBJECT)
+    enabled = ModelDerivedField()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
 
     class Meta:
         model = PaymentHandlerConfig
 
-    def check(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
-        """What must not be published, beside what is missing."""
-        found = entries.refusals(configuring.entry_of(instance, attrs))
-        for field, messages in found.items():
-            errors.setdefault(_outer(field), messages)
+    def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
+        """Add errors of the published entry to those of missing members."""
+        entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
+        for field, messages in entry_errors.items():
+            errors.setdefault(_rest_name(field), messages)
 
 
-def _outer(field: str) -> str:
-    return _OUTER.get(field, field)
+def _rest_name(field: str) -> str:
+    return _REST_NAMES.get(field, field)
 
 
-_TEXT: Schema = {"type": "string", "maxLength": redeeming.MAX_ID}
+_TEXT: Schema = {"type": "string", "maxLength": token_redemption.MAX_ID}
 _REDEEM: Schema = {
     "type": "object",
     "required": ["redemption"],
@@ -127,18 +126,18 @@ _REDEMPTION: Schema = {
 
 
 class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
-    """``/payment_handlers``."""
+    """``/payment_handlers``: the payment handlers of the shop."""
 
     scope = "payment_handlers"
     model = PaymentHandlerConfig
     serializer_class = PaymentHandlerSerializer
     singular = "payment_handler"
     plural = "payment_handlers"
-    versions = ("version",)
-    queries = {"checkout_response": ("currency", "country", "checkout_id", "instruments")}
-    bodies = {"redeem": _REDEEM}
-    statuses = {"redeem": 201}
-    answers = {
+    version_columns = ("version",)
+    query_parameters = {"checkout_response": ("currency", "country", "checkout_id", "instruments")}
+    request_bodies = {"redeem": _REDEEM}
+    success_statuses = {"redeem": 201}
+    responses = {
         "redeem": _REDEMPTION,
         "checkout_response": {
             "type": "object",
@@ -160,43 +159,43 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
     }
 
     def perform_create(self, attrs: Attrs) -> PaymentHandlerConfig:
-        """Make the handler."""
-        return configuring.create_handler(attrs, actor=self.actor, at=self.at)
+        """Create the handler."""
+        return handlers.create_handler(attrs, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: PaymentHandlerConfig, attrs: Attrs) -> None:
-        """Change the handler."""
-        configuring.change_handler(instance, attrs, actor=self.actor, at=self.at)
+        """Update the handler."""
+        handlers.update_handler(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: PaymentHandlerConfig) -> None:
-        """Remove the handler."""
-        configuring.delete_handler(instance, actor=self.actor, at=self.at)
+        """Delete the handler."""
+        handlers.delete_handler(instance, actor=self.actor, at=self.at)
 
     def checkout_response(self, request: Request, **_: int) -> HttpResponse:
         """Show the entry of a payment handler as a checkout would get it; none where it does not fit."""
-        found = discovery.checkout_response(
+        body = discovery.build_checkout_response(
             self.get_object(),
             currency=self._code("currency", is_currency),
-            country=self._code("country", entries.country_codes().__contains__),
+            country=self._code("country", entry_validation.get_country_codes().__contains__),
             checkout_id=self._code("checkout_id", _CHECKOUT_ID.fullmatch, INVALID),
-            instruments=None if (named := self.query.get("instruments")) is None else named.split(","),
+            instruments=None if (types := self.query.get("instruments")) is None else types.split(","),
         )
-        return self.json(found)
+        return self.json_response(body)
 
     def redeem(self, request: Request, **_: int) -> HttpResponse:
         """Accept the token of a payment instrument for a checkout; no answer repeats it."""
-        given = self.unwrapped("redemption")
-        redemption = redeeming.redeem(self.get_object(), given, actor=self.actor, at=self.at)
-        shown = {name: getattr(redemption, name) for name in ("id", "handler_id", "checkout_id", "instrument_id")}
+        values = self.unwrap_body("redemption")
+        redemption = token_redemption.redeem_token(self.get_object(), values, actor=self.actor, at=self.at)
+        body = {name: getattr(redemption, name) for name in ("id", "handler_id", "checkout_id", "instrument_id")}
         moment = redemption.created_at.astimezone(self.context.tz).isoformat(timespec="seconds")
-        return self.json({"redemption": {**shown, "created_at": moment}}, 201)
+        return self.json_response({"redemption": {**body, "created_at": moment}}, 201)
 
-    def _code(self, name: str, fits: Callable[[str], object], refusal: str = NOT_IN_LIST) -> str | None:
-        """A parameter of the query.
+    def _code(self, name: str, is_valid: Callable[[str], object], message: str = NOT_IN_LIST) -> str | None:
+        """Return a query parameter.
 
         Raises:
-            BadRequest: It does not fit.
+            BadRequest: The value is invalid.
         """
         value = self.query.get(name)
-        if value is not None and not fits(value):
-            raise BadRequest({name: refusal})
+        if value is not None and not is_valid(value):
+            raise BadRequest({name: message})
         return value

@@ -1,1 +1,1 @@
-"""The workflows of payments."""
+"""Business logic of payments."""

@@ -1,4 +1,4 @@
-"""How a shop is paid."""
+"""Models of payments."""
 
 from apps.payments.models.payment_handlers import PaymentHandlerConfig, WalletShop
 from apps.payments.models.redemptions import TokenRedemption

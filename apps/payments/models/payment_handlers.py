@@ -1,4 +1,4 @@
-"""Payment handlers: what a shop publishes about a way of paying, and which shop the wallet knows by which id."""
+"""Models of payment handlers and of the wallet's shop IDs."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,17 +6,17 @@ from django.db.models.functions import Cast
 from django.db.models.lookups import StartsWith
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.ground.phrases import INVALID, TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import INVALID, TAKEN
 
 HANDLER_NAME = "dev.platform.wallet_pay"
 
 
 class PaymentHandlerConfig(ShopOwned):
-    """One configured instance of the wallet payment handler.
+    """A configured instance of the wallet payment handler.
 
-    ``config`` and ``available_instruments`` are published to the world as they are. The handler's own version is a
-    date; ``version`` tells states of the row apart, as everywhere.
+    ``config`` and ``available_instruments`` are published unchanged. ``handler_version`` is the version of the
+    published schema, a date; ``version`` is the row version for optimistic locking.
     """
 
     class Environment(models.TextChoices):
@@ -27,17 +27,15 @@ class PaymentHandlerConfig(ShopOwned):
     handler_id = models.CharField(
         gettext_lazy("handler ID"),
         max_length=128,
-        help_text=gettext_lazy("Names this handler; payment instruments point back to it."),
+        help_text=gettext_lazy("Identifies this handler. Payment instruments refer to this ID."),
     )
     handler_version = models.CharField(gettext_lazy("schema version"), max_length=10)
-    available_instruments = models.JSONField(
-        null=True, blank=True, help_text="Absent: everything that the handler knows."
-    )
+    available_instruments = models.JSONField(null=True, blank=True, help_text="Blank for all instruments.")
     config = models.JSONField(gettext_lazy("configuration"))
-    # Lifted out of the configuration, which names it or means production, for the constraint and for lists.
+    # Copied from the configuration, where a missing value means production, for the constraint and for lists.
     environment = models.CharField(gettext_lazy("environment"), max_length=10, choices=Environment, editable=False)
     enabled = models.BooleanField(
-        gettext_lazy("enabled"), default=False, help_text=gettext_lazy("Published, and offered by the checkout.")
+        gettext_lazy("enabled"), default=False, help_text=gettext_lazy("Published, and available at checkout.")
     )
     version = VersionField()
 
@@ -71,7 +69,7 @@ class PaymentHandlerConfig(ShopOwned):
 
 
 class WalletShop(ShopOwned):
-    """The id by which the wallet knows a shop; of no other shop, whatever the environment."""
+    """The ID of a shop at the wallet; each ID belongs to one shop, in all environments."""
 
     known_as = models.CharField(max_length=64, unique=True)
 

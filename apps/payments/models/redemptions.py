@@ -1,15 +1,15 @@
-"""Tokens of the wallet that a shop accepted, by their digests."""
+"""The model of redeemed wallet tokens, stored as digests."""
 
 from django.db import models
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.error_messages import TAKEN
 
 
 class TokenRedemption(ShopOwned):
-    """That a token was accepted for a checkout.
+    """The redemption of a token for a checkout.
 
-    The row outlives its handler, so that a token stays used. It holds nothing by which the token could be found.
+    The row outlives its handler, so that a token stays used. The token cannot be derived from the row.
     """
 
     digest = models.CharField(max_length=64, help_text="SHA-256 of the token, in hexadecimal digits.")

@@ -1,1 +1,1 @@
-"""What everybody may read about a shop's payment handlers."""
+"""Public pages about a shop's payment handlers."""

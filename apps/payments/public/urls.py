@@ -1,4 +1,4 @@
-"""The public routes of payments, outside of the interface."""
+"""Public URL routes of payments, outside the interface."""
 
 from django.conf import settings
 from django.urls import path
@@ -6,7 +6,7 @@ from django.urls import path
 from apps.payments.public import views
 
 urlpatterns = [
-    path("schemas/wallet-pay/", views.versions),
-    path("schemas/<path:name>", views.document),
-    path(settings.DISCOVERY_PATH, views.profile),
+    path("schemas/wallet-pay/", views.list_schema_versions),
+    path("schemas/<path:name>", views.serve_document),
+    path(settings.DISCOVERY_PATH, views.serve_profile),
 ]

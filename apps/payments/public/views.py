@@ -1,7 +1,7 @@
-"""What everybody may read: the published schemas, and what a shop's checkout takes.
+"""Public views: the published schemas, and the payment handlers of a shop's checkout.
 
-Caches may keep all of it. Nothing in it depends on who asks but for the shop, whom the host names and by which caches
-keep answers apart, so no answer varies by a header.
+All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies by a
+header.
 """
 
 from datetime import timedelta
@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from apps.api.errors import error_response
-from apps.api.rows.pages import tag_of
-from apps.ground.phrases import NOT_FOUND
+from apps.api.exceptions import render_error
+from apps.api.rows.page_reads import build_etag
+from apps.ground.error_messages import NOT_FOUND
 from apps.ground.tenancy import shop_scope
-from apps.payments.domain import discovery, publishing
+from apps.payments.domain import discovery, schema_publishing
 from apps.shops.models import Shop
 
 _DAY = timedelta(days=1)
@@ -24,49 +24,53 @@ _MINUTE = timedelta(minutes=1)
 
 
 @require_safe
-def document(request: HttpRequest, name: str) -> HttpResponse:
-    """A published document."""
+def serve_document(request: HttpRequest, name: str) -> HttpResponse:
+    """Serve a published document."""
     try:
-        body = publishing.served(name, settings.SCHEMAS_URL)
+        body_bytes = schema_publishing.render_document(name, settings.SCHEMAS_URL)
     except KeyError:
-        return error_response(NOT_FOUND, 404)
-    return _answer(request, body, publishing.media_type(name), fresh=_DAY)
+        return render_error(NOT_FOUND, 404)
+    return _respond(request, body_bytes, schema_publishing.get_media_type(name), max_age=_DAY)
 
 
 @require_safe
-def versions(request: HttpRequest) -> HttpResponse:
-    """The versions of the handler's schema, newest first."""
-    found = [
-        {"version": version, "schema": publishing.schema_url(version), "spec": publishing.spec_url(version)}
-        for version in publishing.versions()
+def list_schema_versions(request: HttpRequest) -> HttpResponse:
+    """List the versions of the handler's schema, newest first."""
+    rows = [
+        {
+            "version": version,
+            "schema": schema_publishing.get_schema_url(version),
+            "spec": schema_publishing.get_spec_url(version),
+        }
+        for version in schema_publishing.get_schema_versions()
     ]
-    return _answer(request, orjson.dumps({"versions": found}), "application/json", fresh=_MINUTE)
+    return _respond(request, orjson.dumps({"versions": rows}), "application/json", max_age=_MINUTE)
 
 
 @require_safe
-def profile(request: HttpRequest) -> HttpResponse:
-    """What the shop of the request's host takes in its checkout."""
+def serve_profile(request: HttpRequest) -> HttpResponse:
+    """Serve the profile of the shop at the request's host."""
     shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
     if shop is None:
-        return error_response(NOT_FOUND, 404)
+        return render_error(NOT_FOUND, 404)
     with shop_scope(shop):
-        body = orjson.dumps(discovery.profile())
-    return _answer(request, body, "application/json", fresh=_MINUTE)
+        body = orjson.dumps(discovery.build_profile())
+    return _respond(request, body, "application/json", max_age=_MINUTE)
 
 
-def _answer(request: HttpRequest, body: bytes, kind: str, *, fresh: timedelta) -> HttpResponse:
-    etag = tag_of(body)
+def _respond(request: HttpRequest, body: bytes, kind: str, *, max_age: timedelta) -> HttpResponse:
+    etag = build_etag(body)
     headers = {
         "ETag": etag,
-        "Cache-Control": f"public, max-age={int(fresh.total_seconds())}",
+        "Cache-Control": f"public, max-age={int(max_age.total_seconds())}",
         "Access-Control-Allow-Origin": "*",
         "X-Content-Type-Options": "nosniff",
     }
     response = HttpResponse(body, content_type=kind, headers=headers)
-    # Answers of 304 keep these headers, where Django passes on only those that HTTP asks for.
-    answered = get_conditional_response(request, etag=etag, response=response)
+    # Send these headers with 304 as well; Django keeps only the headers that HTTP requires.
+    conditional_response = get_conditional_response(request, etag=etag, response=response)
     return (
         response
-        if answered is None or answered is response
-        else HttpResponse(status=answered.status_code, headers=headers)
+        if conditional_response is None or conditional_response is response
+        else HttpResponse(status=conditional_response.status_code, headers=headers)
     )

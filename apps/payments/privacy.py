@@ -1,11 +1,11 @@
-"""Columns that hold no words of customers: what shops publish about how they are paid.
+"""Columns of payments without customer data: the published payment configuration.
 
-See ``apps.ground.personal``.
+See ``apps.ground.privacy_registry``.
 """
 
-from apps.ground.personal import Places
+from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "payments.PaymentHandlerConfig": (
         "handler_name",
         "handler_id",

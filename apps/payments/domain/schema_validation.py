@@ -1,8 +1,8 @@
-"""Validators made of the published documents, and their findings in the words of the interface.
+"""JSON schema validators built from the published documents, and translation of their errors.
 
-Nothing is ever fetched: the registry holds our own documents and knows no way to others. Schemas come from this
-repository alone, as their patterns are Python's and can be made to run for hours. Formats are checked with what the
-product has for them anyway; a format that a document names and this module does not know fails the tests.
+Nothing is fetched: the registry contains only our own documents. Schemas come only from this repository, because their
+patterns are Python regular expressions, which can be made to run for hours. Formats use the validators of the rest of
+the product; a test fails if a document names a format that is unknown here.
 """
 
 import json
@@ -20,9 +20,9 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
-from apps.ground.attrs import Errors
-from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, too_long
-from apps.payments.domain import publishing
+from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, too_long
+from apps.ground.types import Errors
+from apps.payments.domain import schema_publishing
 from apps.payments.models.payment_handlers import HANDLER_NAME
 
 BUSINESS = f"{HANDLER_NAME}/business_schema"
@@ -38,7 +38,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[!#$&-;=?-Z\[\]_a-z~]|%[0-9A-Fa-f
 
 @FORMATS.checks("date-time", raises=ValueError)
 def _is_moment(value: object) -> bool:
-    """RFC 3339: with seconds and an offset."""
+    """Check for RFC 3339 with seconds and an offset."""
     if not isinstance(value, str):
         return True
     return _MOMENT.fullmatch(value) is not None and bool(datetime.fromisoformat(value.upper()))
@@ -46,61 +46,61 @@ def _is_moment(value: object) -> bool:
 
 @FORMATS.checks("uri", raises=ValueError)
 def _is_uri(value: object) -> bool:
-    """RFC 3986: absolute, in ASCII."""
+    """Check for an absolute RFC 3986 URI in ASCII."""
     return not isinstance(value, str) or (_URI.fullmatch(value) is not None and bool(urlsplit(value)))
 
 
 @FORMATS.checks("email", raises=NotValid)
 def _is_email(value: object) -> bool:
-    """An address as everywhere in the product."""
+    """Check an email address like the rest of the product."""
     if isinstance(value, str):
         validate_email(value)
     return True
 
 
-def registry_of(documents: dict[str, bytes]) -> SchemaRegistry:
-    """The documents by their ``$id``, and nothing else."""
+def build_registry(documents: dict[str, bytes]) -> SchemaRegistry:
+    """Build a registry of the documents by their ``$id``."""
     schemas: list[dict[str, Any]] = [json.loads(text) for path, text in documents.items() if path.endswith(".json")]
-    found: SchemaRegistry = Registry()
-    return found.with_resources((schema["$id"], DRAFT202012.create_resource(schema)) for schema in schemas)
+    registry: SchemaRegistry = Registry()
+    return registry.with_resources((schema["$id"], DRAFT202012.create_resource(schema)) for schema in schemas)
 
 
 @cache
 def _registry() -> SchemaRegistry:
-    return registry_of(publishing.documents())
+    return build_registry(schema_publishing.load_documents())
 
 
 @cache
-def validator(version: str, definition: str) -> Draft202012Validator:
-    """What checks a value against a definition of a version, such as ``wallet_token`` or ``BUSINESS``."""
-    reference = f"{publishing.PLACEHOLDER}/{publishing.schema_path(version)}#/$defs/{definition}"
+def get_validator(version: str, definition: str) -> Draft202012Validator:
+    """Return the validator for a definition of a version, such as ``wallet_token`` or ``BUSINESS``."""
+    reference = f"{schema_publishing.PLACEHOLDER}/{schema_publishing.get_schema_path(version)}#/$defs/{definition}"
     return Draft202012Validator({"$ref": reference}, registry=_registry(), format_checker=FORMATS)
 
 
-def findings(version: str, definition: str, value: object) -> Errors:
-    """What is wrong with a value, by dotted field; the value itself is never repeated, as it may be a secret."""
-    found: Errors = {}
-    for error in validator(version, definition).iter_errors(value):
-        for field, message in _said(error):
-            messages = found.setdefault(field, [])
-            # Each branch of an allOf reports the same fault.
+def find_schema_errors(version: str, definition: str, value: object) -> Errors:
+    """Return the errors of a value by dotted field; messages never contain the value, which may be a secret."""
+    messages_by_field: Errors = {}
+    for error in get_validator(version, definition).iter_errors(value):
+        for field, message in _translate_error(error):
+            messages = messages_by_field.setdefault(field, [])
+            # Each branch of an allOf reports the same error.
             if message not in messages:
                 messages.append(message)
-    return {field: [BLANK] if BLANK in messages else messages for field, messages in found.items()}
+    return {field: [BLANK] if BLANK in messages else messages for field, messages in messages_by_field.items()}
 
 
-def _said(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """The fields that an error is about, each with its phrase."""
+def _translate_error(error: ValidationError) -> Iterator[tuple[str, str]]:
+    """Yield the fields of an error, each with its message."""
     path = [str(step) for step in error.absolute_path]
     if error.validator == "required":
         for name in error.validator_value:
             if name not in error.instance:
                 yield ".".join([*path, name]), BLANK
         return
-    yield ".".join(path) or "base", _phrase(error)
+    yield ".".join(path) or "base", _get_message(error)
 
 
-def _phrase(error: ValidationError) -> str:
+def _get_message(error: ValidationError) -> str:
     if error.instance in (None, "", [], {}):
         return BLANK
     if error.validator in {"enum", "const"}:

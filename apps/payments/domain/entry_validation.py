@@ -1,0 +1,188 @@
+"""Validation of the entry that a shop publishes about a payment handler, for REST and the panel.
+
+Cheap guards run first, then the published schema, then rules that a schema cannot express. An entry is public, so
+anything that looks like a secret is refused, and customers' tokens are removed before anything is stored.
+Rule: spec part B, Payment handler schema.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from apps.ground.error_messages import INVALID, NOT_IN_LIST, too_large
+from apps.ground.exceptions import DomainError
+from apps.ground.money import is_currency
+from apps.ground.types import Errors, ReadOnlyAttrs
+from apps.payments.domain import schema_publishing, schema_validation
+from apps.shops.domain.countries import get_countries
+
+MAX_DEPTH = 8
+MAX_BYTES = 16 * 1024
+_SECRETS = re.compile("secret|password|privatekey|accesstoken|apikey")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_CURRENCIES, _COUNTRIES = "supported_currencies", "supported_countries"
+
+Path = tuple[str, ...]
+Finding = tuple[str, str]
+
+
+class EntryRefused(DomainError):
+    """Raised when an entry is invalid or must not be published."""
+
+    code = "payment_handler_refused"
+
+
+def validate_entry(entry: ReadOnlyAttrs) -> None:
+    """Raise an error if an entry is invalid or must not be published.
+
+    Raises:
+        EntryRefused: Errors by dotted field.
+    """
+    if errors := find_entry_errors(entry):
+        raise EntryRefused(errors)
+
+
+def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
+    """Validate an entry; return errors by dotted field.
+
+    Args:
+        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
+            ``available_instruments``.
+    """
+    if guard_errors := _group_by_field(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
+        return guard_errors
+    errors = schema_validation.find_schema_errors(_get_schema_version(entry), schema_validation.BUSINESS, entry)
+    for field, message in _find_rule_violations(entry):
+        errors.setdefault(field, [message])
+    return errors
+
+
+def remove_tokens(value: Any) -> Any:
+    """Return a copy of a value without credential tokens, down to the maximum depth."""
+    return _remove_tokens(value, 0)
+
+
+def _remove_tokens(value: Any, depth: int) -> Any:
+    # Values nested deeper are refused as a whole.
+    if depth > MAX_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [_remove_tokens(item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _remove_tokens(
+            {name: part for name, part in item.items() if name != "token"} if _is_credential(key, item) else item,
+            depth + 1,
+        )
+        for key, item in value.items()
+    }
+
+
+def _is_credential(key: object, value: object) -> bool:
+    return key == "credential" and isinstance(value, dict)
+
+
+def convert_decimals(value: Any) -> Any:
+    """Convert exact numbers to floats; the guards have ensured that no precision is lost."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [convert_decimals(item) for item in value]
+    if isinstance(value, dict):
+        return {key: convert_decimals(item) for key, item in value.items()}
+    return value
+
+
+# --- guards ---
+
+
+def find_unsafe_parts(value: object) -> Errors:
+    """Return the parts of an unpublished value that cannot be stored or returned, as errors by dotted field."""
+    return _group_by_field(_find_unsafe(value, (), 0, public=False))
+
+
+def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iterator[Finding]:
+    """Yield errors for parts that cannot be stored or, if public, look like secrets."""
+    if depth > MAX_DEPTH:
+        yield ".".join(path[:1]), _("is nested deeper than {limit}").format(limit=MAX_DEPTH)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if _UNSTORABLE.search(key):
+                yield ".".join(path) or "base", INVALID
+            elif public and _SECRETS.search(re.sub("[^a-z]", "", key.lower())):
+                yield ".".join((*path, key)), _("must not be published")
+            else:
+                yield from _find_unsafe(item, (*path, key), depth + 1, public=public)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _find_unsafe(item, (*path, str(index)), depth + 1, public=public)
+    elif not _is_preserved(value):
+        yield ".".join(path) or "base", INVALID
+
+
+def _is_preserved(value: object) -> bool:
+    """Return True if JSON, the database and responses preserve the value."""
+    if isinstance(value, str):
+        return _UNSTORABLE.search(value) is None
+    if isinstance(value, Decimal):
+        return Decimal(str(float(value))) == value
+    return isinstance(value, bool) or not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _find_too_large(entry: ReadOnlyAttrs) -> Errors:
+    """Return errors for parts that exceed the maximum size."""
+    errors: Errors = {}
+    for name, value in entry.items():
+        text = json.dumps(value, default=str, ensure_ascii=False)
+        if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
+            errors[name] = [too_large(MAX_BYTES)]
+    return errors
+
+
+def _group_by_field(findings: Iterator[Finding]) -> Errors:
+    errors: Errors = {}
+    for field, message in findings:
+        messages = errors.setdefault(field, [])
+        if message not in messages:
+            messages.append(message)
+    return errors
+
+
+# --- rules that a schema cannot say ---
+
+
+def _get_schema_version(entry: ReadOnlyAttrs) -> str:
+    """Return the schema version for validation: the version of the entry, or the newest if that is unknown."""
+    version = entry.get("version")
+    return version if version in schema_publishing.get_schema_versions() else schema_publishing.get_schema_versions()[0]
+
+
+def _find_rule_violations(entry: ReadOnlyAttrs) -> Iterator[Finding]:
+    if entry.get("version") not in schema_publishing.get_schema_versions():
+        yield "version", NOT_IN_LIST
+    urls = [schema_publishing.get_schema_url(version) for version in schema_publishing.get_schema_versions()]
+    if "schema" in entry and entry["schema"] not in urls:
+        yield "schema", INVALID
+    config = entry.get("config")
+    if isinstance(config, dict):
+        yield from _find_unknown_codes(config, _CURRENCIES, is_currency)
+        yield from _find_unknown_codes(config, _COUNTRIES, get_country_codes().__contains__)
+
+
+def _find_unknown_codes(config: ReadOnlyAttrs, name: str, exists: Callable[[str], bool]) -> Iterator[Finding]:
+    codes = config.get(name)
+    for index, code in enumerate(codes if isinstance(codes, list) else ()):
+        if not (isinstance(code, str) and exists(code)):
+            yield f"config.{name}.{index}", NOT_IN_LIST
+
+
+@cache
+def get_country_codes() -> frozenset[str]:
+    """Return the two-letter ISO 3166-1 codes."""
+    return frozenset(country.code for country in get_countries())

@@ -1,0 +1,114 @@
+"""Redemption of payment instrument tokens: a token is valid once, before it expires, and where it is bound to.
+
+The code that charges the customer calls the wallet; tokens refused here need no call. Only the digest of a token is
+stored.
+Rule: spec part B, Payment handler schema.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from apps.events.domain.recording import record_event
+from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, too_long
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Errors, ReadOnlyAttrs
+from apps.payments.domain import entry_validation, schema_validation
+from apps.payments.models import PaymentHandlerConfig, TokenRedemption
+
+MAX_ID = 255
+HANDLER_OFF = "is off"
+TOKEN_EXPIRED = "has expired"  # noqa: S105 - a message
+BOUND_ELSEWHERE = "is bound to another one"
+_INSTRUMENT = "payment_instrument"
+
+
+class TokenNotRedeemable(DomainError):
+    """Raised when the token is not valid for this checkout."""
+
+    code = "token_not_redeemable"
+
+
+@transaction.atomic
+def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> TokenRedemption:
+    """Redeem the token of an instrument; of two concurrent requests with the same token, one succeeds.
+
+    Args:
+        handler: A handler of the current shop.
+        values: ``checkout_id`` and ``payment_instrument``.
+        actor: Who completes the checkout.
+        at: The time of the redemption.
+
+    Raises:
+        NotRedeemable: Errors by dotted field.
+        IntegrityError: The token was redeemed before, in this shop or another.
+    """
+    if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):
+        raise TokenNotRedeemable(errors)
+    instrument = values[_INSTRUMENT]
+    redemption = TokenRedemption.objects.create(
+        shop=handler.shop,
+        digest=hashlib.sha256(instrument["credential"]["token"].encode()).hexdigest(),
+        handler_id=handler.handler_id,
+        checkout_id=values["checkout_id"],
+        instrument_id=instrument["id"],
+        created_at=at,
+    )
+    record_event("payment_handlers/redeem", handler, actor=actor, at=at)
+    return redemption
+
+
+def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) -> Errors:
+    """Validate the form of the checkout ID and the instrument."""
+    errors: Errors = {}
+    if message := _find_id_error(values.get("checkout_id")):
+        errors["checkout_id"] = [message]
+    instrument = values.get(_INSTRUMENT)
+    if instrument is None:
+        return errors | {_INSTRUMENT: [BLANK]}
+    instrument_errors = entry_validation.find_unsafe_parts(instrument) or schema_validation.find_schema_errors(
+        handler.handler_version, schema_validation.INSTRUMENT, instrument
+    )
+    if isinstance(instrument, dict):
+        if "id" not in instrument_errors and (message := _find_id_error(instrument["id"])):
+            instrument_errors["id"] = [message]
+        if "credential" not in instrument:
+            instrument_errors["credential"] = [BLANK]
+    inner = {
+        (_INSTRUMENT if field == "base" else f"{_INSTRUMENT}.{field}"): messages
+        for field, messages in instrument_errors.items()
+    }
+    return errors | inner
+
+
+def _find_id_error(value: Any) -> str:
+    """Return the error of an external ID; empty if it is valid."""
+    if value in (None, ""):
+        return BLANK
+    if not isinstance(value, str):
+        return INVALID
+    return too_long(MAX_ID) if len(value) > MAX_ID else ""
+
+
+def _find_binding_errors(
+    handler: PaymentHandlerConfig, values: ReadOnlyAttrs, at: datetime
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the reasons why a well-formed token is not valid here and now."""
+    instrument = values[_INSTRUMENT]
+    credential = instrument["credential"]
+    if not handler.enabled:
+        yield "base", [HANDLER_OFF]
+    if instrument["handler_id"] != handler.handler_id:
+        yield f"{_INSTRUMENT}.handler_id", [NOT_IN_LIST]
+    if "expiry" in credential and datetime.fromisoformat(credential["expiry"].upper()) <= at:
+        yield f"{_INSTRUMENT}.credential.expiry", [TOKEN_EXPIRED]
+    binding = credential.get("binding", {})
+    if not isinstance(binding, dict):
+        yield f"{_INSTRUMENT}.credential.binding", [INVALID]
+        return
+    for name, expected in (("checkout_id", values["checkout_id"]), ("shop_id", handler.config["shop_id"])):
+        if name in binding and binding[name] != expected:
+            yield f"{_INSTRUMENT}.credential.binding.{name}", [BOUND_ELSEWHERE]
