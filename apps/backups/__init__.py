@@ -1,10 +1,10 @@
-"""Backups: the database, the files and the key in one folder that can prove itself.
+"""Backups of the whole installation, and archives of single shops.
 
-The data: a folder with ``database.dump`` (PostgreSQL) or ``database.sqlite3``, ``files.tar``, ``secret_key`` where the
-installation keeps one beside its data, and ``manifest.json``, which is written last: digest and size of each, and the
-number of rows of each table in the very moment that the database's copy shows.
+**Data.** A backup is a directory with ``database.dump`` (PostgreSQL) or ``database.sqlite3``, ``files.tar``,
+``secret_key`` if the installation stores the key next to its data, and ``manifest.json``. The manifest is written last.
+It has the digest and size of each file, and the number of rows of each table at the time of the database copy.
 
-Invariants: a backup is there whole or not at all (it is made under another name); the database is copied before the
-files, so a file that comes in between is one too many and never one too few; restoring writes into an empty place only,
-and ends in an error where anything is not as the manifest says.
+**Invariants.** A backup is complete or does not exist (it is created under a temporary name). The database is copied
+before the files, so concurrent uploads can only add extra files and never cause missing ones. Restoring requires an
+empty installation, and fails if anything differs from the manifest.
 """

@@ -1,4 +1,4 @@
-"""Copying the database whole, while everything runs, and putting the copy into an empty one."""
+"""Copy the whole database while the installation runs, and restore the copy into an empty database."""
 
 import os
 import sqlite3
@@ -11,71 +11,78 @@ from django.db import connection, transaction
 from django.db.backends.postgresql.client import DatabaseClient
 
 from apps.backups.domain.manifests import BackupRefused
-from apps.ground.sessions import are_shared
+from apps.ground.pooling import uses_transaction_pooling
 
 
-def copy_into(folder: Path) -> dict[str, int]:
-    """Copy it; returns how many rows of each table the copy has.
-
-    Raises:
-        BackupRefused: A pooler stands between, or the program that copies is missing or failed.
-    """
-    _require_own_sessions()
-    return _dump(folder / "database.dump") if connection.vendor == "postgresql" else _copy(folder / "database.sqlite3")
-
-
-def put_back(folder: Path) -> None:
-    """Fill the empty database from a copy.
+def copy_database(folder: Path) -> dict[str, int]:
+    """Copy the database; return the number of rows of each table in the copy.
 
     Raises:
-        BackupRefused: It is not empty, a pooler stands between, or the program that restores is missing or failed.
+        BackupRefused: The connection uses a pooler, or ``pg_dump`` is missing or failed.
     """
-    _require_own_sessions()
+    _refuse_pooler()
+    return (
+        _dump(folder / "database.dump")
+        if connection.vendor == "postgresql"
+        else _copy_sqlite(folder / "database.sqlite3")
+    )
+
+
+def restore_database(folder: Path) -> None:
+    """Restore the empty database from a copy.
+
+    Raises:
+        BackupRefused: The database is not empty, the connection uses a pooler, or ``pg_restore`` is missing or failed.
+    """
+    _refuse_pooler()
     if tables := [name for name in connection.introspection.table_names() if not name.startswith("sqlite_")]:
-        raise BackupRefused(f"The database is not empty: it has {len(tables)} tables. Restore into a new one.")
+        raise BackupRefused(f"The database is not empty: it has {len(tables)} tables. Restore into an empty database.")
     if connection.vendor == "postgresql":
         connection.close()
-        options = ("--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={_database()}")
+        options = ("--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={_get_database_name()}")
         _run("pg_restore", (*options, str(folder / "database.dump")), with_name=False)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         return
-    place = connection.settings_dict["NAME"]
+    target_path = connection.settings_dict["NAME"]
     connection.close()
-    with closing(sqlite3.connect(folder / "database.sqlite3")) as source, closing(sqlite3.connect(place)) as target:
+    with (
+        closing(sqlite3.connect(folder / "database.sqlite3")) as source,
+        closing(sqlite3.connect(target_path)) as target,
+    ):
         source.backup(target)
 
 
-def _require_own_sessions() -> None:
-    """PostgreSQL's programs set much in their session, down to where tables are looked for; others would get it so.
+def _refuse_pooler() -> None:
+    """Refuse a connection pooler: pg_dump and pg_restore change session settings, which later clients would inherit.
 
     Raises:
-        BackupRefused: A pooler stands between.
+        BackupRefused: The connection uses a pooler.
     """
-    if are_shared():
+    if uses_transaction_pooling():
         raise BackupRefused(
-            "PostgreSQL's programs cannot work through a pooler. "
-            "Name the database itself in DATABASE_URL, with BACKOFFICE_DATABASE_POOLER=off."
+            "pg_dump and pg_restore cannot work through a pooler. "
+            "Set DATABASE_URL to the database itself, and BACKOFFICE_DATABASE_POOLER=off."
         )
 
 
-def count() -> dict[str, int]:
-    """How many rows each table has."""
-    found = {}
+def count_rows() -> dict[str, int]:
+    """Return the number of rows of each table."""
+    row_counts = {}
     with connection.cursor() as cursor:
-        for name in _tables():
+        for name in _list_tables():
             cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(name)}")  # noqa: S608 - a table's own name
-            (found[name],) = cursor.fetchone()
-    return found
+            (row_counts[name],) = cursor.fetchone()
+    return row_counts
 
 
-def _tables() -> list[str]:
-    """Those of models, and of the links between them; what a full-text table is made of is its own business."""
+def _list_tables() -> list[str]:
+    """Return the tables of models and of many-to-many relations; internal tables of full-text indexes are left out."""
     return sorted(connection.introspection.django_table_names(only_existing=True, include_views=False))
 
 
 def _dump(path: Path) -> dict[str, int]:
-    """The dump and the counts see the same moment: they share a snapshot."""
+    """Dump the database; the dump and the row counts share a snapshot."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL statement_timeout = 0")
@@ -83,34 +90,34 @@ def _dump(path: Path) -> dict[str, int]:
         cursor.execute("SELECT pg_export_snapshot()")
         (snapshot,) = cursor.fetchone()
         _run("pg_dump", ("--format=custom", f"--file={path}", f"--snapshot={snapshot}"))
-        return count()
+        return count_rows()
 
 
-def _copy(path: Path) -> dict[str, int]:
-    """SQLite copies page by page, and begins anew where somebody wrote meanwhile."""
+def _copy_sqlite(path: Path) -> dict[str, int]:
+    """Copy a SQLite database page by page; SQLite restarts the copy after a concurrent write."""
     connection.ensure_connection()
     with closing(sqlite3.connect(path)) as target:
         connection.connection.backup(target)
         sql = "SELECT count(*) FROM {}"
-        return {name: int(target.execute(sql.format(name)).fetchone()[0]) for name in _tables()}
+        return {name: int(target.execute(sql.format(name)).fetchone()[0]) for name in _list_tables()}
 
 
-def _database() -> str:
+def _get_database_name() -> str:
     return str(connection.settings_dict["NAME"])
 
 
 def _run(program: str, options: Sequence[str], *, with_name: bool = True) -> None:
-    """One of PostgreSQL's programs, connected as we are; the password does not stand in its arguments."""
+    """Run a PostgreSQL program with our connection settings; the password is not among its arguments."""
     values = connection.settings_dict
     arguments, env = DatabaseClient.settings_to_cmd_args_env(values, list(options))
-    # Of several servers the one that we are on, where the snapshot is.
-    which = {"PGTARGETSESSIONATTRS": str(values["OPTIONS"].get("target_session_attrs", "any"))}
+    # With several servers, connect to the server that has the snapshot.
+    server_choice = {"PGTARGETSESSIONATTRS": str(values["OPTIONS"].get("target_session_attrs", "any"))}
     arguments = [program, *(arguments[1:] if with_name else arguments[1:-1])]
     try:
         subprocess.run(  # noqa: S603 - a program and options of ours
-            arguments, env={**os.environ, **which, **(env or {})}, check=True, capture_output=True, text=True
+            arguments, env={**os.environ, **server_choice, **(env or {})}, check=True, capture_output=True, text=True
         )
     except FileNotFoundError:
-        raise BackupRefused(f"{program} is not on this machine; it comes with PostgreSQL's client.") from None
+        raise BackupRefused(f"{program} is not installed. Install the PostgreSQL client.") from None
     except subprocess.CalledProcessError as error:
         raise BackupRefused(f"{program} failed: {error.stderr.strip()[-1000:]}") from None

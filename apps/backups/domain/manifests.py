@@ -1,27 +1,27 @@
-"""What a backup says of itself, and whether it is true."""
+"""The manifest of a backup, and checks that a backup matches its manifest."""
 
 import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 
-NAME = "manifest.json"
+MANIFEST_NAME = "manifest.json"
 _FORMAT = 1
 
 
 class BackupRefused(DomainError):
-    """The backup cannot be made, or not be restored."""
+    """Raised when a backup cannot be created, or not be restored."""
 
     def __init__(self, sentence: str) -> None:
-        """One sentence, for the operator."""
+        """Take one sentence for the operator."""
         super().__init__({"base": [sentence]})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A file of the backup: bytes, and their SHA-256."""
+class FileDigest:
+    """The size and the SHA-256 digest of a file in a backup."""
 
     size: int
     sha256: str
@@ -29,65 +29,65 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup is of, and what it holds.
+    """The source and the contents of a backup.
 
     Attributes:
-        made_at: When the copy of the database began (RFC 3339).
+        made_at: The start of the database copy (RFC 3339).
         vendor: ``postgresql`` or ``sqlite``.
-        migrations: The last one of each app, by which a release is known.
+        migrations: The last migration of each app, which identifies the release.
         tables: The number of rows of each table.
-        files: How many files ``files.tar`` holds.
+        files: The number of files in ``files.tar``.
         parts: The files of the backup.
     """
 
-    made_at: str
+    created_at: str
     vendor: str
     migrations: dict[str, str]
     tables: dict[str, int]
     files: int
-    parts: dict[str, Part]
+    parts: dict[str, FileDigest]
 
     @property
     def rows(self) -> int:
-        """Of all tables."""
+        """Return the number of rows in all tables."""
         return sum(self.tables.values())
 
 
-def write(folder: Path, manifest: Manifest) -> None:
-    """Put it beside the parts that it describes."""
-    (folder / NAME).write_text(json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=1) + "\n")
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into the directory of its backup."""
+    (folder / MANIFEST_NAME).write_text(json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=1) + "\n")
 
 
-def parts_of(folder: Path) -> dict[str, Part]:
-    """Size and digest of each file that lies in a folder."""
-    return {path.name: _part(path) for path in sorted(folder.iterdir())}
+def describe_files(folder: Path) -> dict[str, FileDigest]:
+    """Return the size and digest of each file in a directory."""
+    return {path.name: _describe_file(path) for path in sorted(folder.iterdir())}
 
 
-def read(folder: Path) -> Manifest:
-    """The manifest of a backup whose parts are as it says.
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a backup, and check the files of the backup.
 
     Raises:
-        BackupRefused: It is none, or a part is missing or damaged.
+        BackupRefused: The directory is not a backup, or a file is missing or damaged.
     """
     try:
-        said = json.loads((folder / NAME).read_text())
-        if said.pop("format") != _FORMAT:
-            raise BackupRefused(f"{folder} was made by another release; restore it with that one.")
-        parts = {name: Part(**part) for name, part in said.pop("parts").items()}
-        manifest = Manifest(**said, parts=parts)
+        data = json.loads((folder / MANIFEST_NAME).read_text())
+        if data.pop("format") != _FORMAT:
+            raise BackupRefused(f"{folder} was created by another release. Restore it with that release.")
+        parts = {name: FileDigest(**part) for name, part in data.pop("parts").items()}
+        manifest = Manifest(**data, parts=parts)
     except FileNotFoundError:
-        raise BackupRefused(f"{folder} is no backup: it has no {NAME}.") from None
+        raise BackupRefused(f"{folder} is not a backup: {MANIFEST_NAME} is missing.") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise BackupRefused(f"{folder / NAME} cannot be read.") from None
+        raise BackupRefused(f"Cannot read {folder / MANIFEST_NAME}.") from None
     for name, part in manifest.parts.items():
         path = folder / name
         if Path(name).name != name or not path.is_file():
             raise BackupRefused(f"{path} is missing.")
-        if _part(path) != part:
-            raise BackupRefused(f"{path} is damaged: its bytes are not those of the backup.")
+        if _describe_file(path) != part:
+            raise BackupRefused(f"{path} is damaged: it differs from the manifest.")
     return manifest
 
 
-def _part(path: Path) -> Part:
+def _describe_file(path: Path) -> FileDigest:
     with path.open("rb") as file:
-        return Part(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+        return FileDigest(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

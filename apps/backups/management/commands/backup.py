@@ -1,4 +1,4 @@
-"""``manage.py backup``: database, files and key in one folder."""
+"""``manage.py backup``: back up the database, the files and the secret key into one directory."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,29 +6,26 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.backups.domain import backups, manifests
-from apps.ground.errors import DomainError
+from apps.backups.domain import create_restore, manifests
+from apps.ground.exceptions import DomainError
 
 
 class Command(BaseCommand):
-    """Makes a backup while everything runs, or looks whether one is undamaged."""
-
-    help = "Make a backup of the database, the files and the key, while everything runs."
+    help = "Back up the database, the files and the secret key of the running installation."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where to."""
-        parser.add_argument("folder", type=Path, help="is made; must not be there yet")
-        parser.add_argument("--check", action="store_true", help="only look whether the backup there is undamaged")
+        parser.add_argument("folder", type=Path, help="the directory to create; must not exist")
+        parser.add_argument("--check", action="store_true", help="only check that the existing backup is undamaged")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Make it, and say what it holds."""
         folder: Path = options["folder"]
         try:
-            manifest = manifests.read(folder) if options["check"] else backups.make(folder)
-        except DomainError as refusal:
-            raise CommandError(refusal.sentence) from None
+            manifest = manifests.read_manifest(folder) if options["check"] else create_restore.create_backup(folder)
+        except DomainError as error:
+            raise CommandError(error.sentence) from None
         size = sum(part.size for part in manifest.parts.values()) / 1024 / 1024
-        said = "is undamaged" if options["check"] else "is made"
+        result = "is undamaged" if options["check"] else "was created"
         self.stdout.write(
-            f"The backup of {manifest.made_at} {said}: {manifest.rows} rows, {manifest.files} files, {size:.1f} MiB."
+            f"The backup of {manifest.created_at} {result}: {manifest.rows} rows, {manifest.files} files,"
+            f" {size:.1f} MiB."
         )

@@ -1,4 +1,4 @@
-"""``manage.py export_shop``: one shop, whole, into an archive."""
+"""``manage.py export_shop``: export one shop into an archive."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,36 +6,36 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.backups.domain.moving import exporting
-from apps.ground.errors import DomainError
+from apps.backups.domain.shop_archive import export
+from apps.ground.exceptions import DomainError
 
 
 class Command(BaseCommand):
-    """Exports a shop while everything runs; goes on where an export broke off."""
-
-    help = "Export a shop with its rows, files, tokens' digests and history into an archive, while everything runs."
+    help = (
+        "Export a shop with its rows, files, token digests and history into an archive. The installation keeps running."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which shop, and where to."""
         parser.add_argument("domain", help="the shop's domain")
-        parser.add_argument("archive", type=Path, help="a folder; one that an export broke off in is gone on with")
-        parser.add_argument("--refresh", action="store_true", help="bring a finished archive up to date")
+        parser.add_argument("archive", type=Path, help="the archive directory; an interrupted export is resumed")
+        parser.add_argument("--refresh", action="store_true", help="update a finished archive")
 
         parser.add_argument(
-            "--final", action="store_true", help="the last one before the shop moves: from now on it is read-only here"
+            "--final", action="store_true", help="the last export before the shop moves; makes the shop read-only here"
         )
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Export it, and say what the archive holds."""
         try:
-            made = exporting.export(
+            manifest = export.export_shop(
                 options["domain"], options["archive"], refresh=options["refresh"], final=options["final"]
             )
-        except DomainError as refusal:
-            raise CommandError(refusal.sentence) from None
+        except DomainError as error:
+            raise CommandError(error.sentence) from None
         self.stdout.write(
-            f"{made.domain} of {made.made_at} is exported: {made.rows} rows,"
-            f" {made.files} files, {made.bytes / 1024 / 1024:.1f} MiB of files."
+            f"Exported {manifest.domain} as of {manifest.made_at}: {manifest.rows} rows,"
+            f" {manifest.files} files, {manifest.bytes / 1024 / 1024:.1f} MiB of files."
         )
         if options["final"]:
-            self.stdout.write(f"It can only be read here from now on; read_only_shop {made.domain} --off undoes that.")
+            self.stdout.write(
+                f"The shop is now read-only here. To undo this, run set_shop_read_only {manifest.domain} --off."
+            )

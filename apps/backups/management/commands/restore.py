@@ -1,4 +1,4 @@
-"""``manage.py restore``: fill an empty installation from a backup."""
+"""``manage.py restore``: restore a backup into an empty installation."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -7,26 +7,23 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.backups.domain import backups
-from apps.ground.errors import DomainError
+from apps.backups.domain import create_restore
+from apps.ground.exceptions import DomainError
 
 
 class Command(BaseCommand):
-    """Restores a backup, brings its tables up to this release, and proves what it can."""
-
-    help = "Fill this empty installation from a backup, migrate it, and prove its files and sums."
+    help = "Restore a backup into this empty installation, migrate the database, and verify files and totals."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where from."""
-        parser.add_argument("folder", type=Path, help="what manage.py backup made")
+        parser.add_argument("folder", type=Path, help="a backup of manage.py backup")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Restore it; ends with exit code 1 where something does not agree."""
+        """Restore the backup; exit with code 1 if anything differs."""
         try:
-            manifest = backups.restore(options["folder"])
-        except DomainError as refusal:
-            raise CommandError(refusal.sentence) from None
-        self.stdout.write(f"{manifest.rows} rows and {manifest.files} files of {manifest.made_at} are back.")
-        for command in ("migrate", "check_contents", "reconcile"):
+            manifest = create_restore.restore_backup(options["folder"])
+        except DomainError as error:
+            raise CommandError(error.sentence) from None
+        self.stdout.write(f"{manifest.rows} rows and {manifest.files} files of {manifest.created_at} were restored.")
+        for command in ("migrate", "check_blobs", "check_consistency"):
             call_command(command, **({"verbosity": 0} if command == "migrate" else {}), stdout=self.stdout)

@@ -1,4 +1,4 @@
-"""Which tables a shop is made of, and why the others are left out."""
+"""The tables of a shop, and the reasons why other tables are left out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from django.apps import apps
 from django.db import models
 from django.db.models import QuerySet
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.shops.models import Shop
 from apps.webhooks.models import Health
 
-# Tables without a shop of their own, and the lookup that leads from a row to its shop.
-ALSO: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
+# Models without a shop field, with the lookup from a row to its shop.
+ADDITIONAL_TABLES: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
 
-# Columns that say how a shop stands in this installation; it begins anew in another.
-STAY: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
+# Columns about the state of a shop in this installation, which are not exported.
+EXCLUDED_COLUMNS: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
 
-# Tables of which no row moves, by the label of their model.
-LEFT_OUT: Mapping[str, str] = {
+# Models without exported rows, by label, with the reason.
+EXCLUDED_TABLES: Mapping[str, str] = {
     "staff.User": "Known again by e-mail address, see callers; passwords stay.",
     "staff.User_groups": "Groups are not used: memberships grant.",
     "staff.User_user_permissions": "Permissions of persons are not used: memberships grant.",
@@ -46,58 +46,58 @@ LEFT_OUT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of which a shop has rows.
+    """A table that has rows of a shop.
 
     Attributes:
-        of: The lookup that leads from a row to its shop.
+        of: The lookup from a row to its shop.
     """
 
     model: type[models.Model]
-    of: str
+    shop_lookup: str
 
     @property
     def name(self) -> str:
-        """The table's own."""
+        """Return the name of the table."""
         return self.model._meta.db_table
 
     @property
     def fields(self) -> list[Any]:
-        """Its columns, in order, but for those that stay."""
-        staying = STAY.get(self.model._meta.label, frozenset())
-        return [field for field in self.model._meta.concrete_fields if field.name not in staying]
+        """Return the exported columns in order."""
+        excluded = EXCLUDED_COLUMNS.get(self.model._meta.label, frozenset())
+        return [field for field in self.model._meta.concrete_fields if field.name not in excluded]
 
     def rows(self, shop_id: int) -> QuerySet[Any, Any]:
-        """The rows of a shop as tuples, by ascending primary key; call it with every shop in sight."""
+        """Return the rows of a shop as tuples, by ascending primary key; requires the scope of all shops."""
         names = [field.attname for field in self.fields]
-        return self.model._base_manager.filter(**{self.of: shop_id}).order_by("pk").values_list(*names)
+        return self.model._base_manager.filter(**{self.shop_lookup: shop_id}).order_by("pk").values_list(*names)
 
 
-def tables() -> list[Table]:
-    """All of them, each behind those that it refers to, as far as there is such an order."""
+def list_tables() -> list[Table]:
+    """Return all exported tables, each after the tables it refers to, unless references form a cycle."""
     ordered: dict[type[models.Model], Table] = {}
-    found = dict(_found())
-    under_way: set[type[models.Model]] = set()
+    lookups = dict(_iterate_models())
+    visiting: set[type[models.Model]] = set()
 
-    def place(model: type[models.Model]) -> None:
-        if model in ordered or model in under_way or model not in found:
+    def visit(model: type[models.Model]) -> None:
+        if model in ordered or model in visiting or model not in lookups:
             return
-        under_way.add(model)
+        visiting.add(model)
         for field in model._meta.concrete_fields:
             if isinstance(field, models.ForeignKey):
-                place(field.related_model)
-        ordered[model] = Table(model, found[model])
+                visit(field.related_model)
+        ordered[model] = Table(model, lookups[model])
 
-    for model in found:
-        place(model)
+    for model in lookups:
+        visit(model)
     return list(ordered.values())
 
 
-def _found() -> Iterator[tuple[type[models.Model], str]]:
+def _iterate_models() -> Iterator[tuple[type[models.Model], str]]:
     for model in apps.get_models(include_auto_created=True):
         label = model._meta.label
-        if model._meta.proxy or label in LEFT_OUT:
+        if model._meta.proxy or label in EXCLUDED_TABLES:
             continue
         if issubclass(model, ShopOwned):
             yield model, "shop"
-        elif label in ALSO:
-            yield model, ALSO[label]
+        elif label in ADDITIONAL_TABLES:
+            yield model, ADDITIONAL_TABLES[label]

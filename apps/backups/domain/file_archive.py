@@ -1,4 +1,4 @@
-"""All files of the installation as one archive, from a folder or a bucket, and back."""
+"""Pack all files of the installation into one archive, from a directory or a bucket, and unpack the archive."""
 
 import tarfile
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from django.core.files.storage import default_storage
 from apps.backups.domain.manifests import BackupRefused
 
 
-def pack(path: Path) -> int:
-    """Put every file into an archive; returns how many. What is deleted while this runs is left out."""
+def pack_files(path: Path) -> int:
+    """Pack all files into an archive; return their number. Files deleted during the run are skipped."""
     number = 0
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
-        for name in _names(""):
+        for name in _iterate_names(""):
             try:
                 with default_storage.open(name) as file:
                     entry = tarfile.TarInfo(name)
@@ -26,31 +26,31 @@ def pack(path: Path) -> int:
     return number
 
 
-def unpack(path: Path) -> int:
-    """Put every file of an archive into the empty storage; returns how many.
+def unpack_files(path: Path) -> int:
+    """Unpack an archive into the empty storage; return the number of files.
 
     Raises:
-        BackupRefused: The storage is not empty, or does not keep a name.
+        BackupRefused: The storage is not empty, or changes a file name.
     """
-    if next(_names(""), None) is not None:
-        raise BackupRefused("The file storage is not empty. Restore into a new one.")
+    if next(_iterate_names(""), None) is not None:
+        raise BackupRefused("The file storage is not empty. Restore into an empty storage.")
     number = 0
     with tarfile.open(path, "r") as archive:
         for entry in archive:
             name = PurePosixPath(entry.name)
             if not entry.isreg() or name.is_absolute() or ".." in name.parts:
-                raise BackupRefused(f"The archive holds {entry.name!r}, which is no file of ours.")
+                raise BackupRefused(f"The archive contains an unexpected file: {entry.name!r}.")
             content = archive.extractfile(entry)
             assert content is not None
-            kept = default_storage.save(entry.name, File(content))
-            if kept != entry.name:
-                raise BackupRefused(f"{entry.name} was stored as {kept}.")
+            stored_name = default_storage.save(entry.name, File(content))
+            if stored_name != entry.name:
+                raise BackupRefused(f"{entry.name} was stored as {stored_name}.")
             number += 1
     return number
 
 
-def _names(folder: str) -> Iterator[str]:
-    """Each file below a folder of the storage."""
+def _iterate_names(folder: str) -> Iterator[str]:
+    """Yield the names of all files below a folder of the storage."""
     try:
         folders, names = default_storage.listdir(folder)
     except FileNotFoundError:
@@ -59,4 +59,4 @@ def _names(folder: str) -> Iterator[str]:
         if name:
             yield f"{folder}/{name}" if folder else name
     for below in sorted(folders):
-        yield from _names(f"{folder}/{below}" if folder else below)
+        yield from _iterate_names(f"{folder}/{below}" if folder else below)

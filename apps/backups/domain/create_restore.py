@@ -1,0 +1,80 @@
+"""Create a backup, and restore a backup into an empty installation."""
+
+import os
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from apps.backups.domain import databases, file_archive, manifests
+from apps.backups.domain.manifests import BackupRefused, Manifest
+
+_KEY = "secret_key"
+
+
+def create_backup(folder: Path) -> Manifest:
+    """Back up the database, the files and the secret key; only the current user can read the backup.
+
+    Raises:
+        BackupRefused: The directory exists, or a part cannot be copied; then nothing is left behind.
+    """
+    if folder.exists():
+        raise BackupRefused(f"{folder} already exists.")
+    unfinished = folder.with_name(f"{folder.name}.part")
+    old = os.umask(0o077)
+    try:
+        unfinished.mkdir(parents=True)
+    except FileExistsError:
+        raise BackupRefused(
+            f"{unfinished} exists: another backup is running or was interrupted. If none is running, delete it."
+        ) from None
+    else:
+        try:
+            manifest = _write_backup(unfinished)
+            unfinished.rename(folder)
+        except BaseException:
+            shutil.rmtree(unfinished)
+            raise
+        return manifest
+    finally:
+        os.umask(old)
+
+
+def _write_backup(folder: Path) -> Manifest:
+    made_at = timezone.now().isoformat(timespec="seconds")
+    # Only the last migration of each app is kept.
+    migrations = dict(sorted(MigrationRecorder(connection).applied_migrations()))
+    tables = databases.copy_database(folder)
+    number = file_archive.pack_files(folder / "files.tar")
+    key = settings.DATA_DIR / _KEY
+    if key.exists() and key.read_text() == settings.SECRET_KEY:
+        shutil.copy(key, folder / _KEY)
+    parts = manifests.describe_files(folder)
+    manifest = Manifest(made_at, connection.vendor, migrations, tables, number, parts)
+    manifests.write_manifest(folder, manifest)
+    return manifest
+
+
+def restore_backup(folder: Path) -> Manifest:
+    """Restore a backup into this empty installation.
+
+    Raises:
+        BackupRefused: The backup is damaged or has another kind of database, this installation is not empty, or the
+            restored data differs from the backup.
+    """
+    manifest = manifests.read_manifest(folder)
+    if manifest.vendor != connection.vendor:
+        raise BackupRefused(f"The backup is from {manifest.vendor}, but this installation uses {connection.vendor}.")
+    databases.restore_database(folder)
+    if (number := file_archive.unpack_files(folder / "files.tar")) != manifest.files:
+        raise BackupRefused(f"{number} files were restored, but the backup has {manifest.files}.")
+    if (folder / _KEY).exists():
+        # The key that this installation generated has not signed anything yet.
+        shutil.copy(folder / _KEY, settings.DATA_DIR / _KEY)
+    row_counts = databases.count_rows()
+    if differing := sorted(name for name in manifest.tables if row_counts.get(name) != manifest.tables[name]):
+        raise BackupRefused(f"The number of restored rows differs from the backup in {', '.join(differing)}.")
+    return manifest

@@ -1,0 +1,150 @@
+"""The files of one shop: copy them from the storage into an archive, and back into another storage."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from django.core.files.base import File
+from django.core.files.storage import Storage, default_storage
+
+from apps.backups.domain.manifests import BackupRefused, FileDigest
+from apps.backups.domain.shop_archive.format import FILES, Archive, Manifest, digest_file
+from apps.exchange.models import EXPORTS, IMPORTS
+from apps.media.storage import get_content_storage, list_files, list_folders
+
+
+def get_shop_folders(shop_id: int) -> tuple[str, ...]:
+    """Return the folders of a shop's files; resized images are left out, because they are generated on request."""
+    return (f"shops/{shop_id}/content", f"images/{shop_id}", f"{EXPORTS}/{shop_id}", f"{IMPORTS}/{shop_id}")
+
+
+class FileCopier:
+    """A copier of files into an archive, each once."""
+
+    def __init__(self, archive: Archive, shop_id: int) -> None:
+        self._archive = archive
+        self._shop_id = shop_id
+        self._parts: dict[str, FileDigest] = {}
+
+    def copy(self) -> None:
+        """Copy the files in the storage that the archive lacks; files deleted during the run are skipped."""
+        for name in list_shop_files(self._shop_id):
+            if name in self._parts:
+                continue
+            path = self._archive.folder / "files" / name
+            if not path.exists() and not _copy_from_storage(name, path):
+                continue
+            self._parts[name] = digest_file(path)
+
+    def finish(self) -> tuple[FileDigest, int, int]:
+        """Write the list of files; return the list's part, the number of files and their total size.
+
+        Files of the archive that the storage no longer has are deleted.
+        """
+        root = self._archive.folder / "files"
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and path.relative_to(root).as_posix() not in self._parts:
+                path.unlink()
+        lines = (
+            json.dumps({"name": name, "size": file_part.size, "sha256": file_part.sha256}).encode() + b"\n"
+            for name, file_part in sorted(self._parts.items())
+        )
+        return (
+            self._archive.write(FILES, lines),
+            len(self._parts),
+            sum(file_part.size for file_part in self._parts.values()),
+        )
+
+
+def _copy_from_storage(name: str, path: Path) -> bool:
+    """Copy one file, completely or not at all; return False if the file does not exist."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        with default_storage.open(name) as source, unfinished.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    except FileNotFoundError:
+        unfinished.unlink(missing_ok=True)
+        return False
+    unfinished.replace(path)
+    return True
+
+
+def import_files(archive: Archive, manifest: Manifest) -> int:
+    """Copy the archive's files into the storage; return the number of new files.
+
+    Raises:
+        BackupRefused: A file of the archive is missing or damaged, or another file has its name.
+    """
+    new_count = 0
+    for name, expected in list_archived_files(archive, manifest):
+        path = archive.folder / "files" / name
+        if not path.is_file() or digest_file(path) != expected:
+            raise BackupRefused(f"{path} is missing or damaged.")
+        if default_storage.exists(name):
+            continue
+        with path.open("rb") as content:
+            stored_name = _get_storage(name).save(name, File(content))
+        if stored_name != name:
+            raise BackupRefused(f"{name} was stored as {stored_name}.")
+        new_count += 1
+    return new_count
+
+
+def compare_files(archive: Archive, manifest: Manifest) -> Iterator[str]:
+    """Yield the differences between the files of the archive and of the storage."""
+    archived_names = set()
+    for name, expected in list_archived_files(archive, manifest):
+        archived_names.add(name)
+        if not default_storage.exists(name):
+            yield f"{name} is missing"
+        elif _describe_stored(name) != expected:
+            yield f"{name} differs"
+    yield from (
+        f"{name} is not in the archive" for name in list_shop_files(manifest.shop_id) if name not in archived_names
+    )
+
+
+def list_archived_files(archive: Archive, manifest: Manifest) -> Iterator[tuple[str, FileDigest]]:
+    """Yield the files of the archive.
+
+    Raises:
+        BackupRefused: A file is outside the shop's folders.
+    """
+    prefixes = tuple(f"{folder}/" for folder in get_shop_folders(manifest.shop_id))
+    for line in archive.read(FILES):
+        entry = json.loads(line)
+        name = entry["name"]
+        if not name.startswith(prefixes) or ".." in PurePosixPath(name).parts:
+            raise BackupRefused(f"The archive contains {name!r}, which is not in the shop's folders.")
+        yield name, FileDigest(entry["size"], entry["sha256"])
+
+
+def list_shop_files(shop_id: int) -> Iterator[str]:
+    """Yield the names of a shop's files in the storage."""
+    for folder in get_shop_folders(shop_id):
+        yield from _iterate_below(folder)
+
+
+def _iterate_below(folder: str) -> Iterator[str]:
+    yield from (
+        f"{folder}/{name}" for name in sorted(list_files(default_storage, folder)) if not name.endswith(".part")
+    )
+    for name in sorted(list_folders(default_storage, folder)):
+        if name and name != "sizes":
+            yield from _iterate_below(f"{folder}/{name}")
+
+
+def _get_storage(name: str) -> Storage:
+    return get_content_storage() if name.startswith("shops/") else default_storage
+
+
+def _describe_stored(name: str) -> FileDigest:
+    digest, size = hashlib.sha256(), 0
+    with default_storage.open(name) as file:
+        for chunk in file.chunks():
+            digest.update(chunk)
+            size += len(chunk)
+    return FileDigest(size, digest.hexdigest())

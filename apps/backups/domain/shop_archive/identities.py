@@ -1,0 +1,196 @@
+"""Identities of people, apps and configuration-file subscriptions, in an archive and in this installation."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Model, QuerySet
+
+from apps.backups.domain.shop_archive.format import Archive
+from apps.backups.domain.shop_archive.schema import Table
+from apps.backups.domain.shop_archive.serialization import Row, parse_row, serialize_row
+from apps.events.models import Event
+from apps.shops.models import App, Installation
+from apps.staff.models import User
+from apps.webhooks.models import Subscription
+
+PEOPLE, APPS, SUBSCRIPTIONS = "people", "apps", "subscriptions"
+MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscription}
+_ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
+_ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
+_ACTOR_COLUMNS = frozenset({"actor", "created_by"})
+# Replaces the ID of a deleted person if another person has that ID here.
+UNKNOWN_PERSON = 0
+# The exported columns of people.
+_PEOPLE_COLUMNS = frozenset(
+    {"id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language", "is_active", "date_joined"}
+)
+
+
+def get_exported_fields(kind: str) -> list[Any]:
+    """Return the exported columns of a kind."""
+    fields = MODELS[kind]._meta.concrete_fields
+    return [column for column in fields if kind != PEOPLE or column.attname in _PEOPLE_COLUMNS]
+
+
+@dataclass(slots=True)
+class ReferenceColumns:
+    """The columns of a table that refer to people, apps or subscriptions.
+
+    Attributes:
+        ids: The kind by column index, for columns with an ID.
+        texts: The indexes of columns with an actor's text, e.g. ``staff:1``.
+        subject: The indexes of the columns with the type and ID of an event's subject.
+    """
+
+    ids: dict[int, str] = field(default_factory=dict)
+    texts: list[int] = field(default_factory=list)
+    subject: tuple[int, int] | None = None
+
+    @classmethod
+    def from_table(cls, table: Table) -> "ReferenceColumns":
+        """Find the columns of a table by their relation or name."""
+        columns = cls()
+        by_model = {model: kind for kind, model in MODELS.items()}
+        names = [column.attname for column in table.fields]
+        for index, column in enumerate(table.fields):
+            if column.is_relation and column.related_model in by_model and not column.primary_key:
+                columns.ids[index] = by_model[column.related_model]
+            elif not column.is_relation and column.attname == "user_id":
+                columns.ids[index] = PEOPLE
+            elif not column.is_relation and column.attname in _ACTOR_COLUMNS:
+                columns.texts.append(index)
+        if table.model is Event:
+            columns.subject = names.index("subject_type"), names.index("subject_id")
+        return columns
+
+    def iterate_references(self, row: Row) -> Iterator[tuple[str, int]]:
+        """Yield the kind and ID of everyone whom a row refers to."""
+        for index, kind in self.ids.items():
+            if row[index] is not None:
+                yield kind, row[index]
+        for index in self.texts:
+            if actor := _ACTOR.fullmatch(row[index]):
+                yield _ACTOR_KINDS[actor[1]], int(actor[2])
+        if self.subject and (subject_kind := _SUBJECTS.get(row[self.subject[0]])):
+            yield subject_kind, row[self.subject[1]]
+
+    def replace_references(self, row: Row, identities: "IdentityMap") -> Row:
+        """Replace the IDs in a row by those of this installation."""
+        values = list(row)
+        for index, kind in self.ids.items():
+            if values[index] is not None:
+                values[index] = identities.get_local_id(kind, values[index])
+        for index in self.texts:
+            if actor := _ACTOR.fullmatch(values[index]):
+                values[index] = f"{actor[1]}:{identities.get_local_id(_ACTOR_KINDS[actor[1]], int(actor[2]))}"
+        if self.subject and (subject_kind := _SUBJECTS.get(values[self.subject[0]])):
+            values[self.subject[1]] = identities.get_local_id(subject_kind, values[self.subject[1]])
+        return tuple(values)
+
+
+_SUBJECTS = {User._meta.label_lower: PEOPLE, App._meta.label_lower: APPS}
+
+
+@dataclass(slots=True)
+class ReferencedIds:
+    """The IDs of people, apps and subscriptions in the rows of a shop, collected during the export."""
+
+    ids: dict[str, set[int]] = field(default_factory=lambda: {kind: set() for kind in MODELS})
+
+    def add_row(self, columns: ReferenceColumns, row: Row) -> None:
+        """Add the references of a row."""
+        for kind, pk in columns.iterate_references(row):
+            self.ids[kind].add(pk)
+
+    def lines(self, kind: str, shop_id: int) -> Iterator[bytes]:
+        """Yield the archive's rows of a kind; subscriptions only from configuration files, which have no shop."""
+        fields = get_exported_fields(kind)
+        rows: QuerySet[Any] = MODELS[kind]._base_manager.filter(pk__in=self.ids[kind])
+        if kind == SUBSCRIPTIONS:
+            installed_apps = Installation.objects.filter(shop_id=shop_id, uninstalled_at=None).values("app_id")
+            live = Subscription.objects.filter(shop=None, app_id__in=installed_apps, deleted_at=None)
+            rows = rows.filter(shop=None) | live
+        for row in rows.order_by("pk").values_list(*[column.attname for column in fields]):
+            yield serialize_row(fields, _without_owner(fields, row, shop_id) if kind == APPS else row)
+
+
+def _without_owner(fields: list[Any], row: Row, shop_id: int) -> Row:
+    """Remove the owner of an app that another shop registered, because that shop is not exported."""
+    return tuple(
+        None if column.attname == "owner_id" and value != shop_id else value
+        for column, value in zip(fields, row, strict=True)
+    )
+
+
+@dataclass(slots=True)
+class IdentityMap:
+    """The IDs in this installation by kind and archived ID, and the identities that must be created."""
+
+    ids: dict[str, dict[int, int]]
+    missing: dict[str, list[dict[str, Any]]]
+
+    def get_local_id(self, kind: str, pk: int) -> int:
+        """Return the ID in this installation."""
+        local_id = self.ids[kind].get(pk)
+        if local_id is None:
+            if kind == SUBSCRIPTIONS:
+                return pk
+            local_id = self.ids[kind][pk] = UNKNOWN_PERSON if MODELS[kind]._base_manager.filter(pk=pk).exists() else pk
+        return local_id
+
+    @classmethod
+    def read(cls, archive: Archive) -> "IdentityMap":
+        """Look up all identities of an archive; requires the scope of all shops."""
+        identities = cls({kind: {} for kind in MODELS}, {kind: [] for kind in MODELS})
+        for kind, find in ((PEOPLE, _find_person), (APPS, _find_app), (SUBSCRIPTIONS, identities._find_subscription)):
+            fields = get_exported_fields(kind)
+            for line in archive.read(f"{kind}.jsonl.gz"):
+                values = dict(zip((column.attname for column in fields), parse_row(fields, line), strict=True))
+                pk = find(values)
+                if pk is None:
+                    identities.missing[kind].append(values)
+                else:
+                    identities.ids[kind][values["id"]] = pk
+        return identities
+
+    def _find_subscription(self, values: dict[str, Any]) -> int | None:
+        app = self.ids[APPS].get(values["app_id"])
+        if app is None:
+            return None
+        matches = Subscription.objects.filter(
+            shop=None, app_id=app, topic=values["topic"], key_digest=values["key_digest"], name=values["name"]
+        )
+        is_deleted = values["deleted_at"] is not None
+        return matches.filter(deleted_at__isnull=not is_deleted).order_by("pk").values_list("pk", flat=True).first()
+
+    def get_incomplete_apps(self) -> Iterable[str]:
+        """Return the names of existing apps without a live subscription of their configuration file."""
+        local_ids = self.ids[APPS]
+        app_ids = {values["app_id"] for values in self.missing[SUBSCRIPTIONS] if values["deleted_at"] is None}
+        names = App.objects.filter(pk__in=[local_ids[pk] for pk in app_ids if pk in local_ids])
+        return sorted(names.values_list("name", flat=True))
+
+    def create_missing(self) -> None:
+        """Create missing identities, with their archived IDs if free; people get no password."""
+        for kind, model in MODELS.items():
+            for values in self.missing[kind]:
+                archived_id, is_taken = values["id"], model._base_manager.filter(pk=values["id"]).exists()
+                column_values = {name: value for name, value in values.items() if name != "id"}
+                if kind == SUBSCRIPTIONS:
+                    column_values["app_id"] = self.get_local_id(APPS, column_values["app_id"])
+                row = model(**column_values) if is_taken else model(id=archived_id, **column_values)
+                if isinstance(row, User):
+                    row.set_unusable_password()
+                row.save(force_insert=True)
+                self.ids[kind][archived_id] = row.pk
+            self.missing[kind] = []
+
+
+def _find_person(values: dict[str, Any]) -> int | None:
+    return User.objects.filter(email=values["email"].lower()).values_list("pk", flat=True).first()
+
+
+def _find_app(values: dict[str, Any]) -> int | None:
+    return App.objects.filter(api_key=values["api_key"]).values_list("pk", flat=True).first()

@@ -1,0 +1,220 @@
+"""Import a shop from an archive into this installation."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cryptography.fernet import InvalidToken
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
+from django.utils.text import slugify
+
+from apps.backups.domain.manifests import BackupRefused
+from apps.backups.domain.shop_archive import files, verify
+from apps.backups.domain.shop_archive.format import Archive, Manifest, get_current_migrations, get_table_path
+from apps.backups.domain.shop_archive.identities import IdentityMap
+from apps.backups.domain.shop_archive.import_policies import ArchiveImport, ShopNames
+from apps.backups.domain.shop_archive.schema import Table, list_tables
+from apps.backups.domain.shop_archive.serialization import parse_row, to_driver_value
+from apps.ground import id_sequences
+from apps.ground.tenancy import all_shops_scope
+from apps.shops.models import Shop
+from apps.shops.models.encrypted_fields import decrypt
+from apps.shops.models.shops import DOMAIN
+
+T = TypeVar("T")
+
+_BATCH_SIZE = 2000
+# The number of problems listed in an error.
+_MAX_LISTED = 10
+
+
+def import_shop(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
+    """Import the shop of an archive; return the manifest and the number of files that were new.
+
+    Args:
+        folder: The archive.
+        copy_as: The domain of a staging copy, see ``import_policies``; blank for the shop itself.
+
+    Raises:
+        BackupRefused: The archive cannot be imported here, or the result differs from the archive; then no row is
+            imported.
+    """
+    archive = Archive(folder)
+    manifest = archive.read_manifest()
+    _check_compatibility(manifest)
+    names = _get_names(manifest, copy_as)
+    _check_names_free(manifest, names)
+    with all_shops_scope():
+        _check_values_free(archive, manifest)
+        identities = IdentityMap.read(archive)
+        arrival = ArchiveImport(archive, manifest, identities, names)
+        if not names.is_copy and (incomplete_apps := list(identities.get_incomplete_apps())):
+            raise BackupRefused(
+                f"Configuration-file subscriptions are missing here for {', '.join(incomplete_apps)}."
+                " Run apply_app_config, then import again."
+            )
+        new_files = files.import_files(archive, manifest)
+        try:
+            with transaction.atomic():
+                _insert_all(arrival)
+                _raise_on_differences(verify.compare_rows(arrival))
+        except IntegrityError as error:
+            raise BackupRefused(f"The database refused a row: {error}") from error
+    _raise_on_differences(files.compare_files(archive, manifest))
+    return manifest, new_files
+
+
+def verify_shop(folder: Path, *, copy_as: str = "") -> Manifest:
+    """Compare the existing shop, or its staging copy, with an archive, row by row and file by file.
+
+    Raises:
+        BackupRefused: Something differs, or the archive is damaged.
+    """
+    archive = Archive(folder)
+    manifest = archive.read_manifest()
+    _check_compatibility(manifest)
+    with all_shops_scope():
+        _raise_on_differences(
+            verify.compare_shop(
+                ArchiveImport(archive, manifest, IdentityMap.read(archive), _get_names(manifest, copy_as))
+            )
+        )
+    return manifest
+
+
+def _check_compatibility(manifest: Manifest) -> None:
+    local_migrations = get_current_migrations()
+    if differing_apps := sorted(
+        app
+        for app in {*local_migrations, *manifest.migrations}
+        if local_migrations.get(app) != manifest.migrations.get(app)
+    ):
+        differences = ", ".join(
+            f"{app} {manifest.migrations.get(app, '—')} there, {local_migrations.get(app, '—')} here"
+            for app in differing_apps
+        )
+        raise BackupRefused(
+            f"The archive is from another release ({differences}). Upgrade the older installation, and export again."
+        )
+    columns = {table.name: [column.attname for column in table.fields] for table in list_tables()}
+    if columns != {name: table.columns for name, table in manifest.tables.items()}:
+        raise BackupRefused("The archive has different tables or columns: it is from another release.")
+    try:
+        decrypt(manifest.sealed)
+    except InvalidToken:
+        raise BackupRefused(
+            "Cannot decrypt the secrets of the archive. Add the secret key of the source installation to"
+            " BACKOFFICE_SECRET_KEY_FALLBACKS here; links signed there need that key too."
+        ) from None
+
+
+def _get_names(manifest: Manifest, copy_as: str) -> ShopNames:
+    """Return the names of the imported shop.
+
+    Raises:
+        BackupRefused: The domain for a copy is invalid, or is the shop's own.
+    """
+    if not copy_as:
+        return ShopNames(manifest.domain, manifest.handle)
+    domain = copy_as.lower()
+    try:
+        DOMAIN(domain)
+    except ValidationError:
+        raise BackupRefused(f"{copy_as} is not a valid shop domain.") from None
+    if domain == manifest.domain:
+        raise BackupRefused("A copy needs its own domain, so that customers' links don't lead to it.")
+    return ShopNames(domain, slugify(domain.partition(".")[0])[:63] or "copy", is_copy=True)
+
+
+def _check_names_free(manifest: Manifest, new_names: ShopNames) -> None:
+    if existing := Shop.objects.filter(pk=manifest.shop_id).first():
+        raise BackupRefused(
+            f"The shop already exists here: {existing.domain}, with the ID {existing.pk}. A staging copy keeps the IDs,"
+            " so it needs another installation."
+        )
+    condition = Q(domain=new_names.domain) | Q(handle=new_names.handle)
+    if conflicting := Shop.objects.filter(condition).first():
+        raise BackupRefused(
+            f"Another shop here has the domain {conflicting.domain} or the handle {conflicting.handle}."
+        )
+
+
+def _check_values_free(archive: Archive, manifest: Manifest) -> None:
+    """Raise an error if an ID or another unique value of the archive belongs to another shop here."""
+    conflicting_values = []
+    for table in list_tables():
+        unique = [(index, column) for index, column in enumerate(table.fields) if _is_unique(column)]
+        table_info = manifest.tables[table.name]
+        if not table_info.rows or not unique:
+            continue
+        rows = table.model._base_manager
+        if len(unique) == 1 and not rows.filter(pk__range=(table_info.lowest, table_info.highest)).exists():
+            continue
+        for lines in _batch(archive.read(get_table_path(table.name)), _BATCH_SIZE):
+            values = [parse_row(table.fields, line) for line in lines]
+            for index, column in unique:
+                conflicts = rows.filter(**{f"{column.attname}__in": [row[index] for row in values]})
+                conflicting_values += [
+                    f"{table.name}.{column.attname} {value}"
+                    for value in conflicts.values_list(column.attname, flat=True)
+                ]
+    if conflicting_values:
+        more = f", and {len(conflicting_values) - _MAX_LISTED} more" if len(conflicting_values) > _MAX_LISTED else ""
+        raise BackupRefused(f"Taken by another shop here: {', '.join(sorted(conflicting_values)[:_MAX_LISTED])}{more}.")
+
+
+def _is_unique(field: Any) -> bool:
+    """Return True for unique columns; domain and handle of the shop are checked separately."""
+    return field.unique and not (field.is_relation and not field.primary_key) and field.model is not Shop
+
+
+def _insert_all(arrival: ArchiveImport) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL statement_timeout = 0")
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        else:
+            cursor.execute("PRAGMA defer_foreign_keys = ON")
+    all_tables = list_tables()
+    (shop,) = (table for table in all_tables if table.model is Shop)
+    _insert(shop, arrival)
+    arrival.identities.create_missing()
+    for table in all_tables:
+        if table is not shop:
+            _insert(table, arrival)
+    id_sequences.advance_sequences()
+
+
+def _insert(table: Table, arrival: ArchiveImport) -> None:
+    """Insert rows with their IDs and timestamps."""
+    rows = (
+        [to_driver_value(column, value) for column, value in zip(table.fields, row, strict=True)]
+        for row in arrival.rows(table)
+    )
+    quote = connection.ops.quote_name
+    names = ", ".join(quote(column.column) for column in table.fields)
+    into = f"{quote(table.name)} ({names})"
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            return
+        placeholders = ", ".join(["%s"] * len(table.fields))
+        for batch in _batch(rows, _BATCH_SIZE):
+            cursor.executemany(f"INSERT INTO {into} VALUES ({placeholders})", batch)  # noqa: S608 - names of our own
+
+
+def _batch(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _raise_on_differences(differences: Iterator[str]) -> None:
+    sample = [difference for difference, _ in zip(differences, range(_MAX_LISTED), strict=False)]
+    if sample:
+        raise BackupRefused(f"The shop differs from the archive: {'; '.join(sample)}.")
