@@ -1,1 +1,1 @@
-"""What a shop sells: products, variants, images and collections."""
+"""Products, variants, images and collections of shops."""

@@ -1,45 +1,47 @@
-"""The catalog app: what shops sell."""
+"""Products, variants, images and collections."""
 
 from django.apps import AppConfig
 
 
 class CatalogConfig(AppConfig):
-    """Registers topics, timelines, owners of metafields, what a new shop starts with, and what follows the stock."""
+    """App config of the catalog."""
 
     name = "apps.catalog"
 
     def ready(self) -> None:
-        """Connect the catalog with the registries."""
+        """Register the catalog's topics, timelines, metafield owners, checks, demo data and inventory listeners."""
         from apps.catalog import demo, topics
-        from apps.catalog.domain import cleaning, orphans, reconciliation, stock, variants
+        from apps.catalog.domain import inventory_sync, orphan_images, reconciliation, strip_metadata, variants
         from apps.catalog.domain.collections import lifecycle
-        from apps.catalog.impersonal import IMPERSONAL
         from apps.catalog.models import Collection, CustomCollection, Product, ProductImage, SmartCollection, Variant
+        from apps.catalog.non_personal import NON_PERSONAL_COLUMNS
         from apps.events.domain import timelines
-        from apps.ground.personal import impersonal
-        from apps.inventory.domain import listeners, naming
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.inventory.domain import item_names, listeners
+        from apps.jobs.domain import consistency_checks as nightly
         from apps.jobs.domain import housekeeping
-        from apps.jobs.domain import reconciliation as nightly
-        from apps.media import cleaning as stored_pictures
+        from apps.media import metadata_stripping as stored_pictures
         from apps.metafields.domain.owners import register_owner
-        from apps.shops.domain.currency import on_currency_change
-        from apps.shops.domain.demo_store import register
-        from apps.shops.domain.opening import starter
+        from apps.shops.domain.currency_change import register_currency_objection
+        from apps.shops.domain.demo_store import register_demo_data
+        from apps.shops.domain.shop_creation import register_shop_initializer
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        register("products", demo.make)
-        housekeeping.register("picture files", orphans.clear)
-        nightly.register("lowest prices", reconciliation.prices)
-        nightly.register("quantities of variants", reconciliation.quantities)
-        stored_pictures.register("pictures of products", cleaning.clean_products)
-        stored_pictures.register("pictures of collections", cleaning.clean_collections)
-        on_currency_change(variants.object_to_currency)
-        starter("frontpage", lifecycle.open_with_frontpage)
-        listeners.on_stock_change(stock.follow_stock)
-        listeners.on_item_change(stock.follow_items)
-        naming.name_items(names=stock.names_of_items, matching=stock.matching_items)
-        timelines.register("products", Product, scope="products")
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        topics.register_catalog_topics()
+        register_demo_data("products", demo.load_demo_catalog)
+        housekeeping.register_hourly_task("picture files", orphan_images.delete_orphan_images)
+        nightly.register_consistency_check("lowest prices", reconciliation.find_wrong_lowest_prices)
+        nightly.register_consistency_check("quantities of variants", reconciliation.find_wrong_quantities)
+        stored_pictures.register_metadata_stripper("pictures of products", strip_metadata.strip_product_images)
+        stored_pictures.register_metadata_stripper("pictures of collections", strip_metadata.strip_collection_images)
+        register_currency_objection(variants.check_price_decimals)
+        register_shop_initializer("frontpage", lifecycle.create_frontpage_collection)
+        listeners.register_stock_listener(inventory_sync.sync_inventory_quantities)
+        listeners.register_item_listener(inventory_sync.touch_products_of_items)
+        item_names.register_item_names(
+            names=inventory_sync.get_variant_item_names, matching=inventory_sync.find_variant_items
+        )
+        timelines.register_timeline("products", Product, scope="products")
         register_owner("products", "product", Product, scope="products")
         register_owner(
             "variants",

@@ -1,27 +1,36 @@
-"""The topics that the catalog publishes."""
+"""Topics of the catalog."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.shapes import Shown
-from apps.api.topics import register_resource
-from apps.catalog.api.collection_resources import CollectionSerializer
-from apps.catalog.api.resources import ProductSerializer, VariantSerializer
-from apps.catalog.domain.collections.membership import products_of
+from apps.api.types import Rendered
+from apps.api.webhook_topics import register_resource_topics
+from apps.catalog.api.collection_serializers import CollectionSerializer
+from apps.catalog.api.serializers import ProductSerializer, VariantSerializer
+from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection
 
-_TURNS = {"in_stock": gettext_noop("Variant came into stock"), "out_of_stock": gettext_noop("Variant ran out of stock")}
+_STOCK_VERBS = {
+    "in_stock": gettext_noop("Variant came into stock"),
+    "out_of_stock": gettext_noop("Variant ran out of stock"),
+}
 
 
-def register_all() -> None:
-    """Add the topics."""
-    register_resource("products", gettext_noop("Product"), ProductSerializer, scope="read_products")
-    register_resource("variants", gettext_noop("Variant"), VariantSerializer, scope="read_products", verbs=_TURNS)
-    register_resource(
-        "collections", gettext_noop("Collection"), CollectionSerializer, scope="read_products", besides=_products_count
+def register_catalog_topics() -> None:
+    """Register the topics of products, variants and collections."""
+    register_resource_topics("products", gettext_noop("Product"), ProductSerializer, scope="read_products")
+    register_resource_topics(
+        "variants", gettext_noop("Variant"), VariantSerializer, scope="read_products", verbs=_STOCK_VERBS
+    )
+    register_resource_topics(
+        "collections",
+        gettext_noop("Collection"),
+        CollectionSerializer,
+        scope="read_products",
+        extra_fields=_products_count,
     )
 
 
-def _products_count(instance: Model) -> Shown:
+def _products_count(instance: Model) -> Rendered:
     collection = Collection.objects.get(pk=instance.pk)
-    return {"products_count": products_of(collection).count()}
+    return {"products_count": get_collection_products(collection).count()}

@@ -1,10 +1,10 @@
-"""The staff face of the catalog: products, their variants and images, and collections of both kinds."""
+"""Panel pages of products, variants, images and collections."""
 
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.admin.collections import CustomCollectionAdmin
 from apps.catalog.admin.products import ProductAdmin
-from apps.catalog.admin.smart import SmartCollectionAdmin
+from apps.catalog.admin.smart_collections import SmartCollectionAdmin
 from apps.catalog.admin.variants import VariantAdmin
 from apps.catalog.models import (
     Collect,
@@ -17,10 +17,10 @@ from apps.catalog.models import (
     SmartCollection,
     Variant,
 )
-from apps.panel.screens.deleting import tell_as, tell_nothing_of
-from apps.staff.domain.permissions import grant
+from apps.panel.admin_base.delete_preview import hide_from_delete_page, register_delete_label
+from apps.staff.domain.permissions import grant_permissions
 
-grant(
+grant_permissions(
     "products",
     "vacd",
     "catalog.product",
@@ -31,19 +31,23 @@ grant(
     "catalog.collect",
 )
 
-tell_as(Variant, gettext_lazy("variant, with its stock"), gettext_lazy("variants, with their stock"), with_=Product)
-tell_as(ProductImage, gettext_lazy("image"), gettext_lazy("images"))
-tell_as(ProductOption, gettext_lazy("option"), gettext_lazy("options"))
-tell_as(ProductTag, gettext_lazy("tag"), gettext_lazy("tags"))
-tell_as(Collect, gettext_lazy("place in a collection"), gettext_lazy("places in collections"), with_=Product)
+register_delete_label(
+    Variant, gettext_lazy("variant, with its stock"), gettext_lazy("variants, with their stock"), with_=Product
+)
+register_delete_label(ProductImage, gettext_lazy("image"), gettext_lazy("images"))
+register_delete_label(ProductOption, gettext_lazy("option"), gettext_lazy("options"))
+register_delete_label(ProductTag, gettext_lazy("tag"), gettext_lazy("tags"))
+register_delete_label(
+    Collect, gettext_lazy("entry in a collection"), gettext_lazy("entries in collections"), with_=Product
+)
 for kind in (CustomCollection, SmartCollection):
-    tell_as(
+    register_delete_label(
         Collect,
-        gettext_lazy("place of a product, which itself stays"),
-        gettext_lazy("places of products, which themselves stay"),
+        gettext_lazy("product entry (the product is not deleted)"),
+        gettext_lazy("product entries (the products are not deleted)"),
         with_=kind,
     )
-# Where a product stands in a collection that is put in order by hand: part of its place.
-tell_nothing_of(ManualPlace)
+# Positions of manually sorted collections are deleted silently with their product.
+hide_from_delete_page(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

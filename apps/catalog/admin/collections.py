@@ -1,4 +1,4 @@
-"""Collections as staff see them: what both kinds have in common, and those that are filled by hand."""
+"""Panel pages of collections: the base classes and custom collections."""
 
 from typing import ClassVar
 
@@ -14,32 +14,32 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.catalog.admin.members import MembersPage
+from apps.catalog.admin.collection_products import CollectionProductsPage
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.api.fields import HandleField
-from apps.catalog.domain import pictures
+from apps.catalog.domain import image_files
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.lifecycle import CollectionParts
-from apps.catalog.domain.collections.membership import products_of
+from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection, CustomCollection
-from apps.ground.phrases import size_of
-from apps.ground.retelling import retold
-from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
+from apps.ground.error_messages import format_bytes
+from apps.ground.stored_messages import translate_stored
+from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.forms import PanelForm, Values, read_as
-from apps.panel.screens.markup import MarkupField
+from apps.panel.admin_base.forms import PanelForm, Values, validate_with_api_field
+from apps.panel.admin_base.html_fields import MarkupField
+from apps.panel.menu import MenuItem
+from apps.panel.staff_request import Context
 from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
 
-_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, at most {size}."), size=size_of(MAX_BYTES))
+_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, at most {size}."), size=format_bytes(MAX_BYTES))
 
 
 class CollectionForm(PanelForm[Collection]):
-    """A collection; without a handle it gets one from its title."""
+    """Form of a collection; a blank handle is derived from the title."""
 
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
@@ -48,8 +48,8 @@ class CollectionForm(PanelForm[Collection]):
         help_text=gettext_lazy("Shown in the online store."),
         label=gettext_lazy("Published"),
     )
-    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text=_LIMITS, label=gettext_lazy("Picture"))
-    remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove picture"))
+    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text=_LIMITS, label=gettext_lazy("Image"))
+    remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove image"))
 
     class Meta:
         model: type[Collection] = Collection
@@ -64,33 +64,33 @@ class CollectionForm(PanelForm[Collection]):
         )
 
     def prepare(self) -> None:
-        """Whether it is published, and a hint for the handle."""
+        """Set the initial publication state and the help text of the handle."""
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
-            self.fields["handle"].help_text = _("Part of its address; made from the title.")
+            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create it from the title.")
 
     def clean_handle(self) -> str:
-        """In the form that handles have."""
-        return str(read_as(HandleField(), self.cleaned_data["handle"]))
+        """Normalize the handle."""
+        return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
 
     def clean_picture(self) -> UploadedFile[bytes] | None:
-        """Small enough; whether it is a picture is the service's to say."""
+        """Check the file size; the service checks that the file is an image."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
         if file and (file.size or 0) > MAX_BYTES:
-            raise ValidationError(_("The picture {refusal}.").format(refusal=retold(TOO_MANY_BYTES)))
+            raise ValidationError(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
         return file
 
     def attrs(self) -> Values:
-        """The columns to store."""
-        given = self.given
-        if "published" in given:
-            given["published_at"] = timezone.now() if given["published"] else None
-        return {name: value for name, value in given.items() if name in COLUMN_NAMES}
+        """Return the columns to save."""
+        values = self.values_to_store
+        if "published" in values:
+            values["published_at"] = timezone.now() if values["published"] else None
+        return {name: value for name, value in values.items() if name in COLUMN_NAMES}
 
 
-class CollectionAdmin(MembersPage):
-    """What the screens of both kinds have in common."""
+class CollectionAdmin(CollectionProductsPage):
+    """Base class of the admin pages of collections."""
 
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
@@ -105,37 +105,37 @@ class CollectionAdmin(MembersPage):
         css = {"all": ("panel/catalog.css",)}
 
     def storefront_path(self, instance: Collection) -> str:
-        """Where shoppers see it."""
+        """Return the storefront path of the collection."""
         return f"/collections/{instance.handle}"
 
     @display(description="")
     def banner(self, collection: Collection) -> SafeString:
-        """The picture."""
+        """Return the image."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
     @display(description=pgettext_lazy("sorting", "Order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
-        """In words."""
+        """Return the sort order as text."""
         return collection.get_sort_order_display()
 
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, collection: Collection) -> bool:
-        """Whether it is shown."""
+        """Return True if the collection is published."""
         return collection.published_at is not None
 
     def get_urls(self) -> list[URLPattern]:
-        """The page of the products besides."""
-        members = self.action_url("<path:object_id>/products/", self.members_view, "products")
+        """Add the URL of the products page."""
+        members = self.build_action_url("<path:object_id>/products/", self.products_view, "products")
         return [members, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """With the picture and the number of products."""
+        """Add the image and the number of products to the page."""
         collection = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if collection is not None:
-            context["members"] = products_of(collection).count()
+            context["members"] = get_collection_products(collection).count()
             context["members_url"] = self.url("products", collection.pk)
             if collection.image_key:
                 context["banner"] = thumbnail(
@@ -144,11 +144,11 @@ class CollectionAdmin(MembersPage):
         return super().change_view(request, object_id, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
-        """Through the service, which names, counts and illustrates."""
-        parts = CollectionParts(drops_picture=form.cleaned_data["remove_picture"])
+        """Save through the service, which sets the handle, products and image."""
+        parts = CollectionParts(removes_image=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
-            parts.picture = pictures.store(self.shop(request).pk, file.read(), file.name)
-        by = self.by(request)
+            parts.image = image_files.store_uploaded_image(self.shop(request).pk, file.read(), file.name)
+        by = self.event_kwargs(request)
         try:
             if change:
                 lifecycle.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
@@ -156,16 +156,16 @@ class CollectionAdmin(MembersPage):
                 obj.pk = lifecycle.create_collection(self.kind, form.attrs(), parts, **by).pk
                 obj._state.adding = False
         except BaseException:
-            pictures.discard([parts.picture] if parts.picture else [])
+            image_files.discard_images([parts.image] if parts.image else [])
             raise
 
     def delete_model(self, request: HttpRequest, obj: Collection) -> None:
-        """Through the service: the products stay."""
-        lifecycle.delete_collection(obj, **self.by(request))
+        """Delete through the service; the products are not deleted."""
+        lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))
-_PICTURE: Fieldset = (gettext_lazy("Picture"), {"fields": ("picture", "image_alt", "remove_picture")})
+_PICTURE: Fieldset = (gettext_lazy("Image"), {"fields": ("picture", "image_alt", "remove_picture")})
 _STORE: Fieldset = (
     gettext_lazy("Online store"),
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
@@ -174,17 +174,17 @@ _STORE: Fieldset = (
 
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
-    """Collections whose products people choose."""
+    """Admin of custom collections."""
 
     kind = Collection.Kind.CUSTOM
-    menu = Menu(
+    menu = MenuItem(
         "Catalog",
         "shelves",
         20,
         gettext_lazy("Collections"),
-        words=pgettext_lazy("search", "category, categories, group, department"),
+        search_terms=pgettext_lazy("search", "category, categories, group, department"),
     )
     form = CollectionForm
-    intro = gettext_lazy("Collections that you fill by hand. Smart collections fill themselves by rules.")
-    empty_text = gettext_lazy("There are no collections. Add one, then choose its products.")
+    intro = gettext_lazy("Collections of products that you choose. Smart collections select products by rules.")
+    empty_text = gettext_lazy("No collections yet. Create a collection, then add products.")
     fieldsets = ((None, {"fields": _ABOUT}), _PICTURE, _STORE)

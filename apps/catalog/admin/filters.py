@@ -1,4 +1,4 @@
-"""By what the lists of products and variants are narrowed besides their states: each by an index of its own."""
+"""List filters of products and variants, each backed by an index."""
 
 from collections.abc import Sequence
 
@@ -8,50 +8,50 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.ground.folding import folded
-from apps.ground.lookups import among
-from apps.ground.tenancy import current_shop
-from apps.inventory.domain.low import low_items
-from apps.panel.screens.filters import Choices, Screen, SelectFilter
-from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, WordFilter
+from apps.ground.case_folding import casefold_text
+from apps.ground.lookups import in_materialized
+from apps.ground.tenancy import get_current_shop
+from apps.inventory.domain.low_stock import get_low_items
+from apps.panel.admin_base.filters import Choices, Screen, SelectFilter
+from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, WordFilter
 
 
 class VendorFilter(WordFilter):
-    """By its whole vendor, in any case."""
+    """Filter by exact vendor, ignoring case."""
 
     title = gettext_lazy("vendor")
     parameter_name = "vendor"
 
-    def fitting(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """The products of the vendor."""
+    def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
+        """Return the products of the vendor."""
         return rows.filter(vendor_key=values[0])
 
 
 class TypeFilter(WordFilter):
-    """By its whole type, in any case."""
+    """Filter by exact product type, ignoring case."""
 
     title = gettext_lazy("product type")
     parameter_name = "type"
 
-    def fitting(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """The products of the type."""
+    def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
+        """Return the products of the type."""
         return rows.filter(product_type_key=values[0])
 
 
 class TagFilter(WordFilter):
-    """By one of its tags, in any case."""
+    """Filter by one tag, ignoring case."""
 
     title = gettext_lazy("tag")
     parameter_name = "tag"
 
-    def fitting(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """The products with the tag."""
-        tags = ProductTag.rows().filter(product=OuterRef("pk"), key=folded(values[0] or ""))
+    def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
+        """Return the products with the tag."""
+        tags = ProductTag.rows().filter(product=OuterRef("pk"), key=casefold_text(values[0] or ""))
         return rows.filter(Exists(tags))
 
 
 class CreatedFilter(DaysFilter):
-    """By the day on which it was added."""
+    """Filter by creation date."""
 
     title = gettext_lazy("creation")
     parameter_name = "created"
@@ -59,22 +59,22 @@ class CreatedFilter(DaysFilter):
 
 
 class VariantProductFilter(WordFilter):
-    """By the whole title of its product, in any case.
+    """Filter by exact product title, ignoring case.
 
-    There is none by vendor: the variants of one are many, and may all stand at the far end of the list.
+    There is no filter by vendor: a vendor can have many variants, and all of them at the far end of the list.
     """
 
     title = gettext_lazy("product")
     parameter_name = "product"
-    own_order = ("product_id", "position", "pk")
+    index_order = ("product_id", "position", "pk")
 
-    def fitting(self, rows: QuerySet[Variant], values: Sequence[str | None]) -> QuerySet[Variant]:  # type: ignore[override]
-        """The variants of the products of the title."""
+    def filter_rows(self, rows: QuerySet[Variant], values: Sequence[str | None]) -> QuerySet[Variant]:  # type: ignore[override]
+        """Return the variants of products with this title."""
         return rows.filter(product__title_key=values[0])
 
 
 class PriceFilter(AmountsFilter):
-    """By its price in the shop's currency."""
+    """Filter by price in the shop currency."""
 
     title = pgettext_lazy("filter", "price")
     parameter_name = "price"
@@ -82,24 +82,25 @@ class PriceFilter(AmountsFilter):
 
 
 class LowStockFilter(SelectFilter):
-    """Those of which few are left at a location, in a shop that says how few.
+    """Filter variants that are low at a location, if the shop has a low-stock threshold.
 
-    What is sold out no index tells: the quantity moves with each sale, and an index of it would make sales dear.
+    There is no filter for sold-out variants: the quantity changes with each sale, and an index on it would slow sales
+    down.
     """
 
     title = pgettext_lazy("filter", "stock")
     parameter_name = "stock"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """One, beside all."""
+        """Return the only choice besides all variants."""
         return [("low", _("Low stock"))]
 
     def has_output(self) -> bool:
-        """Where the shop has a number at which stock is low, or somebody asks all the same."""
-        return current_shop().low_stock_at is not None or self.value() is not None
+        """Return True if the shop has a low-stock threshold or the filter is in use."""
+        return get_current_shop().low_stock_at is not None or self.value() is not None
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Variant]) -> QuerySet[Variant]:
-        """The variants whose items are low somewhere."""
+        """Return the variants that are low at a location."""
         if self.value() != "low":
             return queryset
-        return queryset.filter(among(low_items().order_by().values("pk"), "inventory_item"))
+        return queryset.filter(in_materialized(get_low_items().order_by().values("pk"), "inventory_item"))

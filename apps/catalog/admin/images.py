@@ -1,4 +1,4 @@
-"""The page of a product's images: add, describe, order by mouse or keyboard, remove."""
+"""Panel page of a product's images: upload, describe, reorder and delete."""
 
 from collections.abc import Container, Iterable
 
@@ -8,19 +8,19 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.catalog.domain import pictures, products
+from apps.catalog.domain import image_files, products
+from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES, add_image
-from apps.catalog.domain.inputs import ImageInput, Parts
-from apps.catalog.domain.pictures import Picture
+from apps.catalog.domain.inputs import ImageInput, ProductParts
 from apps.catalog.models import Product, ProductImage
-from apps.ground.errors import DomainError
-from apps.ground.retelling import retold
-from apps.media.intake import PictureRefused
-from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
-from apps.panel.access import require
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.wording import nothing_changed
+from apps.ground.exceptions import DomainError
+from apps.ground.stored_messages import translate_stored
+from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
+from apps.media.uploads import UploadRefused
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_unchanged_error
+from apps.panel.permissions import require_permission
+from apps.panel.staff_request import Context
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512
@@ -28,23 +28,23 @@ MAX_FILES = 20
 
 
 class ProductImagesPage(ShopOwnedAdmin[Product]):
-    """Gives the products' screen its page of images."""
+    """Adds the images page to the product admin."""
 
     def images_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the images, or do what a form asks for."""
-        product = self.row_or_404(request, object_id)
-        require(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
+        """Show the images, or apply a submitted form."""
+        product = self.get_row_or_404(request, object_id)
+        require_permission(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
         if request.method == "POST":
             try:
-                said = self._add_images(request, product) if request.FILES else self._change_images(request, product)
-                self.message_user(request, said, messages.SUCCESS)
-            except DomainError as refusal:
-                self.message_user(request, nothing_changed(refusal), messages.ERROR)
+                message = self._add_images(request, product) if request.FILES else self._change_images(request, product)
+                self.message_user(request, message, messages.SUCCESS)
+            except DomainError as error:
+                self.message_user(request, format_unchanged_error(error), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         rows = list(ProductImage.rows().filter(product=product).order_by("position", "id"))
         context = {
             "original": product,
-            "images": [(row, self._address(row, 240)) for row in rows],
+            "images": [(row, self._get_thumbnail_url(row, 240)) for row in rows],
             "editable": request.user.has_perm(CHANGE),
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
@@ -52,68 +52,74 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         return self.page(request, "panel/catalog/images.html", _("Images of {name}").format(name=product), **context)
 
     @staticmethod
-    def _address(row: ProductImage, side: int) -> str:
+    def _get_thumbnail_url(row: ProductImage, side: int) -> str:
         stem, _, extension = row.name.rpartition(".")
-        return pictures.local_address_of(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
+        return image_files.get_local_image_url(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
 
     def _add_images(self, request: HttpRequest, product: Product) -> str:
-        """Take files in and add them at the end."""
+        """Store the uploaded files and append them to the product's images."""
         files = request.FILES.getlist("files")
         if len(files) > MAX_FILES:
-            raise PictureRefused(_("At most {limit} files can be sent at once.").format(limit=MAX_FILES), field="base")
-        taken: list[Picture] = []
-        by = self.by(request)
+            raise UploadRefused(
+                _("You can upload at most {limit} files at once.").format(limit=MAX_FILES), field="base"
+            )
+        stored_images: list[StoredImage] = []
+        by = self.event_kwargs(request)
         try:
             for file in files:
                 if (file.size or 0) > MAX_BYTES:
-                    raise PictureRefused(f"{file.name} {retold(TOO_MANY_BYTES)}.", field="base")
-                taken.append(pictures.store(product.shop_id, file.read(), file.name or ""))
+                    raise UploadRefused(f"{file.name} {translate_stored(TOO_MANY_BYTES)}.", field="base")
+                stored_images.append(image_files.store_uploaded_image(product.shop_id, file.read(), file.name or ""))
             with transaction.atomic():
-                for picture in taken:
-                    add_image(product.pk, ImageInput(picture=picture), **by)
+                for image in stored_images:
+                    add_image(product.pk, ImageInput(image=image), **by)
         except BaseException:
-            pictures.discard(taken)
+            image_files.discard_images(stored_images)
             raise
-        return ngettext("{count} image added.", "{count} images added.", len(taken)).format(count=len(taken))
+        return ngettext("{count} image added.", "{count} images added.", len(stored_images)).format(
+            count=len(stored_images)
+        )
 
     def _change_images(self, request: HttpRequest, product: Product) -> str:
-        """Order, describe and remove as the form says; images that came meanwhile stay, at the end."""
-        known = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
-        named = list(dict.fromkeys(_numbers(request.POST.getlist("image"), known)))
-        gone = set(_numbers(request.POST.getlist("remove"), known))
-        chosen = moved(named, request.POST.get("move", ""))
-        seen = _numbers(request.POST.get("seen-order", "").split(), known)
-        still = [pk for pk in known if pk in named]
-        if chosen == seen:
-            chosen = still
-        elif seen and seen != still:
-            raise DomainError(_("Somebody put the images into another order meanwhile."))
-        ordered = [*chosen, *(pk for pk in known if pk not in named)]
-        wanted = [ImageInput(id=pk, attrs=_described(request.POST, pk)) for pk in ordered if pk not in gone]
-        products.update_product(product, {}, Parts(images=wanted), **self.by(request))
-        return _("The images are saved.")
+        """Reorder, describe and delete images as submitted; images added concurrently are kept at the end."""
+        images_by_id = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
+        submitted_ids = list(dict.fromkeys(_parse_ids(request.POST.getlist("image"), images_by_id)))
+        removed_ids = set(_parse_ids(request.POST.getlist("remove"), images_by_id))
+        requested_order = move_id(submitted_ids, request.POST.get("move", ""))
+        rendered_order = _parse_ids(request.POST.get("seen-order", "").split(), images_by_id)
+        current_order = [pk for pk in images_by_id if pk in submitted_ids]
+        if requested_order == rendered_order:
+            requested_order = current_order
+        elif rendered_order and rendered_order != current_order:
+            raise DomainError(_("Someone else has reordered the images. Reload the page and try again."))
+        ordered = [*requested_order, *(pk for pk in images_by_id if pk not in submitted_ids)]
+        image_inputs = [
+            ImageInput(id=pk, attrs=_changed_alt(request.POST, pk)) for pk in ordered if pk not in removed_ids
+        ]
+        products.update_product(product, {}, ProductParts(images=image_inputs), **self.event_kwargs(request))
+        return _("Images saved.")
 
 
-def _numbers(texts: Iterable[str], known: Container[int]) -> list[int]:
-    """Those of the numbers that are ids of known images."""
-    return [int(text) for text in texts if text.isdecimal() and int(text) in known]
+def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
+    """Return the ids in ``texts`` that are among ``known``."""
+    return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 
-def _described(data: QueryDict, pk: int) -> Context:
-    """The alternative text, where it is not the one that the page showed: somebody else's change stays."""
+def _changed_alt(data: QueryDict, pk: int) -> Context:
+    """Return the alternative text if the user changed it; otherwise a concurrent change is kept."""
     text = data.get(f"alt-{pk}")
     if text is None or text.strip() == data.get(f"seen-alt-{pk}"):
         return {}
     return {"alt": text.strip()[:MAX_ALT] or None}
 
 
-def moved(ids: list[int], move: str) -> list[int]:
-    """The ids after one step of one of them: ``"17:-1"`` moves 17 one place towards the front."""
+def move_id(ids: list[int], move: str) -> list[int]:
+    """Return the ids after one move: ``"17:-1"`` moves id 17 one position to the front."""
     text, _, step = move.partition(":")
     if not text.isdecimal() or step not in {"-1", "1"} or int(text) not in ids:
         return ids
-    place = ids.index(int(text))
-    other = place + int(step)
-    if 0 <= other < len(ids):
-        ids[place], ids[other] = ids[other], ids[place]
+    index = ids.index(int(text))
+    target = index + int(step)
+    if 0 <= target < len(ids):
+        ids[index], ids[target] = ids[target], ids[index]
     return ids

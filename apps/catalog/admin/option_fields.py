@@ -1,4 +1,4 @@
-"""The options of a product in its form: up to three rows of a name and its values, which scripts show as chips."""
+"""Form field for the options of a product: up to three rows of a name and its values, shown as chips by scripts."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ from apps.catalog.models import Product, ProductOption
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.catalog.models.variants import DEFAULT_VALUE
 
-LONGEST = 255
+MAX_OPTION_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """What one row of the form holds.
+    """One row of the options field.
 
     Attributes:
-        pk: The option's id, as text; empty for a new one.
-        name: Its name; empty where there is none.
-        values: Its values, separated by commas; one with a comma stands in quotation marks.
+        pk: The option's id as text; empty for a new option.
+        name: The name; may be empty.
+        values: The values separated by commas; a value that contains a comma is quoted.
     """
 
     pk: str = ""
@@ -36,113 +36,113 @@ class OptionRow:
     values: str = ""
 
     @classmethod
-    def of(cls, option: ProductOption) -> "OptionRow":
-        """As the row is shown; the option of a product without options says nothing to people."""
+    def from_option(cls, option: ProductOption) -> "OptionRow":
+        """Return the row of an option; the row of the default option is empty."""
         values = [value for value in option.values if value != DEFAULT_VALUE]
-        hidden = not values and set(option.values) == {DEFAULT_VALUE} and option.name == "Title"
-        return cls(str(option.pk), "" if hidden else option.name, line_of(values))
+        is_default = not values and set(option.values) == {DEFAULT_VALUE} and option.name == "Title"
+        return cls(str(option.pk), "" if is_default else option.name, format_values(values))
 
 
-def named_columns(product: Product | None) -> dict[str, str]:
-    """The columns in which the product's variants have values that say something to people, by their options' names."""
+def get_option_labels(product: Product | None) -> dict[str, str]:
+    """Return the option columns of the product with their option names, without the default option."""
     options = product.options.all() if product else ()
-    pairs = zip(COLUMNS, (OptionRow.of(option).name for option in options), strict=False)
+    pairs = zip(COLUMNS, (OptionRow.from_option(option).name for option in options), strict=False)
     return {column: name for column, name in pairs if name}
 
 
-def line_of(values: Sequence[str]) -> str:
-    """Values as one line, from which ``values_of`` reads the same ones."""
-    return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _is_odd(value) else value for value in values)
+def format_values(values: Sequence[str]) -> str:
+    """Join values to one line that ``values_of`` parses back."""
+    return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(value) else value for value in values)
 
 
-def values_of(line: str) -> list[str]:
-    """The values of a line, once each.
+def parse_values(line: str) -> list[str]:
+    """Parse a line of values and remove duplicates.
 
     Raises:
-        ValidationError: One is too long, or a quotation mark is left open.
+        ValidationError: A value is too long, or a quotation mark is not closed.
     """
     flat = " ".join(line.split())
     if not flat:
         return []
     try:
-        [read] = csv.reader([flat], skipinitialspace=True, strict=True)
+        [fields] = csv.reader([flat], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError) as error:
-        raise ValidationError(_("Close the quotation marks of the values.")) from error
-    values = list(dict.fromkeys(value.strip() for value in read if value.strip()))
-    if any(len(value) > LONGEST for value in values):
-        raise ValidationError(_("A value has at most {limit} characters.").format(limit=LONGEST))
+        raise ValidationError(_("Add the missing quotation mark.")) from error
+    values = list(dict.fromkeys(value.strip() for value in fields if value.strip()))
+    if any(len(value) > MAX_OPTION_LENGTH for value in values):
+        raise ValidationError(_("Enter at most {limit} characters per value.").format(limit=MAX_OPTION_LENGTH))
     return values
 
 
-def _is_odd(value: str) -> bool:
+def _needs_quotes(value: str) -> bool:
     return "," in value or value.startswith('"')
 
 
 class OptionsWidget(forms.Widget):
-    """Three rows of inputs, named ``<name>-<place>-id``, ``-name`` and ``-values``."""
+    """Three rows of inputs named ``<name>-<index>-id``, ``-name`` and ``-values``."""
 
     template_name = "panel/catalog/options.html"
 
     def value_from_datadict(self, data: Mapping[str, Any], files: object, name: str) -> list[OptionRow]:
-        """The rows as they were sent."""
+        """Return the submitted rows."""
         return [
-            OptionRow(*(str(data.get(f"{name}-{place}-{part}", "")).strip() for part in ("id", "name", "values")))
-            for place in range(MAX_OPTIONS)
+            OptionRow(*(str(data.get(f"{name}-{index}-{part}", "")).strip() for part in ("id", "name", "values")))
+            for index in range(MAX_OPTIONS)
         ]
 
     def value_omitted_from_data(self, data: Mapping[str, Any], files: object, name: str) -> bool:
-        """Whether none of the rows was sent."""
+        """Return True if no row was submitted."""
         return not any(key.startswith(f"{name}-") for key in data)
 
     def get_context(self, name: str, value: Sequence[OptionRow] | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """The rows, empty ones at the end."""
+        """Add the rows to the context, padded with empty rows."""
         context = super().get_context(name, None, attrs)
         rows = list(value or [])
         context["widget"]["rows"] = [*rows, *[OptionRow()] * (MAX_OPTIONS - len(rows))][:MAX_OPTIONS]
-        context["widget"]["longest"] = LONGEST
+        context["widget"]["longest"] = MAX_OPTION_LENGTH
         return context
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """With the project's templates."""
+        """Render with the project's templates."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def id_for_label(self, id_: str) -> str:
-        """The rows have labels of their own."""
+        """Return no id: each row has its own labels."""
         return ""
 
 
 class OptionsField(forms.Field):
-    """Reads the rows into the options as they should be; rows without a name are none."""
+    """Parses the rows into options and ignores rows without a name."""
 
     widget = OptionsWidget
 
     def to_python(self, value: Sequence[OptionRow] | Any) -> list[OptionInput]:
-        """The options.
+        """Return the options.
 
         Raises:
-            ValidationError: A name is missing or too long, or a value is.
+            ValidationError: A name is missing, or a name or value is too long.
         """
-        wanted = []
+        options = []
         for row in value or []:
-            values = values_of(row.values)
+            values = parse_values(row.values)
             if not row.name and values:
-                text = _("What are “{value}” and the others? Give the option a name, such as Size.")
+                text = _("Enter a name, such as Size, for the option with the value “{value}”.")
                 raise ValidationError(text.format(value=values[0]))
-            if len(row.name) > LONGEST:
-                raise ValidationError(_("A name is too long."))
+            if len(row.name) > MAX_OPTION_LENGTH:
+                raise ValidationError(_("The option name is too long."))
             if row.name:
-                wanted.append(OptionInput(row.name, values, int(row.pk) if _is_id(row.pk) else None))
-        return wanted
+                options.append(OptionInput(row.name, values, int(row.pk) if _is_id(row.pk) else None))
+        return options
 
     def has_changed(self, initial: Sequence[OptionRow] | Any, data: Sequence[OptionRow] | Any) -> bool:
-        """Whether names, values or their order are others."""
+        """Return True if names, values or their order changed."""
 
-        def meant(rows: Sequence[OptionRow] | None) -> list[OptionRow]:
+        def without_empty_rows(rows: Sequence[OptionRow] | None) -> list[OptionRow]:
             return [row for row in rows or [] if row.name or row.values]
 
-        return meant(initial) != meant(data)
+        return without_empty_rows(initial) != without_empty_rows(data)
 
 
 def _is_id(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Pictures that are dropped on a product's form: taken in at once, one by one, and kept until the form is saved."""
+"""Images dropped on the product form: uploaded at once, one by one, and staged until the form is saved."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -7,19 +7,19 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
-from apps.catalog.domain import pictures
+from apps.catalog.domain import image_files
+from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.inputs import ImageInput
-from apps.catalog.domain.pictures import Picture
-from apps.catalog.domain.staging import redeem, ticket_of
+from apps.catalog.domain.staged_uploads import load_staged_image, sign_ticket
 from apps.catalog.models import Product
-from apps.ground.errors import DomainError
-from apps.ground.retelling import retold
-from apps.media.intake import PictureRefused
-from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
+from apps.ground.exceptions import DomainError
+from apps.ground.stored_messages import translate_stored
+from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
 from apps.media.storage import StorageFailed
-from apps.panel.access import require
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.wording import in_words
+from apps.media.uploads import UploadRefused
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.permissions import require_permission
 
 ADD, CHANGE = "catalog.add_product", "catalog.change_product"
 MAX_ALT = 512
@@ -28,100 +28,103 @@ SIDE = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A picture that the form brings along.
+class StagedImage:
+    """An uploaded image of the form that is not saved yet.
 
     Attributes:
         picture: The stored file.
-        ticket: Names it in the form.
-        alt: What it shows, in words.
+        ticket: The signed ticket that identifies the image in the form.
+        alt: The alternative text.
     """
 
-    picture: Picture
+    image: StoredImage
     ticket: str
     alt: str
 
     @property
     def choice(self) -> str:
-        """How a variant's field names it."""
-        return f"new-{self.picture.key}"
+        """Return the value of the image in a variant's select field."""
+        return f"new-{self.image.key}"
 
     @property
-    def address(self) -> str:
-        """Where the browser finds it, small."""
-        stem, _, extension = self.picture.name.rpartition(".")
+    def thumbnail_url(self) -> str:
+        """Return the thumbnail URL."""
+        stem, _, extension = self.image.name.rpartition(".")
         name = f"{stem}_{SIDE}x{SIDE}.{extension}"
-        return pictures.local_address_of(self.picture.shop_id, self.picture.key, name)
+        return image_files.get_local_image_url(self.image.shop_id, self.image.key, name)
 
     @property
-    def wanted(self) -> ImageInput:
-        """For the service."""
-        return ImageInput(picture=self.picture, attrs={"alt": self.alt} if self.alt else {})
+    def image_input(self) -> ImageInput:
+        """Return the image as service input."""
+        return ImageInput(image=self.image, attrs={"alt": self.alt} if self.alt else {})
 
 
-def taken(shop_id: int, data: bytes, size: int, name: str) -> Waiting:
-    """Take a file in.
+def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage:
+    """Store an uploaded file.
 
     Raises:
-        PictureRefused: It is no picture, or exceeds a limit.
-        StorageFailed: The storage does not take it.
+        PictureRefused: The file is not an image or exceeds a limit.
+        StorageFailed: The storage rejects the file.
     """
     if size > MAX_BYTES:
-        raise PictureRefused(f"{name} {retold(TOO_MANY_BYTES)}.", field="base")
-    picture = pictures.store(shop_id, data, name)
-    return Waiting(picture, ticket_of(picture), "")
+        raise UploadRefused(f"{name} {translate_stored(TOO_MANY_BYTES)}.", field="base")
+    image = image_files.store_uploaded_image(shop_id, data, name)
+    return StagedImage(image, sign_ticket(image), "")
 
 
-def brought(request: HttpRequest, shop_id: int) -> tuple[list[Waiting], list[str]]:
-    """The pictures that a submitted form brings, then why others were refused; dropped ones come first."""
-    waiting: dict[str, Waiting] = {}
-    refused: list[str] = []
+def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImage], list[str]]:
+    """Return the images of a submitted form (staged ones first) and the errors of rejected files."""
+    staged_images: dict[str, StagedImage] = {}
+    errors: list[str] = []
     alts = request.POST.getlist("picture-alt")
-    for place, ticket in enumerate(request.POST.getlist("picture")):
+    for index, ticket in enumerate(request.POST.getlist("picture")):
         try:
-            picture = redeem(ticket, shop_id)
-        except DomainError as refusal:
-            refused.append(in_words(refusal))
+            image = load_staged_image(ticket, shop_id)
+        except DomainError as error:
+            errors.append(format_errors(error))
             continue
-        alt = alts[place].strip()[:MAX_ALT] if place < len(alts) else ""
-        waiting[picture.key] = Waiting(picture, ticket, alt)
+        alt = alts[index].strip()[:MAX_ALT] if index < len(alts) else ""
+        staged_images[image.key] = StagedImage(image, ticket, alt)
     files = request.FILES.getlist("files")
     if len(files) > MAX_FILES:
-        return [*waiting.values()], [*refused, _("At most {limit} files can be sent at once.").format(limit=MAX_FILES)]
+        return [*staged_images.values()], [
+            *errors,
+            _("You can upload at most {limit} files at once.").format(limit=MAX_FILES),
+        ]
     for file in files:
         try:
-            new = taken(shop_id, file.read(), file.size or 0, file.name or "")
-        except DomainError as refusal:
-            refused.append(f"{file.name}: {in_words(refusal)}")
+            uploaded = stage_upload(shop_id, file.read(), file.size or 0, file.name or "")
+        except DomainError as error:
+            errors.append(f"{file.name}: {format_errors(error)}")
         else:
-            waiting[new.picture.key] = new
-    return [*waiting.values()], refused
+            staged_images[uploaded.image.key] = uploaded
+    return [*staged_images.values()], errors
 
 
 class ProductUploads(ShopOwnedAdmin[Product]):
-    """Gives the products' screen the address that takes a dropped picture."""
+    """Adds the upload URL to the product admin."""
 
     def get_urls(self) -> list[URLPattern]:
-        """With that address."""
-        return [self.action_url("upload/", self.upload_view, "upload"), *super().get_urls()]
+        """Add the upload URL."""
+        return [self.build_action_url("upload/", self.upload_view, "upload"), *super().get_urls()]
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Take one file in; answers its ticket and where it is shown."""
-        require(request, ADD, CHANGE)
+        """Store one file and return its ticket and thumbnail URL."""
+        require_permission(request, ADD, CHANGE)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         file = request.FILES.get("file")
         if file is None:
-            return _refused(_("Choose a file."), HTTPStatus.UNPROCESSABLE_ENTITY)
+            return _error_response(_("Choose a file."), HTTPStatus.UNPROCESSABLE_ENTITY)
         try:
-            new = taken(self.shop(request).pk, file.read(), file.size or 0, file.name or "")
-        except StorageFailed as refusal:
-            return _refused(in_words(refusal), HTTPStatus.SERVICE_UNAVAILABLE)
-        except DomainError as refusal:
-            return _refused(in_words(refusal), HTTPStatus.UNPROCESSABLE_ENTITY)
-        shown = {"ticket": new.ticket, "choice": new.choice, "address": new.address, "name": new.picture.name}
-        return JsonResponse(shown)
+            new = stage_upload(self.shop(request).pk, file.read(), file.size or 0, file.name or "")
+        except StorageFailed as error:
+            return _error_response(format_errors(error), HTTPStatus.SERVICE_UNAVAILABLE)
+        except DomainError as error:
+            return _error_response(format_errors(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+        data = {"ticket": new.ticket, "choice": new.choice, "address": new.thumbnail_url, "name": new.image.name}
+        return JsonResponse(data)
 
 
-def _refused(sentence: str, status: HTTPStatus) -> JsonResponse:
+def _error_response(sentence: str, status: HTTPStatus) -> JsonResponse:
     return JsonResponse({"error": sentence}, status=status)

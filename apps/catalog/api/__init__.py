@@ -1,1 +1,1 @@
-"""The REST face of the catalog."""
+"""The REST interface of the catalog."""

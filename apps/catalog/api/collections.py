@@ -1,4 +1,4 @@
-"""Custom and smart collections over REST, the view on both, and the products of each in its order."""
+"""Views of custom collections, smart collections, both together, and the products of a collection."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,156 +8,163 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import BadRequest, Unprocessable
+from apps.api.exceptions import BadRequest, Unprocessable
 from apps.api.resources.filters import (
     MAX_IDS,
+    DateTimeFilter,
     IdFilter,
-    MomentFilter,
     PublishedFilter,
     ResourceFilter,
     TextFilter,
     apply_filters,
 )
-from apps.api.rows import paging
-from apps.api.shapes import Data, Schema
+from apps.api.rows import keyset_pagination
+from apps.api.types import RequestData, Schema
 from apps.api.viewsets import ShopViewSet
-from apps.catalog.api.collection_resources import (
+from apps.catalog.api.collection_serializers import (
     CollectionSerializer,
     CustomCollectionSerializer,
     SmartCollectionSerializer,
-    read_collection,
+    parse_collection,
 )
-from apps.catalog.api.fields import read_id
-from apps.catalog.api.further import further_of_collection
-from apps.catalog.api.resources import ProductSummarySerializer
-from apps.catalog.api.uploads import TakesPictures, has_picture
+from apps.catalog.api.extra_schemas import get_collection_schemas
+from apps.catalog.api.fields import parse_id
+from apps.catalog.api.serializers import ProductSummarySerializer
+from apps.catalog.api.uploads import ImageUploadViewSet, has_image
 from apps.catalog.domain.collections import lifecycle
-from apps.catalog.domain.collections.membership import ORDERS, products_of, smart_collections_with, with_order
+from apps.catalog.domain.collections.membership import (
+    ORDERS,
+    annotate_sort_values,
+    find_smart_collections,
+    get_collection_products,
+)
+from apps.catalog.domain.image_files import StoredImage, get_image_url
 from apps.catalog.domain.inputs import Attrs
-from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
-from apps.ground.phrases import INVALID, NOT_IN_LIST, at_most_ids
-from apps.media.intake import PictureRefused
+from apps.ground.error_messages import INVALID, NOT_IN_LIST, at_most_ids
+from apps.media.uploads import UploadRefused
 
 
-class CountsProducts(ShopViewSet[Collection]):
-    """Single reads that also say how many products there are."""
+class ProductCountViewSet(ShopViewSet[Collection]):
+    """Views that add the number of products to single reads."""
 
     singular = "collection"
     plural = "collections"
     scope = "products"
     order = ("title", "id")
-    versions = ("version",)
-    alone: ClassVar[Mapping[str, Schema]] = {
+    version_columns = ("version",)
+    detail_properties: ClassVar[Mapping[str, Schema]] = {
         "products_count": {"type": "integer", "description": "How many products it holds; not in lists."}
     }
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
-        """One collection with the number of its products."""
+        """Return one collection with its number of products."""
         collection = self.get_object()
         try:
-            shown = self.plan().read_one(collection.pk, self.context)
+            data = self.get_read_plan().read_one(collection.pk, self.context)
         except KeyError:
             raise Http404 from None
         if self.wants_count:
-            shown["products_count"] = products_of(collection).count()
-        return self.json({self.singular: shown})
+            data["products_count"] = get_collection_products(collection).count()
+        return self.json_response({self.singular: data})
 
     @property
     def wants_count(self) -> bool:
-        """Whether the number is asked for; counting costs a query."""
-        asked = {word.strip().replace("-", "_") for word in self.query.get("fields", "").split(",")} - {""}
-        return not asked or "products_count" in asked
+        """Return True if the request includes ``products_count``, which costs a query."""
+        requested_fields = {word.strip().replace("-", "_") for word in self.query.get("fields", "").split(",")} - {""}
+        return not requested_fields or "products_count" in requested_fields
 
 
-class CollectionViewSet(CountsProducts):
-    """``/collections/{id}``: both kinds."""
+class CollectionViewSet(ProductCountViewSet):
+    """``/collections/{id}`` for custom and smart collections."""
 
     model = Collection
     serializer_class = CollectionSerializer
 
 
 class CollectionFilter(ResourceFilter):
-    """How a list of collections of one kind is narrowed."""
+    """Filters of custom and smart collections."""
 
     title = TextFilter("title")
     handle = TextFilter("handle")
     published_status = PublishedFilter()
-    published_at_min = MomentFilter("published_at", "gte")
-    published_at_max = MomentFilter("published_at", "lte")
+    published_at_min = DateTimeFilter("published_at", "gte")
+    published_at_max = DateTimeFilter("published_at", "lte")
 
 
 class CustomCollectionFilter(CollectionFilter):
-    """How a list of custom collections is narrowed."""
+    """Filters of custom collections."""
 
     product_id = IdFilter("collects__product_id")
 
 
 class SmartCollectionFilter(CollectionFilter):
-    """How a list of smart collections is narrowed."""
+    """Filters of smart collections."""
 
     product_id = IdFilter(method="with_product")
 
     def with_product(self, queryset: QuerySet[Collection], name: str, value: int) -> QuerySet[Collection]:
-        """Those whose rules the product fits."""
-        return queryset.filter(pk__in=smart_collections_with(value))
+        """Return the collections with rules that match the product."""
+        return queryset.filter(pk__in=find_smart_collections(value))
 
 
-class _KindViewSet(CountsProducts, TakesPictures[Collection]):
-    """The routes of one kind of collections."""
+class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
+    """Views of one kind of collections."""
 
     kind: Collection.Kind
     singular = "collection"
 
-    picture: Picture | None = None
-    refused: PictureRefused | None = None
+    image: StoredImage | None = None
+    upload_error: UploadRefused | None = None
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its picture, its metafields, and the products that a custom one is made of."""
-        return further_of_collection(self.kind)
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schemas of image and metafields, and of ``collects`` for custom collections."""
+        return get_collection_schemas(self.kind)
 
-    def prepare(self) -> None:
-        """Take a new picture in."""
-        image = self.unwrapped(self.singular).get("image") if self.action in {"create", "update"} else None
-        if not has_picture(image):
+    def prepare_write(self) -> None:
+        """Store a new image before the transaction."""
+        image = self.unwrap_body(self.singular).get("image") if self.action in {"create", "update"} else None
+        if not has_image(image):
             return
         if "id" in self.kwargs:
-            image = _without_own_address(image, self.get_object())
-        if image is not None and has_picture(image):
+            image = _without_current_url(image, self.get_object())
+        if image is not None and has_image(image):
             try:
-                self.picture = self.take(image)
-            except PictureRefused as error:
-                self.refused = error
+                self.image = self.store_image(image)
+            except UploadRefused as error:
+                self.upload_error = error
 
-    def attributes(self, instance: Collection | None = None) -> Attrs:
-        """The body, checked; its parts wait beside it."""
-        attrs, self.parts = read_collection(
+    def get_validated_attributes(self, instance: Collection | None = None) -> Attrs:
+        """Validate the body and keep the parts for the service."""
+        attrs, self.parts = parse_collection(
             self.serializer_class,
             self.version,
-            self.unwrapped(self.singular),
+            self.unwrap_body(self.singular),
             instance=instance,
-            picture=self.picture,
-            refused=self.refused,
+            image=self.image,
+            upload_error=self.upload_error,
         )
         return attrs
 
     def perform_create(self, attrs: Attrs) -> Collection:
-        """The title makes a handle."""
+        """Create the collection."""
         return lifecycle.create_collection(self.kind, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Collection, attrs: Attrs) -> None:
-        """The collection, its picture and its products change together."""
+        """Update the collection together with its image and products."""
         lifecycle.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Collection) -> None:
-        """The products stay."""
+        """Delete the collection; the products are not deleted."""
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
-def _without_own_address(image: Data, collection: Collection) -> Data:
-    """A client that sends a whole collection back sends the address of the picture that it has."""
-    own = address_of(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
-    if image.get("attachment") is None and ("created_at" in image or image.get("src") == own):
+def _without_current_url(image: RequestData, collection: Collection) -> RequestData:
+    """Ignore the current image URL in the body of a client that sends a whole collection back."""
+    current_url = (
+        get_image_url(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
+    )
+    if image.get("attachment") is None and ("created_at" in image or image.get("src") == current_url):
         return {name: value for name, value in image.items() if name != "src"}
     return image
 
@@ -182,37 +189,39 @@ class SmartCollectionViewSet(_KindViewSet):
     filterset_class = SmartCollectionFilter
     singular = "smart_collection"
     plural = "smart_collections"
-    bodies = {"arrange": {"type": "object"}}
-    answers = {"arrange": {"type": "object", "maxProperties": 0}}
+    request_bodies = {"arrange": {"type": "object"}}
+    responses = {"arrange": {"type": "object", "maxProperties": 0}}
 
     def arrange(self, request: Request, **_: int) -> HttpResponse:
-        """Set how the collection is sorted and which products come first; the arguments are in the query."""
+        """Set the sort order and the products that come first, from query parameters."""
         sort_order = self.query.get("sort_order")
         if sort_order is not None and sort_order not in Collection.SortOrder.values:
             raise Unprocessable({"sort_order": [NOT_IN_LIST]})
-        named = self.request._request.GET.getlist("products[]")
-        ids = [pk for pk in map(read_id, named) if pk is not None]
-        if len(ids) < len(named):
+        product_ids = self.request._request.GET.getlist("products[]")
+        ids = [pk for pk in map(parse_id, product_ids) if pk is not None]
+        if len(ids) < len(product_ids):
             raise BadRequest({"products": INVALID})
         if len(ids) > 10 * MAX_IDS:
             raise BadRequest({"products": at_most_ids(10 * MAX_IDS)})
         with transaction.atomic():
-            lifecycle.set_order(self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at)
-        return self.json({})
+            lifecycle.set_collection_order(
+                self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at
+            )
+        return self.json_response({})
 
 
 class CollectionProductViewSet(ShopViewSet[Product]):
-    """``/collections/{collection_id}/products``: in the collection's order."""
+    """``/collections/{collection_id}/products`` in the order of the collection."""
 
     scope = "products"
     model = Product
     serializer_class = ProductSummarySerializer
     singular = "product"
     plural = "products"
-    versions = ("version",)
+    version_columns = ("version",)
     collections: type[Collection] = Collection
 
-    def open(self) -> None:
+    def load_parents(self) -> None:
         """Load the collection."""
         collection = self.collections.objects.filter(pk=self.kwargs["collection_id"]).first()
         if collection is None:
@@ -220,18 +229,18 @@ class CollectionProductViewSet(ShopViewSet[Product]):
         self.collection = collection
 
     def list(self, request: Request, **_: int) -> HttpResponse:
-        """A page of the collection's products; a page that follows keeps the order of the first."""
-        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
-        order = page.order or self.order_for(page.filters)
-        members = apply_filters(self.filterset_class, dict(page.filters), products_of(self.collection))
-        return self.page_response(with_order(members, self.collection, order), page, order)
+        """Return a page of the collection's products; later pages keep the sort order of the first page."""
+        page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
+        order = page.order or self.get_order(page.filters)
+        members = apply_filters(self.filterset_class, dict(page.filters), get_collection_products(self.collection))
+        return self.render_page(annotate_sort_values(members, self.collection, order), page, order)
 
-    def order_for(self, filters: Mapping[str, str]) -> paging.Order:
-        """The collection's order; with ``since_id`` it is by id."""
+    def get_order(self, filters: Mapping[str, str]) -> keyset_pagination.Order:
+        """Return the sort order of the collection; with ``since_id``, sort by id."""
         return ("id",) if "since_id" in filters else ORDERS[self.collection.sort_order]
 
 
 class SmartCollectionProductViewSet(CollectionProductViewSet):
-    """``/smart_collections/{collection_id}/products``: the same, where the collection is filled by rules."""
+    """``/smart_collections/{collection_id}/products``, for smart collections only."""
 
     collections = SmartCollection

@@ -1,4 +1,4 @@
-"""Fields that only the catalog has: exact weights, handles, limited HTML."""
+"""Serializer fields of the catalog: weights, SKUs, handles, limited HTML and lists of ids."""
 
 import re
 from collections.abc import Sequence
@@ -11,103 +11,103 @@ from rest_framework.fields import empty
 
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
 from apps.api.resources.fields.options import DecimalOptions, TextOptions
-from apps.ground.handles import MAX_LENGTH, as_handle
-from apps.ground.markup import refusal_of
+from apps.ground.handles import MAX_LENGTH, slugify_text
+from apps.ground.html_sanitizing import find_html_error
 
 
 class WeightField(DecimalField):
-    """A weight, read exactly and shown as a number."""
+    """A weight, parsed exactly and rendered as a JSON number."""
 
     schema = {"type": "number"}
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """As wide as the column of weights."""
+        """Use the precision of the weight column."""
         options = {"max_digits": 15, "decimal_places": 6, "required": False, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Decimal:
-        """The weight, below a million tons in any unit."""
+        """Parse a weight below one billion."""
         value = super().to_internal_value(data)
         if value >= 10**9:
             self.fail("invalid")
         return value
 
-    def reader(self) -> Render:
-        """As a JSON number."""
+    def get_renderer(self) -> Render:
+        """Render a JSON number."""
         return lambda _context, value: float(value)
 
 
 class SkuField(TextField):
-    """The article number, kept with the inventory item; null where there is none."""
+    """A SKU, stored on the inventory item; null if there is none."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """It may be absent and empty."""
+        """Accept missing, null and empty values."""
         options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """None is empty."""
+        """Treat null as empty."""
         return super().run_validation("" if data is None else data)
 
-    def reader(self) -> Render:
-        """Null for none."""
+    def get_renderer(self) -> Render:
+        """Render an empty SKU as null."""
         return lambda _context, value: value or None
 
 
 class ManagementField(TextField):
-    """Who counts the stock: this product, under the name of its brand, or nobody (null)."""
+    """Inventory tracking: the brand of this product if the inventory is tracked, otherwise null."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """It may be absent and empty."""
+        """Accept missing, null and empty values."""
         options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Whether the stock is counted."""
+        """Return True if the inventory is tracked."""
         if data is None:
             return False
         return bool(super().run_validation(data))
 
-    def reader(self) -> Render:
-        """The brand, or null."""
+    def get_renderer(self) -> Render:
+        """Render the brand, or null."""
         return lambda _context, tracked: settings.BRAND if tracked else None
 
 
 class HandleField(TextField):
-    """A handle as sent, brought into the form that handles have; blank means that the title makes one."""
+    """A handle, normalized; blank derives the handle from the title."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """It may be absent and empty."""
+        """Accept missing, null and empty values."""
         options = {"max_length": MAX_LENGTH, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """None is empty."""
+        """Treat null as empty."""
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        """In lower case, with hyphens."""
-        return as_handle(super().to_internal_value(data))
+        """Normalize to lower case with hyphens."""
+        return slugify_text(super().to_internal_value(data))
 
 
 class HtmlField(TextField):
-    """A description with HTML, kept as sent; as large as can be cleaned in time wherever it is shown."""
+    """An HTML description, stored as sent; the size is limited so that sanitizing stays fast."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """It may be absent, empty and null."""
+        """Accept missing, null and empty values."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> str:
-        """The text, if it is small enough."""
+        """Return the text if it is small enough."""
         text = super().to_internal_value(data)
-        if refusal := refusal_of(text):
-            raise serializers.ValidationError(refusal)
+        if error := find_html_error(text):
+            raise serializers.ValidationError(error)
         return text
 
 
 class IdsField(ApiField, serializers.JSONField):
-    """A list of ids in a body."""
+    """A list of ids."""
 
     schema = {"type": "array", "items": {"type": "integer"}}
 
@@ -115,17 +115,17 @@ class IdsField(ApiField, serializers.JSONField):
     _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
     def to_internal_value(self, data: object) -> list[int]:
-        """The ids, as numbers or as plain digits."""
+        """Parse ids sent as numbers or digits."""
         if not isinstance(data, list) or len(data) > self.MAX:
             self.fail("invalid")
-        ids = [read_id(item) for item in data]
+        ids = [parse_id(item) for item in data]
         if None in ids:
             self.fail("invalid")
         return [pk for pk in ids if pk is not None]
 
 
-def read_id(value: object) -> int | None:
-    """An id in a body: a positive 64-bit number, or its plain digits; None where it is neither."""
+def parse_id(value: object) -> int | None:
+    """Parse a positive 64-bit id sent as a number or digits; return None if it is invalid."""
     if isinstance(value, str) and IdsField._DIGITS.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
@@ -133,8 +133,8 @@ def read_id(value: object) -> int | None:
     return value
 
 
-def texts_in(value: object, *, max_length: int = 255) -> Sequence[str] | None:
-    """A list of texts in a body; None where it is no such list."""
+def parse_texts(value: object, *, max_length: int = 255) -> Sequence[str] | None:
+    """Parse a list of texts; return None if it is invalid."""
     if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
         return None
     texts = [str(item) for item in value if not isinstance(item, bool)]

@@ -1,22 +1,22 @@
-"""Images of products over REST."""
+"""Views of product images."""
 
 from collections.abc import Mapping
 
 from apps.api.requests.deprecations import Deprecation
-from apps.api.shapes import Attrs, Schema
-from apps.catalog.api.bodies import read_image
-from apps.catalog.api.further import further_of_image
-from apps.catalog.api.resources import ImageSerializer
-from apps.catalog.api.uploads import TakesPictures
+from apps.api.types import Attrs, Schema
+from apps.catalog.api.extra_schemas import get_image_schemas
+from apps.catalog.api.parsing import parse_image
+from apps.catalog.api.serializers import ImageSerializer
+from apps.catalog.api.uploads import ImageUploadViewSet
 from apps.catalog.domain import images
-from apps.catalog.domain.pictures import Picture
+from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.models import Product, ProductImage
 
 _DEPRECATED = Deprecation("product-images", since="2025-01")
 
 
-class ProductImageViewSet(TakesPictures[ProductImage]):
-    """``/products/{product_id}/images``: in the order in which they are shown."""
+class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
+    """``/products/{product_id}/images``, sorted by position."""
 
     scope = "products"
     model = ProductImage
@@ -24,36 +24,36 @@ class ProductImageViewSet(TakesPictures[ProductImage]):
     singular = "image"
     plural = "images"
     order = ("position", "id")
-    versions = ("product__version",)
+    version_columns = ("product__version",)
     parents = {"product_id": Product}
     deprecated = dict.fromkeys(("list", "create", "update", "destroy"), _DEPRECATED)
 
-    picture: Picture | None = None
+    image: StoredImage | None = None
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its file, the variants that show it, and its metafields."""
-        return further_of_image(version)
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schemas of image file, variants and metafields."""
+        return get_image_schemas(version)
 
-    def prepare(self) -> None:
-        """Take the picture of a new image in."""
+    def prepare_write(self) -> None:
+        """Store the file of a new image before the transaction."""
         if self.request.method == "POST":
-            self.picture = self.take(self.unwrapped("image"))
+            self.image = self.store_image(self.unwrap_body("image"))
 
-    def attributes(self, instance: ProductImage | None = None) -> Attrs:
-        """The body, checked."""
-        return {"wanted": read_image(self.version, self.unwrapped("image"), self.picture)}
+    def get_validated_attributes(self, instance: ProductImage | None = None) -> Attrs:
+        """Validate the body."""
+        return {"wanted": parse_image(self.version, self.unwrap_body("image"), self.image)}
 
     def perform_create(self, attrs: Attrs) -> ProductImage:
-        """The image takes its place among the others."""
+        """Add the image at its position."""
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
 
-    def hold(self, instance: ProductImage) -> None:
-        """The body is compared with nothing; the service holds the product."""
+    def lock_instance(self, instance: ProductImage) -> None:
+        """Skip locking: the service locks the product, and the body is not compared with the row."""
 
     def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
-        """Others make room where it moves."""
+        """Update the image and move the others if its position changes."""
         images.update_image(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: ProductImage) -> None:
-        """Those behind it move up."""
+        """Delete the image and close the gap in the positions."""
         images.delete_image(instance, actor=self.actor, at=self.at)

@@ -1,49 +1,49 @@
-"""Pictures in bodies: taken in before the transaction, and discarded where nothing came of them."""
+"""Store images of request bodies before the transaction and discard them if the request fails."""
 
 from collections.abc import Mapping
 from typing import TypeGuard, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.api.shapes import Data
+from apps.api.types import RequestData
 from apps.api.viewsets import ShopViewSet
-from apps.catalog.domain import pictures
-from apps.catalog.domain.pictures import Picture
-from apps.ground.rows import ShopOwned
+from apps.catalog.domain import image_files
+from apps.catalog.domain.image_files import StoredImage
+from apps.ground.base_models import ShopOwned
 
 M = TypeVar("M", bound=ShopOwned)
 
 
-class TakesPictures(ShopViewSet[M]):
-    """The routes of a resource whose bodies may hold pictures, attached or by address."""
+class ImageUploadViewSet(ShopViewSet[M]):
+    """Views that accept images in request bodies, as attachments or URLs."""
 
     takes_uploads = True
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer, then delete the files that no row came to refer to."""
-        self.taken: list[Picture] = []
+        """Handle the request, then delete the stored files that no row refers to."""
+        self.stored_images: list[StoredImage] = []
         response = super().dispatch(request, *args, **kwargs)
         failed = response.status_code >= 400
-        pictures.discard(picture for picture in self.taken if failed or not picture.kept)
+        image_files.discard_images(image for image in self.stored_images if failed or not image.is_referenced)
         return response
 
-    def take(self, entry: Data, *, seconds: float = 10) -> Picture:
-        """Store the picture of an entry.
+    def store_image(self, entry: RequestData, *, seconds: float = 10) -> StoredImage:
+        """Store the image of an entry.
 
         Raises:
-            PictureRefused: It cannot be had, read or kept.
+            PictureRefused: The image cannot be downloaded, read or stored.
         """
-        picture = pictures.take(
+        image = image_files.store_image_from_body(
             self.shop.pk,
             attachment=entry.get("attachment"),
             src=entry.get("src"),
             filename=entry.get("filename"),
             seconds=seconds,
         )
-        self.taken.append(picture)
-        return picture
+        self.stored_images.append(image)
+        return image
 
 
-def has_picture(entry: object) -> TypeGuard[Data]:
-    """Whether an entry brings a picture along."""
+def has_image(entry: object) -> TypeGuard[RequestData]:
+    """Return True if an entry contains an image."""
     return isinstance(entry, Mapping) and (entry.get("attachment") is not None or entry.get("src") is not None)

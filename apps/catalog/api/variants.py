@@ -1,59 +1,55 @@
-"""Variants over REST: below their product, or by their own id."""
+"""Views of variants, nested in a product or by id."""
 
 from collections.abc import Mapping
 
 from apps.api.resources.filters import ResourceFilter
-from apps.api.shapes import Attrs, Schema
-from apps.catalog.api.bodies import read_variant
-from apps.catalog.api.prices import CurrenciesFilter, ShowsPrices
-from apps.catalog.api.resources import VariantSerializer
+from apps.api.types import Attrs, Schema
+from apps.catalog.api.parsing import parse_variant
+from apps.catalog.api.prices import CurrenciesFilter, PresentmentPricesViewSet
+from apps.catalog.api.serializers import VariantSerializer
 from apps.catalog.domain import variants
 from apps.catalog.models import Product, Variant
-from apps.metafields.api.bodies import METAFIELDS
+from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
 
 
 class VariantFilter(ResourceFilter):
-    """How a list of variants is narrowed."""
+    """Filters of variants."""
 
     presentment_currencies = CurrenciesFilter()
 
 
-class VariantViewSet(ShowsPrices[Variant]):
-    """``/variants/{id}``."""
-
+class VariantViewSet(PresentmentPricesViewSet[Variant]):
     scope = "products"
     model = Variant
     serializer_class = VariantSerializer
     filterset_class = VariantFilter
     singular = "variant"
     plural = "variants"
-    versions = ("product__version",)
+    version_columns = ("product__version",)
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its metafields."""
-        return {"metafields": METAFIELDS}
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schema of the metafields."""
+        return {"metafields": METAFIELDS_SCHEMA}
 
-    def attributes(self, instance: Variant | None = None) -> Attrs:
-        """The body, checked."""
-        return {"wanted": read_variant(self.version, self.unwrapped("variant"))}
+    def get_validated_attributes(self, instance: Variant | None = None) -> Attrs:
+        """Validate the body."""
+        return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
 
-    def hold(self, instance: Variant) -> None:
-        """The body is compared with nothing; the service holds the product."""
+    def lock_instance(self, instance: Variant) -> None:
+        """Skip locking: the service locks the product, and the body is not compared with the row."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
-        """Values and places are settled among all variants of the product."""
+        """Update the variant; option values and positions are checked against its siblings."""
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Variant) -> None:
-        """A product keeps at least one variant."""
+        """Delete the variant; the last variant of a product cannot be deleted."""
         variants.delete_variant(instance, actor=self.actor, at=self.at)
 
 
 class ProductVariantViewSet(VariantViewSet):
-    """``/products/{product_id}/variants``."""
-
     parents = {"product_id": Product}
 
     def perform_create(self, attrs: Attrs) -> Variant:
-        """The variant joins the others of the product."""
+        """Create the variant."""
         return variants.create_variant(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)

@@ -1,5 +1,5 @@
-"""The demo store's catalog: products with pictures, collections of both kinds, and stock at every location."""
+"""Demo data of the catalog: products with images, collections, and stock at every location."""
 
-from apps.catalog.demo.store import make
+from apps.catalog.demo.load import load_demo_catalog
 
-__all__ = ["make"]
+__all__ = ["load_demo_catalog"]

@@ -1,1 +1,1 @@
-"""The workflows of the catalog."""
+"""Services of the catalog."""

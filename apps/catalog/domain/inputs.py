@@ -1,17 +1,17 @@
-"""What the faces hand to the services: checked values, not yet held against the rows that exist."""
+"""Validated input of services; references to existing rows are not checked yet."""
 
 from dataclasses import dataclass, field
 
-from apps.catalog.domain.pictures import Picture
-from apps.ground.attrs import Attrs
-from apps.metafields.domain.setting import Draft
+from apps.catalog.domain.image_files import StoredImage
+from apps.ground.types import Attrs
+from apps.metafields.domain.write import MetafieldInput
 
-__all__ = ["Attrs", "ImageInput", "OptionInput", "Parts", "VariantInput"]
+__all__ = ["Attrs", "ImageInput", "OptionInput", "ProductParts", "VariantInput"]
 
 
 @dataclass(slots=True)
 class OptionInput:
-    """An option as it should be; without values it keeps those that the variants use."""
+    """A requested option; without values, the option keeps the values that variants use."""
 
     name: str
     values: list[str] = field(default_factory=list)
@@ -20,49 +20,49 @@ class OptionInput:
 
 @dataclass(slots=True)
 class VariantInput:
-    """A variant as it should be.
+    """A requested variant.
 
     Attributes:
-        attrs: Columns of ``Variant``; what is not named stays, or takes its default.
+        attrs: Columns of ``Variant``; omitted columns keep their value or get the default.
         item: Columns of its ``InventoryItem``.
-        id: The variant to change; None for a new one.
-        metafields: To be set on it.
-        picture: A new picture among the images of the same body, which it is to show.
+        id: The variant to update; None for a new variant.
+        metafields: Metafields to set on the variant.
+        picture: A new image of the same request that the variant uses.
     """
 
     attrs: Attrs = field(default_factory=dict)
     item: Attrs = field(default_factory=dict)
     id: int | None = None
-    metafields: list[Draft] = field(default_factory=list)
-    picture: Picture | None = None
+    metafields: list[MetafieldInput] = field(default_factory=list)
+    image: StoredImage | None = None
 
 
 @dataclass(slots=True)
 class ImageInput:
-    """An image as it should be.
+    """A requested image.
 
     Attributes:
         picture: The stored file of a new image.
-        id: The image to keep; None for a new one.
-        attrs: ``alt``, where named.
-        position: Where it should stand; None for where it is named.
-        variant_ids: The variants that it should show; None for as they are.
-        metafields: To be set on it.
+        id: The image to keep; None for a new image.
+        attrs: ``alt``, if it is in the request.
+        position: The requested position; None for the order of the list.
+        variant_ids: The variants of the image; None to leave them unchanged.
+        metafields: Metafields to set on the image.
     """
 
-    picture: Picture | None = None
+    image: StoredImage | None = None
     id: int | None = None
     attrs: Attrs = field(default_factory=dict)
     position: int | None = None
     variant_ids: list[int] | None = None
-    metafields: list[Draft] = field(default_factory=list)
+    metafields: list[MetafieldInput] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Parts:
-    """The parts of a product that a body names; None for those it does not name."""
+class ProductParts:
+    """The parts of a product in a request; a part that is None stays unchanged."""
 
     options: list[OptionInput] | None = None
     variants: list[VariantInput] | None = None
     images: list[ImageInput] | None = None
-    metafields: list[Draft] = field(default_factory=list)
+    metafields: list[MetafieldInput] = field(default_factory=list)

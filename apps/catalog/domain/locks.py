@@ -1,7 +1,7 @@
-"""Row locks of the catalog, taken in one order by everybody: stock, then the product, then its parts.
+"""Row locks of the catalog, always acquired in one order: stock, then the product, then its parts.
 
-Stock comes first because a change of stock locks its levels before it tells the catalog. Roots are locked so that rows
-that refer to them may still be added: those who must not add take the same lock first.
+Stock comes first because an inventory change locks its levels before it updates the catalog. Roots are locked with
+``no_key`` so that rows that refer to them can still be inserted; writers that must not insert take the same lock first.
 """
 
 from collections.abc import Iterable
@@ -9,41 +9,42 @@ from collections.abc import Iterable
 from django.db.models import Q
 
 from apps.catalog.models import Collection, Product
-from apps.ground.locks import locked
+from apps.ground.row_locks import get_for_update
 from apps.inventory.models import InventoryItem, InventoryLevel
 
 
 def lock_product(product_id: int) -> Product:
-    """The product as it is, held until the end of the transaction, so that its parts have one writer.
+    """Lock and return a product until the end of the transaction, so that its parts have a single writer.
 
     Raises:
-        Gone: It was deleted.
+        Gone: The product has been deleted.
     """
-    return locked(Product, product_id, no_key=True)
+    return get_for_update(Product, product_id, no_key=True)
 
 
 def lock_collection(collection_id: int) -> Collection:
-    """The collection as it is, held until the end of the transaction.
+    """Lock and return a collection until the end of the transaction.
 
     Raises:
-        Gone: It was deleted.
+        Gone: The collection has been deleted.
     """
-    return locked(Collection, collection_id, no_key=True)
+    return get_for_update(Collection, collection_id, no_key=True)
 
 
-def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = (), going: bool = False) -> None:
-    """Hold the items and levels of a product, or of some variants, before the product itself is locked.
+def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = (), deleting: bool = False) -> None:
+    """Lock the inventory items and levels of a product or of variants; must be called before the product is locked.
 
     Args:
-        product_id: Of all variants of this product.
-        variant_ids: Else of these variants.
-        going: Whether the items will be deleted.
+        product_id: Lock the stock of all variants of this product.
+        variant_ids: Otherwise, lock the stock of these variants.
+        deleting: True if the items will be deleted.
     """
-    chosen = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
-    items = InventoryItem.objects.filter(chosen).order_by("pk")
-    # A movement holds its level and then refers to its item, which this lock allows and a full one would not.
+    condition = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
+    items = InventoryItem.objects.filter(condition).order_by("pk")
+    # An inventory adjustment holds its level and then refers to its item; ``no_key`` allows that, a full lock would
+    # not.
     ids = list(items.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     levels = InventoryLevel.objects.select_for_update().filter(item_id__in=ids)
     list(levels.order_by("item_id", "location_id").values_list("pk", flat=True))
-    if going:
+    if deleting:
         list(InventoryItem.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Options and their values: every variant has one value of each option, and no two variants have the same."""
+"""Product options: every variant has one value per option, and no two variants have the same combination."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,57 +10,59 @@ from apps.catalog.domain.inputs import OptionInput
 from apps.catalog.models import Product, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.catalog.models.variants import DEFAULT_VALUE
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, too_many
+from apps.ground.error_messages import BLANK, too_many
+from apps.ground.exceptions import DomainError
 
 DEFAULT_NAME = "Title"
 COLUMNS = ("option1", "option2", "option3")
 
 
 class OptionsRefused(DomainError):
-    """The options and the variants do not fit together."""
+    """Raised when options and variants are inconsistent."""
 
     code = "options_refused"
     field = "options"
 
 
-def check_inputs(wanted: Sequence[OptionInput]) -> None:
-    """Refuse too many options, or two of one name.
+def check_options(requested: Sequence[OptionInput]) -> None:
+    """Check the number of options and that their names are unique.
 
     Raises:
-        OptionsRefused: There are too many, or two have one name.
+        OptionsRefused: There are too many options, or two have the same name.
     """
-    if len(wanted) > MAX_OPTIONS:
+    if len(requested) > MAX_OPTIONS:
         raise OptionsRefused(too_many("options", MAX_OPTIONS))
-    if len({option.name.casefold() for option in wanted}) < len(wanted):
-        raise OptionsRefused(_("has two options of one name"))
+    if len({option.name.casefold() for option in requested}) < len(requested):
+        raise OptionsRefused(_("has two options with the same name"))
 
 
-def options_of(product: Product) -> list[ProductOption]:
-    """The options of a product, in their order."""
+def get_options(product: Product) -> list[ProductOption]:
+    """Return the options of a product in their order."""
     return list(ProductOption.objects.filter(product=product).order_by("position", "id"))
 
 
-def matched(existing: Sequence[ProductOption], wanted: Sequence[OptionInput]) -> list[ProductOption | None]:
-    """Which row each wanted option is: that of its id, else that of its name, else the next that is left; or a new one.
+def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionInput]) -> list[ProductOption | None]:
+    """Match each requested option with an existing row: by id, then by name, then the next unmatched row, else None.
 
     Args:
         existing: The options of a product, in their order.
-        wanted: The options as they should be.
+        requested: The requested options.
     """
-    left = {option.pk: option for option in existing}
-    found: list[ProductOption | None] = [left.pop(item.id or 0, None) for item in wanted]
-    for index, item in enumerate(wanted):
-        if found[index] is None:
-            same = next((pk for pk, option in left.items() if option.name.casefold() == item.name.casefold()), 0)
-            found[index] = left.pop(same, None)
-    return [option or (left.pop(next(iter(left))) if left else None) for option in found]
+    unmatched = {option.pk: option for option in existing}
+    matches: list[ProductOption | None] = [unmatched.pop(item.id or 0, None) for item in requested]
+    for index, item in enumerate(requested):
+        if matches[index] is None:
+            same = next((pk for pk, option in unmatched.items() if option.name.casefold() == item.name.casefold()), 0)
+            matches[index] = unmatched.pop(same, None)
+    return [option or (unmatched.pop(next(iter(unmatched))) if unmatched else None) for option in matches]
 
 
-def carry_values(variants: Iterable[Variant], existing: Sequence[ProductOption], wanted: Sequence[OptionInput]) -> None:
-    """Let the values that variants have follow the options that change their places, and go with those that go."""
-    places = {option.pk: place for place, option in enumerate(existing)}
-    sources = [places[option.pk] if option is not None else None for option in matched(existing, wanted)]
+def move_option_values(
+    variants: Iterable[Variant], existing: Sequence[ProductOption], requested: Sequence[OptionInput]
+) -> None:
+    """Move or remove the option values of variants when options change their position or are removed."""
+    indexes = {option.pk: number for number, option in enumerate(existing)}
+    sources = [indexes[option.pk] if option is not None else None for option in match_options(existing, requested)]
     if sources == list(range(len(existing))):
         return
     for variant in variants:
@@ -70,28 +72,28 @@ def carry_values(variants: Iterable[Variant], existing: Sequence[ProductOption],
             setattr(variant, column, None if source is None else values[source])
 
 
-def fill_values(variants: Sequence[Variant], wanted: Sequence[OptionInput]) -> None:
-    """Give existing variants the first value of each new option, and drop their values of options that are gone."""
+def fill_option_values(variants: Sequence[Variant], requested: Sequence[OptionInput]) -> None:
+    """Give existing variants the first value of each new option and clear values of removed options."""
     for variant in variants:
         if variant._state.adding:
             continue
         for index, column in enumerate(COLUMNS):
-            if index >= len(wanted):
+            if index >= len(requested):
                 setattr(variant, column, None)
-            elif not getattr(variant, column) and wanted[index].values:
-                setattr(variant, column, wanted[index].values[0])
+            elif not getattr(variant, column) and requested[index].values:
+                setattr(variant, column, requested[index].values[0])
 
 
-def check_variants(variants: Sequence[Variant], count: int, *, prefix: str = "variants.{}.") -> None:
-    """Refuse variants that lack a value, have one too many, or equal another; set the titles of the others.
+def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str = "variants.{}.") -> None:
+    """Check that each variant has exactly one value per option and is unique; set the variant titles.
 
     Args:
         variants: All variants of a product, in their order.
-        count: How many options it has.
-        prefix: How the errors of one variant begin, with ``{}`` for its place in the list.
+        count: The number of options.
+        prefix: The prefix of error keys, with ``{}`` for the index of the variant.
 
     Raises:
-        OptionsRefused: ``{field: messages}`` of every variant that does not fit.
+        OptionsRefused: ``{field: messages}`` of every invalid variant.
     """
     errors: dict[str, list[str]] = {}
     for index, variant in enumerate(variants):
@@ -103,40 +105,40 @@ def check_variants(variants: Sequence[Variant], count: int, *, prefix: str = "va
                 errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
                 errors[prefix.format(index) + column] = [
-                    _("is given, but the product has {options}").format(options=_options(count))
+                    _("is given, but the product has {options}").format(options=_format_option_count(count))
                 ]
         variant.title = " / ".join(variant.options)
     if errors:
         raise OptionsRefused(errors)
-    seen = Counter(variant.options for variant in variants)
-    double = next((options for options, times in seen.items() if times > 1), None)
+    counts = Counter(variant.options for variant in variants)
+    double = next((options for options, times in counts.items() if times > 1), None)
     if double is not None:
         raise OptionsRefused(_("The variant '{name}' already exists.").format(name=" / ".join(double)), field="base")
 
 
-def _options(count: int) -> str:
+def _format_option_count(count: int) -> str:
     return ngettext("{number} option", "{number} options", count).format(number=count)
 
 
-def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> bool:
-    """Write the options of a product so that they fit its variants.
+def save_options(product: Product, requested: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> bool:
+    """Save the options of a product so that they match its variants.
 
     Args:
         product: The product, locked.
-        wanted: The options as they should be; None for as they are.
-        variants: All its variants.
+        requested: The requested options; None to keep the current ones.
+        variants: All variants of the product.
 
     Returns:
-        Whether anything changed.
+        True if anything changed.
     """
-    existing = options_of(product)
-    if wanted is None:
-        wanted = [OptionInput(option.name, list(option.values), option.pk) for option in existing]
-    wanted = wanted or [OptionInput(DEFAULT_NAME)]
-    rows = matched(existing, wanted)
+    existing = get_options(product)
+    if requested is None:
+        requested = [OptionInput(option.name, list(option.values), option.pk) for option in existing]
+    requested = requested or [OptionInput(DEFAULT_NAME)]
+    rows = match_options(existing, requested)
     changed = False
-    for index, (item, option) in enumerate(zip(wanted, rows, strict=True)):
-        values = _values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
+    for index, (item, option) in enumerate(zip(requested, rows, strict=True)):
+        values = _order_values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
         if option is None:
             changed = True
             ProductOption.objects.create(
@@ -146,19 +148,19 @@ def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Se
             changed = True
             option.name, option.position, option.values = item.name, index + 1, values
             option.save(update_fields=["name", "position", "values"])
-    kept = {option.pk for option in rows if option is not None}
-    gone = [option.pk for option in existing if option.pk not in kept]
-    ProductOption.objects.filter(pk__in=gone).delete()
-    return changed or bool(gone)
+    remaining_ids = {option.pk for option in rows if option is not None}
+    removed_ids = [option.pk for option in existing if option.pk not in remaining_ids]
+    ProductOption.objects.filter(pk__in=removed_ids).delete()
+    return changed or bool(removed_ids)
 
 
-def _values(listed: Sequence[str], used: Sequence[str]) -> list[str]:
-    """The values in use: first in the order in which they are listed, then as the variants come."""
+def _order_values(ordered_values: Sequence[str], used: Sequence[str]) -> list[str]:
+    """Return the values in use: listed values first, in their order, then the others in variant order."""
     in_use = set(used)
-    return list(dict.fromkeys([*(value for value in listed if value in in_use), *used]))
+    return list(dict.fromkeys([*(value for value in ordered_values if value in in_use), *used]))
 
 
-def first_combination(wanted: Sequence[OptionInput]) -> dict[str, str]:
-    """The values of the one variant of a product that is made without variants."""
-    values = [option.values[0] if option.values else DEFAULT_VALUE for option in wanted]
+def get_first_combination(requested: Sequence[OptionInput]) -> dict[str, str]:
+    """Return the option values of the default variant of a product that is created without variants."""
+    values = [option.values[0] if option.values else DEFAULT_VALUE for option in requested]
     return dict(zip(COLUMNS, values or [DEFAULT_VALUE], strict=False))

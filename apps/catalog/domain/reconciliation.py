@@ -1,4 +1,4 @@
-"""Do the figures that lists of products are sorted by say what their variants and stock say?"""
+"""Checks that denormalized prices and quantities match the rows they are derived from."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -9,22 +9,22 @@ from django.db.models.functions import Coalesce
 from apps.catalog.models import Product, Variant
 
 
-def prices() -> Iterator[str]:
-    """Products whose lowest price is not the lowest of their variants."""
-    found = Product.objects.annotate(least=Coalesce(Min("variants__price"), Decimal(0))).exclude(
+def find_wrong_lowest_prices() -> Iterator[str]:
+    """Yield a message for each product with a lowest price that differs from its variants."""
+    mismatches = Product.objects.annotate(least=Coalesce(Min("variants__price"), Decimal(0))).exclude(
         lowest_price=F("least")
     )
-    for product in found.order_by("pk").iterator():
+    for product in mismatches.order_by("pk").iterator():
         yield (
             f"shop {product.shop_id}, product {product.pk}: lowest price {product.lowest_price.normalize():f},"
             f" of its variants {product.least.normalize():f}"
         )
 
 
-def quantities() -> Iterator[str]:
-    """Variants whose quantity is not what lies at the locations."""
-    found = Variant.objects.annotate(there=Coalesce(Sum("inventory_item__levels__available"), 0))
-    for variant in found.exclude(inventory_quantity=F("there")).order_by("pk").iterator():
+def find_wrong_quantities() -> Iterator[str]:
+    """Yield a message for each variant with a quantity that differs from the sum of its inventory levels."""
+    mismatches = Variant.objects.annotate(there=Coalesce(Sum("inventory_item__levels__available"), 0))
+    for variant in mismatches.exclude(inventory_quantity=F("there")).order_by("pk").iterator():
         yield (
             f"shop {variant.shop_id}, variant {variant.pk}: quantity {variant.inventory_quantity},"
             f" at its locations {variant.there}"

@@ -1,28 +1,28 @@
-"""Tags of products: one text for people, one row each for queries."""
+"""Product tags, stored as one text on the product and as one row per tag for queries."""
 
 from apps.catalog.models import Product, ProductTag
-from apps.ground.folding import folded
+from apps.ground.case_folding import casefold_text
 
 
-def names_in(text: str) -> list[str]:
-    """The tags of the canonical text."""
+def split_tags(text: str) -> list[str]:
+    """Split the canonical text into tags."""
     return [name for name in text.split(", ") if name]
 
 
-def key_of(name: str) -> str:
-    """What equal tags have in common."""
-    return folded(name)
+def get_tag_key(name: str) -> str:
+    """Return the case-folded key of a tag."""
+    return casefold_text(name)
 
 
 def write_tags(product: Product) -> None:
-    """Make the rows say what the text says."""
-    wanted = {key_of(name): name for name in names_in(product.tags)}
+    """Update the tag rows to match the product's text."""
+    names = {get_tag_key(name): name for name in split_tags(product.tags)}
     rows = {tag.key: tag for tag in ProductTag.objects.filter(product=product)}
-    gone = [tag.pk for key, tag in rows.items() if wanted.get(key) != tag.name]
-    if gone:
-        ProductTag.objects.filter(pk__in=gone).delete()
+    obsolete_ids = [tag.pk for key, tag in rows.items() if names.get(key) != tag.name]
+    if obsolete_ids:
+        ProductTag.objects.filter(pk__in=obsolete_ids).delete()
     ProductTag.objects.bulk_create(
         ProductTag(shop_id=product.shop_id, product=product, name=name, key=key)
-        for key, name in wanted.items()
+        for key, name in names.items()
         if key not in rows or rows[key].name != name
     )

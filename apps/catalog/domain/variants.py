@@ -1,6 +1,6 @@
-"""Variants: made, changed and deleted, always under the lock of their product.
+"""Create, update and delete variants, always under the lock of their product.
 
-Each has an inventory item of its own, which comes and goes with it.
+Each variant has its own inventory item, which is created and deleted with the variant.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,200 +13,202 @@ from django.utils.translation import gettext as _
 from apps.catalog.domain import options, weights
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
-from apps.catalog.domain.places import arranged, renumber
-from apps.catalog.domain.price_tags import merged
+from apps.catalog.domain.positions import arrange_rows, renumber_rows
+from apps.catalog.domain.presentment_prices import merge_fixed_prices
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError, Gone
-from apps.ground.phrases import INVALID
-from apps.ground.rows import delete_rows, values_of
-from apps.ground.tenancy import current_shop
+from apps.ground.base_models import delete_rows, get_column_values
+from apps.ground.error_messages import INVALID
+from apps.ground.exceptions import DomainError, RowDeleted
+from apps.ground.tenancy import get_current_shop
 from apps.inventory.domain import stock as inventory
-from apps.metafields.domain import setting as metafields
-from apps.shops.domain.currency import has_finer_amounts
+from apps.metafields.domain import write as metafields
+from apps.shops.domain.currency_change import has_finer_amounts
 from apps.shops.models import Shop
 
 MAX_VARIANTS = 2048
 _BATCH = 200
-# By id, the columns of stored variants before they change.
-_Before = Mapping[int, Mapping[str, object]]
+# The stored column values by variant id, before the change.
+_StoredValues = Mapping[int, Mapping[str, object]]
 
 
 class TooManyVariants(DomainError):
-    """The product would have more variants than a product can have."""
+    """Raised when a product would exceed the limit of variants."""
 
     code = "too_many_variants"
 
 
 class LastVariant(DomainError):
-    """A product keeps at least one variant."""
+    """Raised when the last variant of a product would be deleted."""
 
     code = "last_variant"
 
 
 class UnknownRow(DomainError):
-    """A body names a row that the product does not have."""
+    """Raised when a request refers to a row that the product does not have."""
 
     code = "unknown_row"
 
 
 @transaction.atomic
-def create_variant(product_id: int, wanted: VariantInput, *, actor: str, at: datetime) -> Variant:
-    """Add a variant at the end of a product's, or at the position that it names.
+def create_variant(product_id: int, requested: VariantInput, *, actor: str, at: datetime) -> Variant:
+    """Create a variant at the end of the product's variants, or at the requested position.
 
     Raises:
-        OptionsRefused: Its values do not fit the options, or another variant has them.
-        TooManyVariants: There would be more than a product can have.
-        UnknownRow: Its image is not the product's.
+        OptionsRefused: The values do not match the options, or another variant has the same values.
+        TooManyVariants: The product would exceed the limit of variants.
+        UnknownRow: The image does not belong to the product.
     """
     product = lock_product(product_id)
     current, before = _load(product)
-    _track_like([wanted], current)
-    made = _built(product, wanted)
-    variants = arranged([*current, made], [(made, wanted.attrs.get("position"), None)])
-    _check_images(product, [wanted], prefix="")
-    options.check_variants(variants, max(_option_count(product), 1), prefix="")
-    _save(product, variants, {id(made): wanted}, before, actor=actor, at=at)
-    options.arrange(product, None, variants)
-    touch(product)
+    _inherit_tracking([requested], current)
+    variant = _build_variant(product, requested)
+    variants = arrange_rows([*current, variant], [(variant, requested.attrs.get("position"), None)])
+    _check_images(product, [requested], prefix="")
+    options.check_option_values(variants, max(_option_count(product), 1), prefix="")
+    _save(product, variants, {id(variant): requested}, before, actor=actor, at=at)
+    options.save_options(product, None, variants)
+    touch_product(product)
     record_event("products/update", product, actor=actor, at=at)
-    return made
+    return variant
 
 
 @transaction.atomic
-def update_variant(variant: Variant, wanted: VariantInput, *, actor: str, at: datetime) -> Variant:
-    """Change a variant, its inventory item, and its place.
+def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at: datetime) -> Variant:
+    """Update a variant, its inventory item and its position.
 
     Raises:
-        OptionsRefused: Its values do not fit the options, or another variant has them.
-        UnknownRow: Its image is not the product's.
+        OptionsRefused: The values do not match the options, or another variant has the same values.
+        UnknownRow: The image does not belong to the product.
     """
-    if wanted.item:
-        lock_stock(variant_ids=[variant.pk], going=True)
+    if requested.item:
+        lock_stock(variant_ids=[variant.pk], deleting=True)
     product = lock_product(variant.product_id)
     current, before = _load(product)
     changed = next((row for row in current if row.pk == variant.pk), None)
     if changed is None:
-        raise Gone
-    _assign(changed, wanted)
-    variants = arranged(current, [(changed, wanted.attrs.get("position"), None)])
-    _check_images(product, [wanted], prefix="")
-    options.check_variants(variants, max(_option_count(product), 1), prefix="")
-    written = _save(product, variants, {id(changed): wanted}, before, actor=actor, at=at)
-    if options.arrange(product, None, variants) or written:
-        touch(product)
+        raise RowDeleted
+    _assign(changed, requested)
+    variants = arrange_rows(current, [(changed, requested.attrs.get("position"), None)])
+    _check_images(product, [requested], prefix="")
+    options.check_option_values(variants, max(_option_count(product), 1), prefix="")
+    has_changes = _save(product, variants, {id(changed): requested}, before, actor=actor, at=at)
+    if options.save_options(product, None, variants) or has_changes:
+        touch_product(product)
         record_event("products/update", product, actor=actor, at=at)
     return changed
 
 
 @transaction.atomic
 def delete_variant(variant: Variant, *, actor: str, at: datetime) -> None:
-    """Delete a variant with its stock; the others move up.
+    """Delete a variant with its stock and close the gap in the positions.
 
     Raises:
-        LastVariant: It is the only one.
+        LastVariant: The product has no other variant.
     """
-    lock_stock(variant_ids=[variant.pk], going=True)
+    lock_stock(variant_ids=[variant.pk], deleting=True)
     product = lock_product(variant.product_id)
     current, before = _load(product)
-    left = [row for row in current if row.pk != variant.pk]
-    if not left:
+    remaining = [row for row in current if row.pk != variant.pk]
+    if not remaining:
         raise LastVariant(_("The last variant of a product cannot be deleted."))
     _delete([row for row in current if row.pk == variant.pk], actor=actor, at=at)
-    _save(product, left, {}, before, actor=actor, at=at)
-    options.arrange(product, None, left)
-    touch(product)
+    _save(product, remaining, {}, before, actor=actor, at=at)
+    options.save_options(product, None, remaining)
+    touch_product(product)
     record_event("products/update", product, actor=actor, at=at)
 
 
-def replace(
+def replace_variants(
     product: Product,
-    wanted: Sequence[VariantInput] | None,
-    wanted_options: Sequence[OptionInput] | None,
+    requested: Sequence[VariantInput] | None,
+    requested_options: Sequence[OptionInput] | None,
     *,
     actor: str,
     at: datetime,
 ) -> bool:
-    """Make a product's variants those of a list: named ones change, unnamed ones go, others are made.
+    """Replace a product's variants with a list: update variants with an id, create new ones, delete the rest.
 
     Args:
         product: The product; locked, or new.
-        wanted: The variants; None to keep those that there are.
-        wanted_options: The options; None to keep those that there are.
-        actor: Who.
-        at: When.
+        requested: The variants; None to keep the current ones.
+        requested_options: The options; None to keep the current ones.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Returns:
-        Whether anything changed.
+        True if anything changed.
 
     Raises:
-        OptionsRefused: Options and variants do not fit together.
-        TooManyVariants: There would be more than a product can have.
-        UnknownRow: An id is not that of a variant of the product.
+        OptionsRefused: Options and variants are inconsistent.
+        TooManyVariants: The product would exceed the limit of variants.
+        UnknownRow: An id is not a variant of the product.
     """
     present, before = _load(product)
     current = {row.pk: row for row in present}
-    if wanted_options is not None:
-        options.check_inputs(wanted_options)
-        options.carry_values(current.values(), options.options_of(product), wanted_options)
-    if not wanted:
-        wanted = [VariantInput(id=pk) for pk in current]
-    if not wanted:
-        wanted = [VariantInput(attrs=options.first_combination(wanted_options or []))]
-    _track_like([item for item in wanted if item.id is None], present)
+    if requested_options is not None:
+        options.check_options(requested_options)
+        options.move_option_values(current.values(), options.get_options(product), requested_options)
+    if not requested:
+        requested = [VariantInput(id=pk) for pk in current]
+    if not requested:
+        requested = [VariantInput(attrs=options.get_first_combination(requested_options or []))]
+    _inherit_tracking([item for item in requested if item.id is None], present)
     rows, by_row = [], {}
-    for index, item in enumerate(wanted):
-        row = _row_for(product, item, index, current)
+    for index, item in enumerate(requested):
+        row = _get_or_build_row(product, item, index, current)
         rows.append(row)
         by_row[id(row)] = item
-    variants = arranged(rows, [(row, by_row[id(row)].attrs.get("position"), _place(row)) for row in rows])
-    if wanted_options is not None:
-        options.fill_values(variants, wanted_options)
-    _check_images(product, wanted, prefix="variants.{}.")
-    count = len(wanted_options) if wanted_options else _option_count(product)
-    options.check_variants(rows, max(count, 1))
-    kept = {row.pk for row in rows}
-    gone = [row for row in present if row.pk not in kept]
-    _delete(gone, actor=actor, at=at)
-    written = _save(product, variants, by_row, before, actor=actor, at=at)
-    return options.arrange(product, wanted_options, variants) or written or bool(gone)
+    variants = arrange_rows(
+        rows, [(row, by_row[id(row)].attrs.get("position"), _current_position(row)) for row in rows]
+    )
+    if requested_options is not None:
+        options.fill_option_values(variants, requested_options)
+    _check_images(product, requested, prefix="variants.{}.")
+    count = len(requested_options) if requested_options else _option_count(product)
+    options.check_option_values(rows, max(count, 1))
+    remaining_ids = {row.pk for row in rows}
+    removed = [row for row in present if row.pk not in remaining_ids]
+    _delete(removed, actor=actor, at=at)
+    has_changes = _save(product, variants, by_row, before, actor=actor, at=at)
+    return options.save_options(product, requested_options, variants) or has_changes or bool(removed)
 
 
-def show_pictures(product: Product, wanted: Sequence[VariantInput]) -> bool:
-    """Let variants show the new pictures that came in the same body; returns whether any does.
+def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bool:
+    """Assign new images of the same request to variants; return True if the request contains any.
 
     Args:
-        product: The product, locked, with its variants and images as the body says.
-        wanted: The inputs of all its variants, in their order, without positions of their own.
+        product: The product, locked, with its variants and images already saved.
+        requested: The inputs of all variants in their order, without explicit positions.
     """
-    if not any(item.picture for item in wanted):
+    if not any(item.image for item in requested):
         return False
-    keys = {item.picture.key for item in wanted if item.picture}
+    keys = {item.image.key for item in requested if item.image}
     images = {image.key: image for image in ProductImage.objects.filter(product=product, key__in=keys)}
     rows = Variant.objects.filter(product=product).order_by("position", "id")
-    for row, item in zip(rows, wanted, strict=True):
-        if item.picture and item.picture.key in images:
-            Variant.objects.filter(pk=row.pk).update(image=images[item.picture.key])
+    for row, item in zip(rows, requested, strict=True):
+        if item.image and item.image.key in images:
+            Variant.objects.filter(pk=row.pk).update(image=images[item.image.key])
     return True
 
 
-def _track_like(new: Iterable[VariantInput], present: Sequence[Variant]) -> None:
-    """Have new variants of a product whose stock is counted counted too, unless they say otherwise."""
+def _inherit_tracking(new: Iterable[VariantInput], present: Sequence[Variant]) -> None:
+    """Track the inventory of new variants if all existing variants are tracked, unless the input says otherwise."""
     if present and all(row.inventory_item.tracked for row in present):
         for item in new:
             item.item.setdefault("tracked", True)
 
 
-def _load(product: Product) -> tuple[list[Variant], _Before]:
-    """A product's variants in their order, and what each of them is before it changes."""
+def _load(product: Product) -> tuple[list[Variant], _StoredValues]:
+    """Return a product's variants in their order and their stored values."""
     rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
     current = list(rows)
-    return current, {row.pk: values_of(row) for row in current}
+    return current, {row.pk: get_column_values(row) for row in current}
 
 
-def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[int, Variant]) -> Variant:
+def _get_or_build_row(product: Product, item: VariantInput, index: int, current: Mapping[int, Variant]) -> Variant:
     if item.id is None:
-        return _built(product, item)
+        return _build_variant(product, item)
     if item.id not in current:
         raise UnknownRow({f"variants.{index}.id": [INVALID]})
     row = current[item.id]
@@ -214,23 +216,23 @@ def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[
     return row
 
 
-def _built(product: Product, wanted: VariantInput) -> Variant:
-    shop = current_shop()
+def _build_variant(product: Product, requested: VariantInput) -> Variant:
+    shop = get_current_shop()
     variant = Variant(shop_id=shop.pk, product=product, weight_unit=shop.weight_unit, option1="")
-    _assign(variant, wanted)
+    _assign(variant, requested)
     return variant
 
 
-def _assign(variant: Variant, wanted: VariantInput) -> None:
-    attrs = {name: value for name, value in wanted.attrs.items() if name != "position"}
-    weights.settle(attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
+def _assign(variant: Variant, requested: VariantInput) -> None:
+    attrs = {name: value for name, value in requested.attrs.items() if name != "position"}
+    weights.complete_weight(attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
     if "fixed_prices" in attrs:
-        attrs["fixed_prices"] = merged(variant.fixed_prices, attrs["fixed_prices"])
+        attrs["fixed_prices"] = merge_fixed_prices(variant.fixed_prices, attrs["fixed_prices"])
     for name, value in attrs.items():
         setattr(variant, name, value)
 
 
-def _place(variant: Variant) -> int | None:
+def _current_position(variant: Variant) -> int | None:
     return variant.position if variant.pk else None
 
 
@@ -238,15 +240,15 @@ def _option_count(product: Product) -> int:
     return ProductOption.objects.filter(product=product).count()
 
 
-def _check_images(product: Product, wanted: Sequence[VariantInput], *, prefix: str) -> None:
-    asked = {item.attrs["image_id"] for item in wanted if item.attrs.get("image_id")}
-    if not asked:
+def _check_images(product: Product, requested: Sequence[VariantInput], *, prefix: str) -> None:
+    image_ids = {item.attrs["image_id"] for item in requested if item.attrs.get("image_id")}
+    if not image_ids:
         return
-    known = set(ProductImage.objects.filter(product=product, pk__in=asked).values_list("pk", flat=True))
+    existing_ids = set(ProductImage.objects.filter(product=product, pk__in=image_ids).values_list("pk", flat=True))
     errors = {
         f"{prefix.format(index)}image_id": [INVALID]
-        for index, item in enumerate(wanted)
-        if item.attrs.get("image_id") and item.attrs["image_id"] not in known
+        for index, item in enumerate(requested)
+        if item.attrs.get("image_id") and item.attrs["image_id"] not in existing_ids
     }
     if errors:
         raise UnknownRow(errors)
@@ -256,41 +258,41 @@ def _save(
     product: Product,
     variants: Sequence[Variant],
     inputs: Mapping[int, VariantInput],
-    before: _Before,
+    before: _StoredValues,
     *,
     actor: str,
     at: datetime,
 ) -> bool:
-    """Write those of a product's variants that are new or changed, and what follows from them.
+    """Save the new and changed variants of a product and everything derived from them.
 
     Args:
         product: The product, locked.
-        variants: All its variants, in their order.
-        inputs: What was asked of some of them, by ``id()``.
-        before: What the stored ones were.
-        actor: Who.
-        at: When.
+        variants: All variants of the product, in their order.
+        inputs: The requested changes by ``id()`` of the variant.
+        before: The stored values before the change.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Returns:
-        Whether anything was written.
+        True if anything was written.
     """
     if len(variants) > MAX_VARIANTS:
         raise TooManyVariants(_("A product can have at most {limit} variants.").format(limit=MAX_VARIANTS))
-    asked = [(row, inputs[id(row)]) for row in variants if id(row) in inputs]
-    items_asked = [(row.inventory_item, given.item) for row, given in asked if row.pk]
-    written = inventory.update_items(items_asked, actor=actor, at=at)
-    renumber(variants)
-    dirty = [row for row in variants if row.pk and values_of(row) != before[row.pk]]
+    requests = [(row, inputs[id(row)]) for row in variants if id(row) in inputs]
+    item_requests = [(row.inventory_item, variant_input.item) for row, variant_input in requests if row.pk]
+    has_changes = inventory.update_items(item_requests, actor=actor, at=at)
+    renumber_rows(variants)
+    dirty = [row for row in variants if row.pk and get_column_values(row) != before[row.pk]]
     _update(dirty, before)
     if new := [row for row in variants if row.pk is None]:
         items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
             row.inventory_item, row.created_at = item, at
         Variant.objects.bulk_create(new)
-    drafts = [(row, given.metafields) for row, given in asked if given.metafields]
-    written |= bool(metafields.set_of_each(drafts, actor=actor, at=at))
+    drafts = [(row, variant_input.metafields) for row, variant_input in requests if variant_input.metafields]
+    has_changes |= bool(metafields.set_metafields_of_owners(drafts, actor=actor, at=at))
     _set_lowest_price(product)
-    return written or bool(dirty or new)
+    return has_changes or bool(dirty or new)
 
 
 def _set_lowest_price(product: Product) -> None:
@@ -300,13 +302,14 @@ def _set_lowest_price(product: Product) -> None:
         Product.objects.filter(pk=product.pk).update(lowest_price=price)
 
 
-def _update(rows: Sequence[Variant], before: _Before) -> None:
-    """Write the columns in which any of the rows differs from what is stored."""
-    fixed = {"id", "shop", "product", "inventory_item", "inventory_quantity", "created_at", "updated_at"}
+def _update(rows: Sequence[Variant], before: _StoredValues) -> None:
+    """Save the columns in which any of the rows differs from its stored values."""
+    excluded = {"id", "shop", "product", "inventory_item", "inventory_quantity", "created_at", "updated_at"}
     names = [
         field.name
         for field in Variant._meta.concrete_fields
-        if field.name not in fixed and any(getattr(row, field.attname) != before[row.pk][field.attname] for row in rows)
+        if field.name not in excluded
+        and any(getattr(row, field.attname) != before[row.pk][field.attname] for row in rows)
     ]
     if len(rows) == 1:
         rows[0].save(update_fields=names)
@@ -321,12 +324,12 @@ def _delete(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
     inventory.delete_items([row.inventory_item_id for row in rows], actor=actor, at=at)
 
 
-def object_to_currency(shop: Shop, currency: str) -> str | None:
-    """Why the shop's currency cannot change: prices could not be written in the new one."""
+def check_price_decimals(shop: Shop, currency: str) -> str | None:
+    """Return the reason why the shop's currency cannot change (prices have too many decimals), or None."""
     finer = any(has_finer_amounts(Variant.objects.all(), name, currency) for name in ("price", "compare_at_price"))
-    return _("some variants have prices with more decimals than it has") if finer else None
+    return _("some variants have prices with more decimals than the currency has") if finer else None
 
 
-def touch(product: Product) -> None:
-    """Move the product's version, as something that it shows changed."""
+def touch_product(product: Product) -> None:
+    """Increase the product's version after a change of one of its parts."""
     Product.objects.filter(pk=product.pk).update()

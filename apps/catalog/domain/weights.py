@@ -1,8 +1,8 @@
-"""Weights: kept exactly as given, in the unit given, and in whole grams."""
+"""Weights of variants, stored exactly in their unit and rounded to whole grams."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from apps.ground.attrs import Attrs
+from apps.ground.types import Attrs
 from apps.shops.models import Shop
 
 GRAMS = {
@@ -15,23 +15,22 @@ _PLACES = Decimal("0.000001")
 
 
 def to_grams(weight: Decimal, unit: str) -> int:
-    """A weight in whole grams, halves up."""
+    """Convert a weight to whole grams, rounding half up."""
     return int((weight * GRAMS[Shop.WeightUnit(unit)]).quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def settle(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> None:
-    """Complete the attributes of a variant whose weight changes.
+def complete_weight(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> None:
+    """Complete the weight columns of a variant when one of them changes.
 
-    Only what differs decides, so that grams that are sent back as they were read do not round the weight.
-
-    A weight decides the grams; without one, grams decide the weight, in the unit that is named or that the variant has;
-    a unit alone leaves the number as it is, so that it decides the grams.
+    Only changed values count, so sending grams back unchanged does not round the weight. A changed weight determines
+    the grams. Changed grams alone determine the weight, in the new unit if there is one, otherwise in the current unit.
+    A changed unit alone keeps the number and recalculates the grams.
 
     Args:
         attrs: The changed columns; completed in place.
-        weight: The weight that the variant had.
-        unit: The unit that it had.
-        grams: The whole grams that it had.
+        weight: The current weight.
+        unit: The current unit.
+        grams: The current whole grams.
     """
     for name, before in (("weight", weight), ("weight_unit", unit), ("grams", grams)):
         if attrs.get(name) == before:

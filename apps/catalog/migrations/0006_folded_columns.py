@@ -1,4 +1,4 @@
-import apps.ground.folding
+import apps.ground.case_folding
 from django.db import migrations
 
 
@@ -12,26 +12,26 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="collection",
             name="title_key",
-            field=apps.ground.folding.FoldedField(blank=True, default="", editable=False, of="title"),
+            field=apps.ground.case_folding.CaseFoldedField(blank=True, default="", editable=False, of="title"),
         ),
         migrations.AddField(
             model_name="product",
             name="product_type_key",
-            field=apps.ground.folding.FoldedField(blank=True, default="", editable=False, of="product_type"),
+            field=apps.ground.case_folding.CaseFoldedField(blank=True, default="", editable=False, of="product_type"),
         ),
         migrations.AddField(
             model_name="product",
             name="title_key",
-            field=apps.ground.folding.FoldedField(blank=True, default="", editable=False, of="title"),
+            field=apps.ground.case_folding.CaseFoldedField(blank=True, default="", editable=False, of="title"),
         ),
         migrations.AddField(
             model_name="product",
             name="vendor_key",
-            field=apps.ground.folding.FoldedField(blank=True, default="", editable=False, of="vendor"),
+            field=apps.ground.case_folding.CaseFoldedField(blank=True, default="", editable=False, of="vendor"),
         ),
         migrations.AddField(
             model_name="variant",
             name="title_key",
-            field=apps.ground.folding.FoldedField(blank=True, default="", editable=False, of="title"),
+            field=apps.ground.case_folding.CaseFoldedField(blank=True, default="", editable=False, of="title"),
         ),
     ]

@@ -5,7 +5,7 @@ TITLES = "catalog_product_title_parts"
 
 
 def create(apps, schema_editor):
-    """The panel finds products by any part of their title; SQLite reads the titles of the shop."""
+    """Index product titles for substring search in the panel; SQLite scans the titles of the shop instead."""
     if schema_editor.connection.vendor == "postgresql":
         schema_editor.execute(f"CREATE INDEX {TITLES} ON catalog_product USING gin (title_key gin_trgm_ops)")
 

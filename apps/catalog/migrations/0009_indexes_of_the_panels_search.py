@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside, DropKeyIndex, LeaveRoom
+from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex, DropForeignKeyIndex, SetFillFactor
 
 
 class Migration(migrations.Migration):
@@ -13,18 +13,18 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        LeaveRoom("product", 80),
-        LeaveRoom("variant", 85),
-        AddIndexBeside(
+        SetFillFactor("product", 80),
+        SetFillFactor("variant", 85),
+        AddIndexWithoutBlocking(
             model_name="variant",
             index=models.Index(fields=["shop", "product", "position", "id"], name="catalog_variant_by_place"),
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "variant",
             "catalog_variant_title_beginnings",
             "(shop_id, title_key text_pattern_ops)",
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "product",
             "catalog_product_handle_beginnings",
             "(shop_id, upper(handle) text_pattern_ops)",
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
             model_name="variant",
             name="catalog_variant_by_stock",
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="variant",
             name="shop",
             field=models.ForeignKey(
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 to="shops.shop",
             ),
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="product",
             name="shop",
             field=models.ForeignKey(

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Where a picture was downloaded from, so that the same file of products does not bring it twice."""
+    """Add the source of imported images, so that importing a file again does not download them twice."""
 
     dependencies = [
         ('catalog', '0009_indexes_of_the_panels_search'),

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.ranks import TriggersGoToo
+from apps.ground.sort_tables import DropSortTriggers
 
 
 class Migration(migrations.Migration):
@@ -50,5 +50,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RemoveIndex(model_name="product", name="catalog_product_best_selling"),
         migrations.RemoveIndex(model_name="product", name="catalog_product_by_update"),
-        TriggersGoToo("ProductRank"),
+        DropSortTriggers("ProductRank"),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -9,17 +9,17 @@ class Migration(migrations.Migration):
     dependencies = [("catalog", "0012_names")]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="product",
             index=models.Index(
                 condition=models.Q(("published_scope", "global")), fields=["shop", "id"], name="catalog_product_global"
             ),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="variant",
             index=models.Index(fields=["shop", "price", "id"], name="catalog_variant_by_price"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="variant",
             index=models.Index(
                 condition=models.Q(("inventory_policy", "continue")),
@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 name="catalog_variant_continued",
             ),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="variant",
             index=models.Index(
                 condition=models.Q(("taxable", False)), fields=["shop", "id"], name="catalog_variant_untaxed"

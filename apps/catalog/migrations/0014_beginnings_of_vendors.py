@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from apps.ground.indexes import AddPartsIndexBeside
+from apps.ground.migration_operations import AddPostgresIndex
 
 
 class Migration(migrations.Migration):
@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "product",
             "catalog_product_vendor_beginnings",
             "(shop_id, vendor_key text_pattern_ops, id)",

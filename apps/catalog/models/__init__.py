@@ -1,4 +1,4 @@
-"""The tables of the catalog."""
+"""Models of the catalog."""
 
 from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
 from apps.catalog.models.images import ProductImage

@@ -1,6 +1,6 @@
-"""Collections of products: put together by hand, or by rules.
+"""Custom and smart collections of products.
 
-Both kinds share one table and so one range of ids, since ``/collections/{id}`` serves both.
+Both kinds share one table, and therefore one range of ids, because ``/collections/{id}`` serves both.
 """
 
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.products import Product, PublishedScope
-from apps.ground.folding import FoldedField
-from apps.ground.phrases import BLANK
-from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager
+from apps.ground.base_models import ShopOwned, TimestampedQuerySet, VersionField, create_shop_manager
+from apps.ground.case_folding import CaseFoldedField
+from apps.ground.error_messages import BLANK
 
 if TYPE_CHECKING:
-    from apps.ground.rows import ShopManager
+    from apps.ground.base_models import ShopManager
 
 
 class Collection(ShopOwned):
-    """A collection of either kind."""
+    """A custom or smart collection."""
 
     class Kind(models.TextChoices):
         CUSTOM = "custom", gettext_lazy("Custom")
@@ -32,18 +32,18 @@ class Collection(ShopOwned):
         BEST_SELLING = "best-selling", gettext_lazy("Best selling")
         CREATED = "created", gettext_lazy("Oldest first")
         CREATED_DESC = "created-desc", gettext_lazy("Newest first")
-        MANUAL = "manual", gettext_lazy("By hand")
+        MANUAL = "manual", gettext_lazy("Manual")
         PRICE_ASC = "price-asc", gettext_lazy("Price, lowest first")
         PRICE_DESC = "price-desc", gettext_lazy("Price, highest first")
 
     kind = models.CharField(gettext_lazy("kind"), max_length=6, choices=Kind, editable=False)
     title = models.CharField(gettext_lazy("title"), max_length=255)
-    title_key = FoldedField(of="title")
+    title_key = CaseFoldedField(of="title")
     handle = models.CharField(
         gettext_lazy("handle"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("The collection's part of its address."),
+        help_text=gettext_lazy("The collection's part of the URL."),
     )
     body_html = models.TextField(gettext_lazy("description"), null=True, blank=True)
     sort_order = models.CharField(
@@ -54,7 +54,7 @@ class Collection(ShopOwned):
     published_scope = models.CharField(
         gettext_lazy("published scope"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
     )
-    disjunctive = models.BooleanField(gettext_lazy("any rule is enough"), default=False)
+    disjunctive = models.BooleanField(gettext_lazy("match any rule"), default=False)
     rules = models.JSONField(gettext_lazy("rules"), default=list, blank=True)
     image_key = models.CharField(max_length=64, blank=True, editable=False)
     image_name = models.CharField(max_length=255, blank=True, editable=False)
@@ -85,28 +85,28 @@ class Collection(ShopOwned):
 
     @property
     def is_smart(self) -> bool:
-        """Whether rules, and not people, say what is in it."""
+        """Return True if rules select the products of the collection."""
         return self.kind == self.Kind.SMART
 
 
 class _CustomManager(models.Manager["CustomCollection"]):
-    """Collections that people fill."""
+    """Manager that returns only custom collections."""
 
     def get_queryset(self) -> "models.QuerySet[CustomCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.CUSTOM)
 
 
 class _SmartManager(models.Manager["SmartCollection"]):
-    """Collections that rules fill."""
+    """Manager that returns only smart collections."""
 
     def get_queryset(self) -> "models.QuerySet[SmartCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.SMART)
 
 
 class CustomCollection(Collection):
-    """A collection whose products are put in by hand, one ``Collect`` each."""
+    """A collection with manually added products, one ``Collect`` per product."""
 
-    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _CustomManager)
+    objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _CustomManager)
 
     class Meta:
         verbose_name = gettext_lazy("custom collection")
@@ -115,9 +115,9 @@ class CustomCollection(Collection):
 
 
 class SmartCollection(Collection):
-    """A collection of the products that fit its rules, as they are at the moment of reading."""
+    """A collection of all products that match its rules; the rules are evaluated on each read."""
 
-    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _SmartManager)
+    objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _SmartManager)
 
     class Meta:
         verbose_name = gettext_lazy("smart collection")
@@ -126,7 +126,7 @@ class SmartCollection(Collection):
 
 
 class Collect(ShopOwned):
-    """Puts a product into a custom collection."""
+    """Membership of a product in a custom collection."""
 
     collection = models.ForeignKey(
         Collection, on_delete=models.CASCADE, related_name="collects", verbose_name=gettext_lazy("collection")
@@ -157,7 +157,7 @@ class Collect(ShopOwned):
 
 
 class ManualPlace(ShopOwned):
-    """The place that staff gave a product in a smart collection that is sorted by hand."""
+    """The position that staff chose for a product in a manually sorted smart collection."""
 
     collection = models.ForeignKey(
         Collection, on_delete=models.CASCADE, related_name="places", verbose_name=gettext_lazy("collection")

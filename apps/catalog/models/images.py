@@ -1,17 +1,17 @@
-"""Pictures of products."""
+"""Images of products."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.products import Product
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 class ProductImage(ShopOwned):
-    """A picture of a product.
+    """An image of a product.
 
-    Positions are dense, 1 to n; the first image is the main one. ``key`` and ``name`` say where the file is kept
-    (``apps.catalog.domain.pictures``); a file never changes, so its address may be cached for good.
+    Positions are dense, from 1 to n; the first image is the main image. ``key`` and ``name`` locate the file
+    (see ``apps.catalog.domain.image_files``). A file never changes, so its URL may be cached forever.
     """
 
     product = models.ForeignKey(
@@ -27,7 +27,7 @@ class ProductImage(ShopOwned):
         default="",
         db_default="",
         editable=False,
-        help_text="What its address elsewhere is known again by; blank where it was not imported.",
+        help_text="The hash of the URL that the image was imported from; blank if it was uploaded.",
     )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)

@@ -1,30 +1,30 @@
-"""Products, the options that their variants differ in, and their tags."""
+"""Products with their options and tags."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.folding import FoldedField
-from apps.ground.phrases import BLANK
-from apps.ground.rows import MAX_FOLDED, ShopOwned, VersionField, shop_of_many
+from apps.ground.base_models import MAX_FOLDED, ShopOwned, VersionField, unindexed_shop_fk
+from apps.ground.case_folding import CaseFoldedField
+from apps.ground.error_messages import BLANK
 
 MAX_OPTIONS = 3
 
 
 class PublishedScope(models.TextChoices):
-    """Where a published product or collection is offered."""
+    """The sales channels that a published product or collection is available in."""
 
     WEB = "web", gettext_lazy("Online store")
     GLOBAL = "global", gettext_lazy("Online store and point of sale")
 
 
 class Product(ShopOwned):
-    """Something that the shop sells, in one or more variants.
+    """A product of the shop, sold in one or more variants.
 
-    It is the root of its options, variants, images and tags: whatever changes one of them moves its version.
-    ``lowest_price`` and ``units_sold`` follow from other rows and are kept here, so that collections can be sorted by
-    them with an index. What moves with stock and orders has its indexes in the product's rank.
+    The product is the root of its options, variants, images and tags: every change of these increases the product's
+    version. ``lowest_price`` and ``units_sold`` are denormalized so that collections can be sorted with an index.
+    Indexes on columns that change with inventory and orders are on ``ProductRank`` instead.
     """
 
     class Status(models.TextChoices):
@@ -32,17 +32,17 @@ class Product(ShopOwned):
         ARCHIVED = "archived", gettext_lazy("Archived")
         DRAFT = "draft", gettext_lazy("Draft")
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     title = models.CharField(gettext_lazy("title"), max_length=255)
-    title_key = FoldedField(of="title")
+    title_key = CaseFoldedField(of="title")
     handle = models.CharField(
-        gettext_lazy("handle"), max_length=255, blank=True, help_text=gettext_lazy("The product's part of its address.")
+        gettext_lazy("handle"), max_length=255, blank=True, help_text=gettext_lazy("The product's part of the URL.")
     )
     body_html = models.TextField(gettext_lazy("description"), null=True, blank=True)
     vendor = models.CharField(gettext_lazy("vendor"), max_length=255, blank=True)
-    vendor_key = FoldedField(of="vendor")
+    vendor_key = CaseFoldedField(of="vendor")
     product_type = models.CharField(gettext_lazy("type"), max_length=255, blank=True)
-    product_type_key = FoldedField(of="product_type")
+    product_type_key = CaseFoldedField(of="product_type")
     tags = models.TextField(gettext_lazy("tags"), blank=True, help_text=gettext_lazy("Separated by commas."))
     status = models.CharField(gettext_lazy("status"), max_length=10, choices=Status, default=Status.ACTIVE)
     template_suffix = models.CharField(gettext_lazy("template"), max_length=255, null=True, blank=True)
@@ -87,14 +87,14 @@ class Product(ShopOwned):
 
 
 class ProductOption(ShopOwned):
-    """One of at most three things in which the variants of a product differ, such as its size."""
+    """An option of a product, such as its size; a product has at most three options."""
 
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="options", verbose_name=gettext_lazy("product")
     )
     name = models.CharField(gettext_lazy("name"), max_length=255)
     position = models.PositiveSmallIntegerField(gettext_lazy("position"))
-    values = models.JSONField(default=list, help_text="The values in their order.")
+    values = models.JSONField(default=list, help_text="The values, in order.")
 
     class Meta:
         verbose_name = gettext_lazy("product option")
@@ -111,13 +111,16 @@ class ProductOption(ShopOwned):
 
 
 class ProductTag(ShopOwned):
-    """One tag of a product, beside the text that holds all of them, so that products are found by tag."""
+    """One tag of a product as its own row, so that products can be queried by tag.
+
+    ``Product.tags`` holds all tags as one text.
+    """
 
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="tag_rows", verbose_name=gettext_lazy("product")
     )
     name = models.CharField(gettext_lazy("name"), max_length=255)
-    key = models.CharField(max_length=MAX_FOLDED, help_text="The name without regard to case.")
+    key = models.CharField(max_length=MAX_FOLDED, help_text="The case-folded name.")
 
     class Meta:
         verbose_name = gettext_lazy("product tag")

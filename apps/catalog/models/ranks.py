@@ -1,14 +1,14 @@
-"""By what products are ranked that moves with every change of stock and every order."""
+"""Sort columns of products that change with inventory and orders."""
 
 from django.db import models
 
-from apps.ground.ranks import Rank, rank_of
+from apps.ground.sort_tables import Rank, sort_table_key
 
 
 class ProductRank(Rank):
-    """When a product last changed, and how many units of it were sold."""
+    """The last update and the units sold of a product, in a narrow table that is cheap to index."""
 
-    of = rank_of("catalog.Product")
+    of = sort_table_key("catalog.Product")
     updated_at = models.DateTimeField()
     units_sold = models.PositiveBigIntegerField()
 

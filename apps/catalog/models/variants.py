@@ -1,4 +1,4 @@
-"""Variants: what is ordered, priced and kept in stock."""
+"""Product variants."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,9 +6,9 @@ from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product
-from apps.ground.folding import FoldedField
-from apps.ground.phrases import at_least
-from apps.ground.rows import ShopOwned, shop_of_many
+from apps.ground.base_models import ShopOwned, unindexed_shop_fk
+from apps.ground.case_folding import CaseFoldedField
+from apps.ground.error_messages import at_least
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
 
@@ -16,17 +16,17 @@ DEFAULT_VALUE = "Default Title"
 
 
 class Variant(ShopOwned):
-    """One form in which a product is sold.
+    """One combination of a product's option values, with its own price and inventory.
 
-    ``inventory_quantity`` is the sum of the levels of its inventory item and follows them in the same transaction.
-    ``grams`` follows ``weight`` and ``weight_unit``.
+    ``inventory_quantity`` is the sum of the inventory levels of the inventory item, updated in the same transaction.
+    ``grams`` is derived from ``weight`` and ``weight_unit``.
     """
 
     class InventoryPolicy(models.TextChoices):
         DENY = "deny", gettext_lazy("Stop selling when out of stock")
         CONTINUE = "continue", gettext_lazy("Continue selling when out of stock")
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="variants", verbose_name=gettext_lazy("product")
     )
@@ -42,7 +42,7 @@ class Variant(ShopOwned):
         verbose_name=gettext_lazy("image"),
     )
     title = models.CharField(gettext_lazy("title"), max_length=800, default=DEFAULT_VALUE, editable=False)
-    title_key = FoldedField(of="title")
+    title_key = CaseFoldedField(of="title")
     option1 = models.CharField(gettext_lazy("option 1"), max_length=255, default=DEFAULT_VALUE)
     option2 = models.CharField(gettext_lazy("option 2"), max_length=255, null=True, blank=True)
     option3 = models.CharField(gettext_lazy("option 3"), max_length=255, null=True, blank=True)
@@ -55,7 +55,7 @@ class Variant(ShopOwned):
         null=True,
         blank=True,
         editable=False,
-        help_text="By currency; see price_tags.",
+        help_text="By currency.",
     )
     barcode = models.CharField(gettext_lazy("barcode"), max_length=255, null=True, blank=True)
     taxable = models.BooleanField(gettext_lazy("taxable"), default=True)
@@ -65,7 +65,10 @@ class Variant(ShopOwned):
     )
     inventory_quantity = models.BigIntegerField(gettext_lazy("inventory quantity"), default=0, editable=False)
     fulfillment_service = models.CharField(
-        gettext_lazy("fulfillment service"), max_length=255, default="manual", help_text=gettext_lazy("Its handle.")
+        gettext_lazy("fulfillment service"),
+        max_length=255,
+        default="manual",
+        help_text=gettext_lazy("The handle of the fulfillment service."),
     )
     grams = models.PositiveBigIntegerField(default=0)
     weight = models.DecimalField(gettext_lazy("weight"), max_digits=15, decimal_places=6, default=0)
@@ -94,7 +97,7 @@ class Variant(ShopOwned):
             models.Index(fields=("shop", "id"), name="catalog_variant_by_id"),
             models.Index(fields=("shop", "barcode"), name="catalog_variant_by_barcode"),
             models.Index(fields=("shop", "price", "id"), name="catalog_variant_by_price"),
-            # Few differ from what a variant is at first.
+            # Partial indexes: few variants differ from the defaults.
             models.Index(
                 fields=("shop", "id"), condition=Q(inventory_policy="continue"), name="catalog_variant_continued"
             ),
@@ -106,20 +109,20 @@ class Variant(ShopOwned):
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the one form of a product without forms, whose title says nothing to people."""
+        """Return True if the product has no options; the title of its only variant then means nothing to staff."""
         return set(self.options) <= {DEFAULT_VALUE}
 
     @property
     def full_name(self) -> str:
-        """What staff call it beside other products' variants; its product is loaded."""
+        """Return the product title with the variant title; the product must be loaded."""
         return self.product.title if self.is_default else f"{self.product.title} · {self.title}"
 
     @property
     def event_label(self) -> str:
-        """By which events name it."""
+        """Return the name used in events."""
         return self.full_name
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The values of the options that it has."""
+        """Return the variant's option values."""
         return tuple(value for value in (self.option1, self.option2, self.option3) if value is not None)

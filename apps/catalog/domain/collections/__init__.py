@@ -1,1 +1,1 @@
-"""The workflows of collections."""
+"""Services of collections."""

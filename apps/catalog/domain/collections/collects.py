@@ -1,4 +1,4 @@
-"""Collects: which products are in a custom collection, and at which place."""
+"""Membership and positions of products in custom collections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.catalog.domain.locks import lock_collection
-from apps.catalog.domain.places import arranged, renumber
+from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, MUST_EXIST
+from apps.ground.error_messages import BLANK, MUST_EXIST
+from apps.ground.exceptions import DomainError
 
 MAX_PLACEMENTS = 2500
 _BATCH = 500
 
 
 class ProductNotFound(DomainError):
-    """The shop has no such product."""
+    """Raised when a product does not exist in the shop."""
 
     code = "product_not_found"
     field = "product_id"
 
 
 class CollectionNotFound(DomainError):
-    """The shop has no such custom collection."""
+    """Raised when a custom collection does not exist in the shop."""
 
     code = "collection_not_found"
     field = "collection_id"
@@ -34,12 +34,12 @@ class CollectionNotFound(DomainError):
 
 @dataclass(slots=True)
 class Placement:
-    """A product that a body puts into a collection, or a collect that it moves.
+    """A product to add to a collection, or a collect to move.
 
     Attributes:
-        product_id: The product; None where ``id`` says which.
-        position: Its place; None for the end, or for where it is.
-        id: A collect that exists.
+        product_id: The product; None if ``id`` is set.
+        position: The requested position; None to append, or to keep the current position.
+        id: The existing collect to move.
     """
 
     product_id: int | None = None
@@ -49,25 +49,27 @@ class Placement:
 
 @transaction.atomic
 def add_collect(*, collection_id: int, product_id: int, position: int | None, actor: str, at: datetime) -> Collect:
-    """Put a product into a custom collection; its being there already is refused by the database.
+    """Add a product to a custom collection.
+
+    A duplicate violates a unique constraint of the database.
 
     Raises:
-        CollectionNotFound: There is no such custom collection.
-        ProductNotFound: There is no such product.
+        CollectionNotFound: The custom collection does not exist.
+        ProductNotFound: The product does not exist.
     """
     if not CustomCollection.objects.filter(pk=collection_id).exists():
         raise CollectionNotFound(MUST_EXIST)
     collection = lock_collection(collection_id)
-    _must_exist([product_id])
-    made = _insert(collection, product_id, position, at=at)
+    _lock_existing_products([product_id])
+    collect = _insert(collection, product_id, position, at=at)
     Collection.objects.filter(pk=collection.pk).update()
     record_event("collections/update", collection, actor=actor, at=at)
-    return made
+    return collect
 
 
 @transaction.atomic
 def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
-    """Take a product out of a custom collection; those behind it move up."""
+    """Remove a product from a custom collection and close the gap in the positions."""
     collection = lock_collection(collect.collection_id)
     row = Collect.objects.filter(pk=collect.pk).first()
     if row is None:
@@ -78,31 +80,36 @@ def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
     record_event("collections/update", collection, actor=actor, at=at)
 
 
-def lock_collections_with(product_id: int) -> None:
-    """Hold the custom collections that have a product, before the product itself is locked."""
-    held = Collection.objects.select_for_update(of=("self",), no_key=True).filter(collects__product_id=product_id)
-    list(held.order_by("pk").values_list("pk", flat=True))
+def lock_collections_of_product(product_id: int) -> None:
+    """Lock the custom collections of a product; must be called before the product is locked."""
+    collections = Collection.objects.select_for_update(of=("self",), no_key=True).filter(
+        collects__product_id=product_id
+    )
+    list(collections.order_by("pk").values_list("pk", flat=True))
 
 
-def take_out(product: Product) -> None:
-    """Take a product that goes out of all custom collections; those behind it move up. The caller holds all of them."""
+def remove_from_all_collections(product: Product) -> None:
+    """Remove a product from all custom collections before it is deleted and close the gaps in the positions.
+
+    The caller holds the locks of these collections.
+    """
     for row in Collect.objects.filter(product=product).order_by("collection_id"):
         row.delete()
-        behind = Collect.objects.filter(collection_id=row.collection_id, position__gt=row.position)
-        behind.update(position=F("position") - 1)
+        following = Collect.objects.filter(collection_id=row.collection_id, position__gt=row.position)
+        following.update(position=F("position") - 1)
         Collection.objects.filter(pk=row.collection_id).update()
 
 
-def place(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
-    """Put products in, or move those that are in; the caller holds the collection. Returns whether anything changed.
+def place_products(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
+    """Add products to a locked collection or move them; return True if anything changed.
 
     Raises:
         ProductNotFound: A product does not exist.
     """
-    _must_exist([item.product_id for item in placements if item.product_id is not None])
+    _lock_existing_products([item.product_id for item in placements if item.product_id is not None])
     rows = list(Collect.objects.filter(collection=collection).order_by("position", "id"))
     by_id = {row.pk: row for row in rows}
-    asked: dict[int, tuple[Collect, int, int | None]] = {}
+    requested: dict[int, tuple[Collect, int, int | None]] = {}
     by_product = {row.product_id: row for row in rows}
     for item in placements:
         row = by_id.get(item.id or 0) or by_product.get(item.product_id or 0)
@@ -115,20 +122,20 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
             by_product[item.product_id] = row
             rows.append(row)
         if item.position is not None:
-            asked[id(row)] = (row, item.position, row.position if row.pk else None)
-    return _number(arranged(rows, asked.values()))
+            requested[id(row)] = (row, item.position, row.position if row.pk else None)
+    return _save_positions(arrange_rows(rows, requested.values()))
 
 
 @transaction.atomic
-def append(collection_id: int, product_ids: Sequence[int], *, actor: str, at: datetime) -> list[int]:
-    """Put products at the end of a custom collection, in their order; returns those that were not in it.
+def append_products(collection_id: int, product_ids: Sequence[int], *, actor: str, at: datetime) -> list[int]:
+    """Append products to a custom collection in the given order; return the ids that were added.
 
     Raises:
-        Gone: The collection was deleted meanwhile.
+        Gone: The collection has been deleted.
         ProductNotFound: A product does not exist.
     """
     collection = lock_collection(collection_id)
-    _must_exist(product_ids)
+    _lock_existing_products(product_ids)
     rows = Collect.objects.filter(collection=collection)
     present = set(rows.filter(product_id__in=product_ids).values_list("product_id", flat=True))
     new = [pk for pk in dict.fromkeys(product_ids) if pk not in present]
@@ -136,45 +143,45 @@ def append(collection_id: int, product_ids: Sequence[int], *, actor: str, at: da
         return []
     last = rows.order_by("-position").values_list("position", flat=True).first() or 0
     Collect.objects.bulk_create(
-        Collect(shop_id=collection.shop_id, collection=collection, product_id=pk, position=place, created_at=at)
-        for place, pk in enumerate(new, last + 1)
+        Collect(shop_id=collection.shop_id, collection=collection, product_id=pk, position=position, created_at=at)
+        for position, pk in enumerate(new, last + 1)
     )
     Collection.objects.filter(pk=collection.pk).update()
     record_event("collections/update", collection, actor=actor, at=at)
     return new
 
 
-def reorder(collection: Collection, product_ids: Sequence[int]) -> bool:
-    """Put products first, in the order of a list; the others follow. The caller holds the collection.
+def reorder_collects(collection: Collection, product_ids: Sequence[int]) -> bool:
+    """Move products to the front of a locked collection, in the order of a list; the other products follow.
 
     Returns:
-        Whether anything changed.
+        True if anything changed.
     """
     rows = list(Collect.objects.filter(collection=collection).order_by("position", "id"))
-    wanted = {product_id: place for place, product_id in enumerate(product_ids)}
-    return _number(sorted(rows, key=lambda row: wanted.get(row.product_id, len(wanted))))
+    positions = {product_id: position for position, product_id in enumerate(product_ids)}
+    return _save_positions(sorted(rows, key=lambda row: positions.get(row.product_id, len(positions))))
 
 
 def _insert(collection: Collection, product_id: int, position: int | None, *, at: datetime) -> Collect:
     rows = Collect.objects.filter(collection=collection)
     last = rows.order_by("-position").values_list("position", flat=True).first() or 0
-    place = last + 1 if position is None else min(max(position, 1), last + 1)
-    rows.filter(position__gte=place).update(position=F("position") + 1)
-    made: Collect = Collect.objects.create(
-        shop_id=collection.shop_id, collection=collection, product_id=product_id, position=place, created_at=at
+    index = last + 1 if position is None else min(max(position, 1), last + 1)
+    rows.filter(position__gte=index).update(position=F("position") + 1)
+    collect: Collect = Collect.objects.create(
+        shop_id=collection.shop_id, collection=collection, product_id=product_id, position=index, created_at=at
     )
-    return made
+    return collect
 
 
-def _number(rows: Sequence[Collect]) -> bool:
-    moved, new = renumber(rows), [row for row in rows if row.pk is None]
+def _save_positions(rows: Sequence[Collect]) -> bool:
+    moved, new = renumber_rows(rows), [row for row in rows if row.pk is None]
     Collect.objects.bulk_update(moved, ["position"], batch_size=_BATCH)
     Collect.objects.bulk_create(new, batch_size=_BATCH)
     return bool(moved or new)
 
 
-def _must_exist(product_ids: Sequence[int]) -> None:
-    # Held, so that none of them goes before the collects are committed.
-    held = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
-    if len(held.values_list("pk", flat=True)) != len(set(product_ids)):
+def _lock_existing_products(product_ids: Sequence[int]) -> None:
+    # Locked so that no product is deleted before the collects are committed.
+    products = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
+    if len(products.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound(MUST_EXIST)

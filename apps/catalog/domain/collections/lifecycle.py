@@ -1,4 +1,4 @@
-"""Collections: made, changed, filled by hand or by rules, and deleted."""
+"""Create, update, sort and delete collections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,22 +7,22 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.catalog.domain.collections import collects
-from apps.catalog.domain.collections.membership import products_of
+from apps.catalog.domain.collections.membership import get_collection_products
+from apps.catalog.domain.image_files import StoredImage, delete_files_on_commit
 from apps.catalog.domain.locks import lock_collection
-from apps.catalog.domain.pictures import Picture, delete_later
 from apps.catalog.models import Collection, CustomCollection, ManualPlace
-from apps.events.domain.changes import assign
+from apps.events.domain.diffs import apply_changes
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
-from apps.ground.errors import DomainError
-from apps.ground.handles import save_with_handle, stem_of
-from apps.ground.tenancy import current_shop
-from apps.metafields.domain import setting as metafields
-from apps.metafields.domain.setting import Draft
+from apps.ground.exceptions import DomainError
+from apps.ground.handles import build_handle_stem, save_with_handle
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
+from apps.metafields.domain import write as metafields
+from apps.metafields.domain.write import MetafieldInput
 from apps.shops.models import Shop
 
 FALLBACK_HANDLE = "collection"
-NO_PICTURE = {
+NO_IMAGE = {
     "image_key": "",
     "image_name": "",
     "image_alt": None,
@@ -33,7 +33,7 @@ NO_PICTURE = {
 
 
 class UnknownProducts(DomainError):
-    """A product that is named does not exist in the shop, or is not in the collection."""
+    """Raised when a product does not exist in the shop or is not in the collection."""
 
     code = "unknown_products"
     field = "products"
@@ -41,45 +41,45 @@ class UnknownProducts(DomainError):
 
 @dataclass(slots=True)
 class CollectionParts:
-    """What a body says of a collection besides its columns.
+    """The parts of a collection in a request that are not columns.
 
     Attributes:
-        picture: A new picture.
-        drops_picture: Whether the picture goes.
-        placements: Products to put in, or places to change; custom collections only.
-        metafields: To be set on it.
+        picture: A new image.
+        drops_picture: True to remove the image.
+        placements: Products to add or move; custom collections only.
+        metafields: Metafields to set on the collection.
     """
 
-    picture: Picture | None = None
-    drops_picture: bool = False
+    image: StoredImage | None = None
+    removes_image: bool = False
     placements: Sequence[collects.Placement] = ()
-    metafields: Sequence[Draft] = field(default_factory=list)
+    metafields: Sequence[MetafieldInput] = field(default_factory=list)
 
 
 @transaction.atomic
 def create_collection(
     kind: Collection.Kind, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
 ) -> Collection:
-    """Make a collection.
+    """Create a collection.
 
     Args:
-        kind: Filled by hand, or by rules.
-        attrs: Columns of ``Collection``. Without a handle the title makes one, numbered where it is taken; a handle
-            that is named and taken is refused by the database.
-        parts: Its picture, products and metafields.
-        actor: Who.
-        at: When.
+        kind: Custom or smart.
+        attrs: Columns of ``Collection``. Without a handle, a unique one is derived from the title; the database rejects
+            an explicit handle that is taken.
+        parts: The image, products and metafields.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Raises:
-        ProductNotFound: A product that is to be put in does not exist.
+        ProductNotFound: A product to add does not exist.
     """
-    collection = Collection(shop=current_shop(), kind=kind, created_at=at, **attrs)
-    _set_picture(collection, parts, at)
+    collection = Collection(shop=get_current_shop(), kind=kind, created_at=at, **attrs)
+    _set_image(collection, parts, at)
     if collection.handle:
         collection.save(force_insert=True)
     else:
-        save_with_handle(collection, stem_of(collection.title, FALLBACK_HANDLE))
-    _finish(collection, parts, actor=actor, at=at)
+        save_with_handle(collection, build_handle_stem(collection.title, FALLBACK_HANDLE))
+    _save_parts(collection, parts, actor=actor, at=at)
     record_event("collections/create", collection, actor=actor, at=at)
     return collection
 
@@ -88,18 +88,18 @@ def create_collection(
 def update_collection(
     collection: Collection, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
 ) -> Collection:
-    """Change a collection; products that the body does not name stay in it.
+    """Update a collection; products that ``parts`` does not list stay in the collection.
 
     Raises:
-        Gone: It was deleted meanwhile.
-        ProductNotFound: A product that is to be put in does not exist.
+        Gone: The collection has been deleted.
+        ProductNotFound: A product to add does not exist.
     """
     row = lock_collection(collection.pk)
-    changes = assign(row, attrs)
-    columns = [*changes, *(NO_PICTURE if _set_picture(row, parts, at) else ())]
-    filled = _finish(row, parts, actor=actor, at=at)
+    changes = apply_changes(row, attrs)
+    columns = [*changes, *(NO_IMAGE if _set_image(row, parts, at) else ())]
+    filled = _save_parts(row, parts, actor=actor, at=at)
     if not row.handle:
-        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*columns, "handle"])
+        save_with_handle(row, build_handle_stem(row.title, FALLBACK_HANDLE), update_fields=[*columns, "handle"])
     elif columns or filled:
         row.save(update_fields=columns)
     else:
@@ -108,42 +108,42 @@ def update_collection(
     return row
 
 
-def _set_picture(collection: Collection, parts: CollectionParts, at: datetime) -> bool:
-    """Put the picture on the row or take it off; returns whether it did."""
-    if parts.picture is None and not (parts.drops_picture and collection.image_key):
+def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> bool:
+    """Set or remove the image on the row; return True if the row changed."""
+    if parts.image is None and not (parts.removes_image and collection.image_key):
         return False
-    delete_later(collection.shop_id, [collection.image_key])
-    values: dict[str, object] = dict(NO_PICTURE)
-    if picture := parts.picture:
-        picture.kept = True
-        values |= {"image_key": picture.key, "image_name": picture.name, "image_alt": collection.image_alt}
-        values |= {"image_width": picture.width, "image_height": picture.height, "image_created_at": at}
+    delete_files_on_commit(collection.shop_id, [collection.image_key])
+    values: dict[str, object] = dict(NO_IMAGE)
+    if image := parts.image:
+        image.is_referenced = True
+        values |= {"image_key": image.key, "image_name": image.name, "image_alt": collection.image_alt}
+        values |= {"image_width": image.width, "image_height": image.height, "image_created_at": at}
     for name, value in values.items():
         setattr(collection, name, value)
     return True
 
 
-def _finish(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> bool:
-    """Put products in and set metafields; returns whether anything changed."""
-    placed = bool(parts.placements) and collects.place(collection, parts.placements, at=at)
-    return bool(metafields.set_many(collection, parts.metafields, actor=actor, at=at)) or placed
+def _save_parts(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> bool:
+    """Add products and set metafields; return True if anything changed."""
+    placed = bool(parts.placements) and collects.place_products(collection, parts.placements, at=at)
+    return bool(metafields.set_metafields(collection, parts.metafields, actor=actor, at=at)) or placed
 
 
 @transaction.atomic
 def delete_collection(collection: Collection, *, actor: str, at: datetime) -> None:
-    """Delete a collection and its picture; the products stay.
+    """Delete a collection and its image file; the products are not deleted.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: The collection has been deleted.
     """
     row = lock_collection(collection.pk)
     record_event("collections/delete", row, actor=actor, at=at)
-    delete_later(row.shop_id, [row.image_key])
+    delete_files_on_commit(row.shop_id, [row.image_key])
     row.delete()
 
 
 @transaction.atomic
-def set_order(
+def set_collection_order(
     collection: Collection,
     *,
     sort_order: str | None = None,
@@ -151,30 +151,30 @@ def set_order(
     actor: str,
     at: datetime,
 ) -> None:
-    """Say how a collection is sorted and, for an order by hand, which products come first.
+    """Set the sort order of a collection and, for a manual order, the products that come first.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: The collection has been deleted.
         UnknownProducts: A product is not in the collection.
     """
     row = lock_collection(collection.pk)
-    changes = assign(row, {} if sort_order is None else {"sort_order": sort_order})
-    moved = bool(product_ids) and _order_by_hand(row, list(dict.fromkeys(product_ids)))
+    changes = apply_changes(row, {} if sort_order is None else {"sort_order": sort_order})
+    moved = bool(product_ids) and _order_manually(row, list(dict.fromkeys(product_ids)))
     if changes or moved:
         row.save(update_fields=["sort_order"])
         record_event("collections/update", row, actor=actor, at=at, changes=changes)
 
 
-def _order_by_hand(collection: Collection, product_ids: list[int]) -> bool:
-    """Put products first; returns whether that moved any."""
-    if products_of(collection).filter(pk__in=product_ids).count() != len(product_ids):
+def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
+    """Move products to the front; return True if a position changed."""
+    if get_collection_products(collection).filter(pk__in=product_ids).count() != len(product_ids):
         raise UnknownProducts("are not all in the collection")
     if not collection.is_smart:
-        return collects.reorder(collection, product_ids)
-    places = ManualPlace.objects.filter(collection=collection)
-    if list(places.order_by("position").values_list("product_id", flat=True)) == product_ids:
+        return collects.reorder_collects(collection, product_ids)
+    positions = ManualPlace.objects.filter(collection=collection)
+    if list(positions.order_by("position").values_list("product_id", flat=True)) == product_ids:
         return False
-    places.delete()
+    positions.delete()
     ManualPlace.objects.bulk_create(
         ManualPlace(shop_id=collection.shop_id, collection=collection, product_id=product_id, position=position)
         for position, product_id in enumerate(product_ids, start=1)
@@ -182,8 +182,8 @@ def _order_by_hand(collection: Collection, product_ids: list[int]) -> bool:
     return True
 
 
-def open_with_frontpage(shop: Shop, at: datetime) -> None:
-    """Give a new shop the collection of its home page. Rule: spec part A, CustomCollection."""
+def create_frontpage_collection(shop: Shop, at: datetime) -> None:
+    """Create the home page collection of a new shop. Rule: spec part A, CustomCollection."""
     CustomCollection.objects.create(
         shop=shop,
         kind=Collection.Kind.CUSTOM,

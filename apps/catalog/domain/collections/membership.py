@@ -1,6 +1,6 @@
-"""Which products a collection has, in which order, and which collections have a product.
+"""Products of a collection in their sort order, and collections of a product.
 
-Every order is a tuple of columns whose last is unique, so that pages are found by the values of a row.
+Every sort order is a tuple of columns that ends with a unique one, for keyset pagination.
 """
 
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from django.db.models import BooleanField, Case, F, FilteredRelation, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
-from apps.catalog.domain.collections.smart_rules import condition
+from apps.catalog.domain.collections.smart_rules import build_rule_condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder
-# Behind every place that is given; as large as the column allows, for beyond it nothing would be found.
-LAST = 2**31 - 1
+# Sorts after every manual position. The maximum of the column: databases reject or match nothing beyond it.
+LAST_POSITION = 2**31 - 1
 _CHUNK = 50
 
 ORDERS: dict[str, tuple[str, ...]] = {
@@ -28,18 +28,18 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def products_of(collection: Collection) -> QuerySet[Product, Product]:
-    """The products of a collection of either kind, in no order."""
+def get_collection_products(collection: Collection) -> QuerySet[Product, Product]:
+    """Return the unordered products of a custom or smart collection."""
     rows: QuerySet[Product, Product] = Product.objects.all()
     if collection.is_smart:
-        return rows.filter(condition(collection.rules, disjunctive=collection.disjunctive))
+        return rows.filter(build_rule_condition(collection.rules, disjunctive=collection.disjunctive))
     return rows.filter(collects__collection_id=collection.pk)
 
 
-def with_order(
+def annotate_sort_values(
     products: QuerySet[Product, Product], collection: Collection, order: tuple[str, ...]
 ) -> QuerySet[Product, Product]:
-    """The products with the values that an order of ``ORDERS`` sorts by; sorting itself is the pager's."""
+    """Annotate products with the values that an order of ``ORDERS`` sorts by; the paginator does the sorting."""
     name = order[0].lstrip("-")
     if name == "alpha":
         return products.annotate(alpha=F("title_key"))
@@ -47,30 +47,32 @@ def with_order(
         return products
     if not collection.is_smart:
         return products.annotate(place=F("collects__position"))
-    mine = FilteredRelation("places", condition=Q(places__collection=collection.pk))
-    return products.annotate(own_place=mine).annotate(place=Coalesce(F("own_place__position"), Value(LAST)))
+    manual_places = FilteredRelation("places", condition=Q(places__collection=collection.pk))
+    return products.annotate(own_place=manual_places).annotate(
+        place=Coalesce(F("own_place__position"), Value(LAST_POSITION))
+    )
 
 
-def smart_collections_with(product_id: int) -> list[int]:
-    """The ids of the smart collections whose rules a product fits."""
+def find_smart_collections(product_id: int) -> list[int]:
+    """Return the ids of the smart collections that a product matches."""
     collections = SmartCollection.objects.order_by("pk").only("pk", "rules", "disjunctive")
-    found: list[int] = []
+    matches: list[int] = []
     for chunk in _chunks(list(collections)):
         row = (
             Product.objects.filter(pk=product_id)
-            .annotate(**{f"in_{collection.pk}": _fits(collection) for collection in chunk})
+            .annotate(**{f"in_{collection.pk}": _match_expression(collection) for collection in chunk})
             .values_list(*(f"in_{collection.pk}" for collection in chunk))
             .first()
         )
-        found += [collection.pk for collection, fits in zip(chunk, row or (), strict=False) if fits]
-    return found
+        matches += [collection.pk for collection, fits in zip(chunk, row or (), strict=False) if fits]
+    return matches
 
 
-def _fits(collection: Collection) -> Case:
-    rules = condition(collection.rules, disjunctive=collection.disjunctive)
+def _match_expression(collection: Collection) -> Case:
+    rules = build_rule_condition(collection.rules, disjunctive=collection.disjunctive)
     return Case(When(rules, then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
 def _chunks(collections: list[SmartCollection]) -> Iterable[list[SmartCollection]]:
-    """A database takes only so many columns in one query."""
+    """Split collections so that the number of columns per query stays below the limits of databases."""
     return (collections[start : start + _CHUNK] for start in range(0, len(collections), _CHUNK))

@@ -1,9 +1,9 @@
-"""The rules of smart collections, compiled into one condition of the database.
+"""Compile the rules of smart collections into one database condition.
 
-Membership is thus always true to the products as they are. Text is compared without regard to case, by folded
-copies of the columns: they are indexed, and the index brings the statistics along without which the planner takes every
-text rule for a rare one and sorts whole shops. A rule on a
-variant holds for a product when it holds for one of its variants; a negative rule on tags when no tag fits.
+Membership is always current because the rules are evaluated on each read. Text is compared case-insensitively with
+case-folded columns. These are indexed, and the statistics of the index keep the planner from treating every text rule
+as rare and sorting whole shops. A rule on variants matches a product if at least one variant matches; a negated rule
+on tags matches if no tag does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from decimal import Decimal
 
 from django.db.models import Exists, OuterRef, Q
 
-from apps.catalog.domain.tags import key_of
+from apps.catalog.domain.tags import get_tag_key
 from apps.catalog.domain.weights import to_grams
 from apps.catalog.models import ProductTag, Variant
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
-from apps.ground.tenancy import current_shop
+from apps.ground.error_messages import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
 
 Rule = Mapping[str, str]
 MAX_RULES = 60
@@ -48,17 +48,17 @@ RELATIONS = tuple(dict.fromkeys([*TEXT, *NUMBERS]))
 
 
 class RulesRefused(DomainError):
-    """A rule makes no sense."""
+    """Raised when a rule is invalid."""
 
     code = "rules_refused"
     field = "rules"
 
 
 def check_rules(rules: object) -> list[dict[str, str]]:
-    """Read rules from a body or a form.
+    """Validate rules from a request or a form and return them normalized.
 
     Raises:
-        RulesRefused: ``{rules.<n>.<field>: messages}`` of every rule that does not fit.
+        RulesRefused: ``{rules.<n>.<field>: messages}`` of every invalid rule.
     """
     if not isinstance(rules, list):
         raise RulesRefused(INVALID)
@@ -69,9 +69,9 @@ def check_rules(rules: object) -> list[dict[str, str]]:
     errors: dict[str, list[str]] = {}
     checked = []
     for index, rule in enumerate(rules):
-        found = _check_rule(rule) if isinstance(rule, dict) else {"": INVALID}
-        errors |= {f"rules.{index}.{name}".rstrip("."): [message] for name, message in found.items()}
-        if not found:
+        rule_errors = _check_rule(rule) if isinstance(rule, dict) else {"": INVALID}
+        errors |= {f"rules.{index}.{name}".rstrip("."): [message] for name, message in rule_errors.items()}
+        if not rule_errors:
             checked.append({name: str(rule[name]) for name in ("column", "relation", "condition")})
     if errors:
         raise RulesRefused(errors)
@@ -83,14 +83,14 @@ def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
     errors = {}
     if not isinstance(column, str) or column not in COLUMNS:
         errors["column"] = NOT_IN_LIST if column else BLANK
-    elif relation not in relations_of(column):
+    elif relation not in get_relations(column):
         errors["relation"] = NOT_IN_LIST if relation else BLANK
     if isinstance(condition, bool) or not isinstance(condition, str | int | Decimal) or condition == "":
         errors["condition"] = BLANK if condition in ("", None) else INVALID
     elif len(str(condition)) > MAX_CONDITION:
         errors["condition"] = too_long(MAX_CONDITION)
     elif "column" not in errors and column in VARIANT_NUMBERS:
-        number = number_of(str(condition))
+        number = parse_rule_number(str(condition))
         if number is None:
             errors["condition"] = NOT_A_NUMBER
         elif column == "variant_inventory" and number % 1:
@@ -98,55 +98,55 @@ def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
     return errors
 
 
-def relations_of(column: str) -> tuple[str, ...]:
-    """The relations that make sense with a column."""
+def get_relations(column: str) -> tuple[str, ...]:
+    """Return the relations that a column supports."""
     return tuple(NUMBERS if column in VARIANT_NUMBERS else TEXT)
 
 
-def number_of(text: str) -> Decimal | None:
-    """A condition as a number: plain ASCII digits with at most six decimals; None where it is none."""
+def parse_rule_number(text: str) -> Decimal | None:
+    """Parse a condition of plain ASCII digits with at most six decimals; return None if it is not a number."""
     body = text.removeprefix("-")
-    whole, point, places = body.partition(".")
-    plain = whole.isascii() and whole.isdigit() and len(whole) <= 12
-    fits = plain and (not point or (places.isascii() and places.isdigit() and len(places) <= 6))
+    integer, point, decimals = body.partition(".")
+    plain = integer.isascii() and integer.isdigit() and len(integer) <= 12
+    fits = plain and (not point or (decimals.isascii() and decimals.isdigit() and len(decimals) <= 6))
     return Decimal(text) if fits else None
 
 
-def condition(rules: Sequence[Rule], *, disjunctive: bool) -> Q:
-    """What a product must fulfil to be in a collection: all rules, or one of them; without rules nothing fits."""
-    compiled = [_compiled(rule) for rule in rules]
+def build_rule_condition(rules: Sequence[Rule], *, disjunctive: bool) -> Q:
+    """Return the condition that matches all rules, or any rule if ``disjunctive``; without rules it matches nothing."""
+    compiled = [_compile_rule(rule) for rule in rules]
     if not compiled:
         return Q(pk__in=())
-    whole = compiled[0]
-    for part in compiled[1:]:
-        whole = whole | part if disjunctive else whole & part
-    return whole
+    combined = compiled[0]
+    for rule_condition in compiled[1:]:
+        combined = combined | rule_condition if disjunctive else combined & rule_condition
+    return combined
 
 
-def _compiled(rule: Rule) -> Q:
+def _compile_rule(rule: Rule) -> Q:
     column, relation, value = rule["column"], rule["relation"], rule["condition"]
     if column in VARIANT_NUMBERS:
-        return _variant_number(VARIANT_NUMBERS[column], relation, value)
+        return _compile_variant_number(VARIANT_NUMBERS[column], relation, value)
     lookup, negated = TEXT[relation]
     if column == "variant_title":
         fits = Q(**{f"title_key__{lookup}": value})
-        return _some(Variant, ~fits if negated else fits)
+        return _exists(Variant, ~fits if negated else fits)
     if column == "tag":
-        found = _some(ProductTag, Q(**{f"key__{lookup}": key_of(value.strip())}))
-        return ~found if negated else found
+        matches = _exists(ProductTag, Q(**{f"key__{lookup}": get_tag_key(value.strip())}))
+        return ~matches if negated else matches
     fits = Q(**{f"{OWN_COLUMNS[column]}__{lookup}": value})
     return ~fits if negated else fits
 
 
-def _variant_number(name: str, relation: str, value: str) -> Q:
-    number = number_of(value) or Decimal(0)
+def _compile_variant_number(name: str, relation: str, value: str) -> Q:
+    number = parse_rule_number(value) or Decimal(0)
     if name == "grams":
-        # In whole grams, as weights are kept: a pound equals a pound, whatever unit it was given in.
-        number = Decimal(to_grams(number, current_shop().weight_unit))
+        # Weights are stored in whole grams, so one pound matches regardless of the unit of the variant.
+        number = Decimal(to_grams(number, get_current_shop().weight_unit))
     lookup, negated = NUMBERS[relation]
     fits = Q(**{f"{name}__{lookup}": number})
-    return _some(Variant, ~fits if negated else fits)
+    return _exists(Variant, ~fits if negated else fits)
 
 
-def _some(model: type[Variant] | type[ProductTag], fits: Q) -> Q:
+def _exists(model: type[Variant] | type[ProductTag], fits: Q) -> Q:
     return Q(Exists(model.objects.filter(fits, product_id=OuterRef("pk"))))

@@ -1,4 +1,4 @@
-"""Smart collections as staff see them: rules as rows, with a live preview of what they choose."""
+"""Panel page of smart collections: rules as form rows with a live preview."""
 
 from typing import Any
 
@@ -22,23 +22,23 @@ from apps.catalog.domain.collections.smart_rules import (
     MAX_RULES,
     RELATIONS,
     RulesRefused,
+    build_rule_condition,
     check_rules,
-    condition,
-    relations_of,
+    get_relations,
 )
 from apps.catalog.models import Collection, Product, SmartCollection
-from apps.ground.retelling import retold
-from apps.panel.access import require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
+from apps.ground.stored_messages import translate_stored
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import require_permission
+from apps.panel.staff_request import Context
 
-SHOWN = 12
+PREVIEW_SIZE = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")
 PARTS = ("column", "relation", "condition")
 
 
-# The interface's names of columns, relations and parts of rules, in words.
-_WORDS = (
+# Labels of rule columns, relations and parts.
+_LABELS = (
     gettext_noop("title"),
     gettext_noop("type"),
     gettext_noop("vendor"),
@@ -62,25 +62,25 @@ _WORDS = (
 )
 
 
-def words(name: str) -> str:
-    """A name of the interface in words: ``variant_price`` is "Variant price"."""
+def format_rule_name(name: str) -> str:
+    """Return the label of an interface name, for example "Variant price" for ``variant_price``."""
     return capfirst(_(name.replace("_", " ")))
 
 
 class RulesWidget(forms.Widget):
-    """Rules as rows of two choices and a text; an empty row is no rule."""
+    """Rules as rows of two selects and a text input; empty rows are ignored."""
 
     template_name = "panel/catalog/rules.html"
 
     def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
-        """The rows, and two empty ones for people without scripts."""
+        """Add the rows to the context, with empty rows for use without scripts."""
         context = super().get_context(name, value, attrs)
         rules = value if isinstance(value, list) else []
         blank = dict.fromkeys(PARTS, "")
         context["widget"] |= {
             "rows": [*rules, blank] if rules else [blank, blank],
-            "columns": [(column, words(column), " ".join(relations_of(column))) for column in COLUMNS],
-            "relations": [(relation, words(relation)) for relation in RELATIONS],
+            "columns": [(column, format_rule_name(column), " ".join(get_relations(column))) for column in COLUMNS],
+            "relations": [(relation, format_rule_name(relation)) for relation in RELATIONS],
             "most": MAX_RULES,
         }
         return context
@@ -88,59 +88,59 @@ class RulesWidget(forms.Widget):
     def render(
         self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """With the panel's templates, not those of the forms."""
+        """Render with the panel's templates instead of form templates."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str]]:
-        """The rows that say something."""
-        return read_rows(data, name)
+        """Return the rows that are not empty."""
+        return parse_rule_rows(data, name)
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
-        """Rows are there as soon as one part of them is."""
+        """Return True if no part of a row was submitted."""
         return not any(f"{name}-{part}" in data for part in PARTS)
 
 
-def read_rows(data: QueryDict, name: str) -> list[dict[str, str]]:
-    """The rules in a form's data; rows without a condition and a column are left out."""
+def parse_rule_rows(data: QueryDict, name: str) -> list[dict[str, str]]:
+    """Return the rules of a form's data without empty rows."""
     lists = [data.getlist(f"{name}-{part}")[: MAX_RULES + 1] for part in PARTS]
     rows = [dict(zip(PARTS, row, strict=True)) for row in zip(*lists, strict=False)]
     return [row for row in rows if row["condition"].strip() or row["column"]]
 
 
 class RulesField(forms.Field):
-    """The rules, checked as the interface checks them."""
+    """Form field for rules, validated like in the REST interface."""
 
     widget = RulesWidget
 
     def clean(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
-        """The rules.
+        """Return the validated rules.
 
         Raises:
-            ValidationError: There is none, or one makes no sense; the message says which.
+            ValidationError: There is no rule, or a rule is invalid.
         """
         try:
             return check_rules(value)
-        except RulesRefused as refusal:
-            raise ValidationError([_said(field, texts) for field, texts in refusal.errors.items()]) from None
+        except RulesRefused as error:
+            raise ValidationError([_format_error(field, texts) for field, texts in error.errors.items()]) from None
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Whether a rule differs."""
+        """Return True if a rule differs."""
         return initial != data
 
 
-def _said(field: str, texts: list[str]) -> str:
-    """``rules.0.condition`` in words."""
+def _format_error(field: str, texts: list[str]) -> str:
+    """Format the error of a field such as ``rules.0.condition``."""
     parts = field.split(".")
     if len(parts) == 1:
-        return _("Rules: {refusal}.").format(refusal=retold(texts[0]))
-    said = {"number": int(parts[1]) + 1, "refusal": retold(texts[0])}
+        return _("Rules: {refusal}.").format(refusal=translate_stored(texts[0]))
+    values = {"number": int(parts[1]) + 1, "refusal": translate_stored(texts[0])}
     if len(parts) == 2:
-        return _("Rule {number} {refusal}.").format(**said)
-    return _("Rule {number}, {part}, {refusal}.").format(**said, part=_(parts[2]))
+        return _("Rule {number} {refusal}.").format(**values)
+    return _("Rule {number}, {part}, {refusal}.").format(**values, part=_(parts[2]))
 
 
 class SmartCollectionForm(CollectionForm):
-    """A collection with rules."""
+    """Form of a smart collection."""
 
     rules = RulesField(label=gettext_lazy("Rules"))
 
@@ -151,13 +151,15 @@ class SmartCollectionForm(CollectionForm):
 
 @admin.register(SmartCollection)
 class SmartCollectionAdmin(CollectionAdmin):
-    """Collections whose products follow from rules."""
+    """Admin of smart collections."""
 
     kind = Collection.Kind.SMART
-    menu = Menu("Catalog", "rule", 30, words=pgettext_lazy("search", "category, categories, group, rule, automatic"))
+    menu = MenuItem(
+        "Catalog", "rule", 30, search_terms=pgettext_lazy("search", "category, categories, group, rule, automatic")
+    )
     form = SmartCollectionForm
-    intro = gettext_lazy("Collections that fill themselves: every product that fits the rules is in.")
-    empty_text = gettext_lazy("There are no smart collections. Add one with a rule, such as: tag equals summer.")
+    intro = gettext_lazy("Smart collections contain every product that matches their rules.")
+    empty_text = gettext_lazy("No smart collections yet. Create one with a rule such as: tag equals summer.")
     list_filter = ("sort_order", "disjunctive")
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
@@ -168,8 +170,8 @@ class SmartCollectionAdmin(CollectionAdmin):
     )
 
     def get_urls(self) -> list[URLPattern]:
-        """The preview besides."""
-        return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
+        """Add the URL of the preview."""
+        return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
         self,
@@ -178,30 +180,30 @@ class SmartCollectionAdmin(CollectionAdmin):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """With the address of the preview."""
+        """Add the URL of the preview to the page."""
         context = {"preview_url": self.url("preview"), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What the rules in the query choose, as a piece of a page."""
-        require(request, *PERMISSIONS)
+        """Render the products that match the rules in the query."""
+        require_permission(request, *PERMISSIONS)
         context: Context
         try:
-            rules = check_rules(read_rows(request.GET, "rules"))
-        except RulesRefused as refusal:
-            context = {"problems": [_said(field, texts) for field, texts in refusal.errors.items()]}
+            rules = check_rules(parse_rule_rows(request.GET, "rules"))
+        except RulesRefused as error:
+            context = {"problems": [_format_error(field, texts) for field, texts in error.errors.items()]}
         else:
             disjunctive = request.GET.get("disjunctive") == "on"
-            rows = Product.rows().filter(condition(rules, disjunctive=disjunctive))
-            shown = list(rows.order_by("title", "id").prefetch_related("images")[:SHOWN])
+            rows = Product.rows().filter(build_rule_condition(rules, disjunctive=disjunctive))
+            products = list(rows.order_by("title", "id").prefetch_related("images")[:PREVIEW_SIZE])
             context = {
                 "count": rows.count(),
-                "shown": [(product, _picture(product)) for product in shown],
-                "rest": max(rows.count() - SHOWN, 0),
+                "shown": [(product, _thumbnail(product)) for product in products],
+                "rest": max(rows.count() - PREVIEW_SIZE, 0),
             }
         return render(request, "panel/catalog/preview.html", context)
 
 
-def _picture(product: Product) -> SafeString:
+def _thumbnail(product: Product) -> SafeString:
     first = next(iter(product.images.all()), None)
     return thumbnail(product.shop_id, first.key if first else "", first.name if first else "")

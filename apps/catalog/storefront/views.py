@@ -1,7 +1,7 @@
-"""Serving pictures to shoppers' browsers: the original, or the size that its name asks for.
+"""Serve product images publicly, in original size or in the size in the file name.
 
-Nothing served here can run: the type is fixed by the content that was checked on the way in, browsers are told not to
-guess another, and the answer is sandboxed.
+The files cannot execute scripts: the content type was checked on upload, ``nosniff`` stops browsers from guessing
+another one, and the response is sandboxed.
 """
 
 import re
@@ -10,12 +10,12 @@ from django.core.files.storage import default_storage
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from apps.catalog.domain.pictures import path_of, sizes_of
+from apps.catalog.domain.image_files import get_image_path, get_sizes_folder
+from apps.media.image_validation import ImageRefused
 from apps.media.names import Transformation, parse_transformation
-from apps.media.pictures import ImageRefused
-from apps.media.renditions import rendition
-from apps.media.storage import StorageFailed, read_file, reporting
-from apps.media.transform import transform
+from apps.media.renditions import get_or_create_rendition
+from apps.media.storage import StorageFailed, convert_storage_errors, read_file
+from apps.media.transform import transform_image
 
 HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -31,42 +31,44 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(png|gif|jpe?g)", re.ASCI
 
 
 @require_safe
-def image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpResponse:
-    """A picture, or a smaller version of it, made on the first read."""
+def serve_image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpResponse:
+    """Return an image, or a smaller version that is created on the first request."""
     if not _KEY.fullmatch(key) or not _NAME.fullmatch(name):
         raise Http404
     kind = _TYPES[name.rpartition(".")[2]]
     try:
         data = _read(shop_id, key, name)
         if data is None:
-            asked = parse_transformation(name)
-            if asked is None:
+            requested = parse_transformation(name)
+            if requested is None:
                 raise Http404
-            data = _sized(shop_id, key, *asked)
+            data = _read_resized(shop_id, key, *requested)
     except StorageFailed as failure:
         return HttpResponse(status=failure.status, headers=failure.headers)
     return HttpResponse(data, content_type=kind, headers=HEADERS)
 
 
 def _read(shop_id: int, key: str, name: str) -> bytes | None:
-    place = path_of(shop_id, key, name)
-    with reporting(place, "read"):
-        return read_file(default_storage, place)
+    path = get_image_path(shop_id, key, name)
+    with convert_storage_errors(path, "read"):
+        return read_file(default_storage, path)
 
 
-def _sized(shop_id: int, key: str, name: str, transformation: Transformation) -> bytes:
-    """The smaller version of a picture that there is."""
+def _read_resized(shop_id: int, key: str, name: str, transformation: Transformation) -> bytes:
+    """Return a smaller version of an existing image."""
     if not _NAME.fullmatch(name):
         raise Http404
 
-    def make() -> bytes:
+    def render() -> bytes:
         original = _read(shop_id, key, name)
         if original is None:
             raise Http404
         try:
-            return transform(original, transformation)
+            return transform_image(original, transformation)
         except ImageRefused:
             raise Http404 from None
 
     stem, _, extension = name.rpartition(".")
-    return rendition(default_storage, sizes_of(shop_id, key), f"{stem}_{transformation}.{extension}", make)
+    return get_or_create_rendition(
+        default_storage, get_sizes_folder(shop_id, key), f"{stem}_{transformation}.{extension}", render
+    )

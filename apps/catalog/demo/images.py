@@ -1,4 +1,4 @@
-"""Pictures of the demo goods, drawn here: a simple shape in the colour of the variant, on a quiet ground."""
+"""Draw images of demo products: a simple shape in the color of the variant on a plain background."""
 
 import io
 from collections.abc import Callable
@@ -22,39 +22,39 @@ COLORS: dict[str, Color] = {
     "Oak": (186, 142, 92),
     "Ash": (214, 190, 156),
 }
-GROUNDS: tuple[Color, ...] = ((238, 234, 228), (226, 232, 232), (236, 228, 222), (228, 232, 224), (232, 228, 236))
+BACKGROUNDS: tuple[Color, ...] = ((238, 234, 228), (226, 232, 232), (236, 228, 222), (228, 232, 224), (232, 228, 236))
 
 
-def draw_good(shape: str, color: Color, seed: str) -> bytes:
-    """One picture as JPEG; the same arguments give the same picture."""
-    random = Random(seed)  # noqa: S311 - a picture is no secret
+def draw_product(shape: str, color: Color, seed: str) -> bytes:
+    """Draw a product image as JPEG; the same arguments produce the same image."""
+    random = Random(seed)  # noqa: S311 - not used for secrets
     side = SIDE * _FINE
-    ground = random.choice(GROUNDS)
-    picture = Image.new("RGB", (side, side), ground)
+    ground = random.choice(BACKGROUNDS)
+    image = Image.new("RGB", (side, side), ground)
     table = int(side * random.uniform(0.7, 0.76))
-    ImageDraw.Draw(picture).rectangle((0, table, side, side), fill=_shade(ground, 0.93))
-    _shadow(picture, random, table)
-    SHAPES[shape](ImageDraw.Draw(picture), color, side)
-    return _jpeg(picture.reduce(_FINE))
+    ImageDraw.Draw(image).rectangle((0, table, side, side), fill=_shade(ground, 0.93))
+    _shadow(image, random, table)
+    SHAPES[shape](ImageDraw.Draw(image), color, side)
+    return _jpeg(image.reduce(_FINE))
 
 
 def draw_banner(colors: list[Color], seed: str) -> bytes:
-    """A wide picture for a collection: stripes of its colours."""
-    random = Random(seed)  # noqa: S311 - a picture is no secret
+    """Draw a banner of colored stripes for a collection."""
+    random = Random(seed)  # noqa: S311 - not used for secrets
     width, height = 1200, 480
-    picture = Image.new("RGB", (width, height), random.choice(GROUNDS))
-    draw = ImageDraw.Draw(picture)
+    image = Image.new("RGB", (width, height), random.choice(BACKGROUNDS))
+    draw = ImageDraw.Draw(image)
     left = 0
     while left < width:
         stripe = random.randint(40, 160)
         draw.rectangle((left, random.randint(120, 300), left + stripe - 12, height), fill=random.choice(colors))
         left += stripe
-    return _jpeg(picture)
+    return _jpeg(image)
 
 
-def _jpeg(picture: Image.Image) -> bytes:
+def _jpeg(image: Image.Image) -> bytes:
     output = io.BytesIO()
-    picture.save(output, "JPEG", quality=84)
+    image.save(output, "JPEG", quality=84)
     return output.getvalue()
 
 
@@ -63,14 +63,14 @@ def _shade(color: Color, factor: float) -> Color:
     return red, green, blue
 
 
-def _shadow(picture: Image.Image, random: Random, table: int) -> None:
-    """A soft ellipse below the thing; blurred small, for a blur costs its area."""
-    scale = picture.width / 160
-    middle, wide, top = 80, 160 * random.uniform(0.26, 0.32), table / scale
+def _shadow(image: Image.Image, random: Random, table: int) -> None:
+    """Draw a soft shadow below the product; blur at low resolution because the cost of a blur grows with its area."""
+    scale = image.width / 160
+    middle, half_width, top = 80, 160 * random.uniform(0.26, 0.32), table / scale
     mask = Image.new("L", (160, 160), 0)
-    ImageDraw.Draw(mask).ellipse((middle - wide, top + 4, middle + wide, top + 18), fill=70)
-    soft = mask.filter(ImageFilter.GaussianBlur(4)).resize(picture.size, Image.Resampling.BILINEAR)
-    picture.paste((60, 56, 52), mask=soft)
+    ImageDraw.Draw(mask).ellipse((middle - half_width, top + 4, middle + half_width, top + 18), fill=70)
+    soft = mask.filter(ImageFilter.GaussianBlur(4)).resize(image.size, Image.Resampling.BILINEAR)
+    image.paste((60, 56, 52), mask=soft)
 
 
 def _box(side: int, left: float, top: float, right: float, bottom: float) -> tuple[int, int, int, int]:

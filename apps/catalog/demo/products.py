@@ -1,20 +1,20 @@
-"""What the demo store sells: a shop for house, table and desk."""
+"""Product data of the demo shop, a homeware shop."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What goods of one type have in common.
+class DemoProductType:
+    """Attributes that all demo products of one type share.
 
     Attributes:
-        shape: How their pictures are drawn.
-        first: The name of the first option, and its values; the pictures are in these colours where they are colours.
-        second: The name of the second option with its values; None for goods with one option.
-        grams: What one weighs.
-        tags: Tags of all goods of the type.
-        text: A sentence that ends every description.
+        shape: The drawing function of the images.
+        first: Name and values of the first option; images use these values as colors if they are colors.
+        second: Name and values of the second option; None for products with one option.
+        grams: The weight.
+        tags: Tags of all products of the type.
+        text: The last sentence of every description.
     """
 
     shape: str
@@ -26,8 +26,8 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Good:
-    """One product."""
+class DemoProduct:
+    """A demo product."""
 
     title: str
     type: str
@@ -35,23 +35,27 @@ class Good:
     price: Decimal
     tags: str
     text: str
-    was: Decimal | None = None
+    compare_at_price: Decimal | None = None
     status: str = "active"
 
 
 KINDS = {
-    "Mugs": Kind(
+    "Mugs": DemoProductType(
         "mug", ("Colour", ("Chalk", "Moss", "Ink")), None, 340, "ceramic, table", "Holds 35 cl; fine in the dishwasher."
     ),
-    "Bowls": Kind(
+    "Bowls": DemoProductType(
         "bowl", ("Colour", ("Chalk", "Rust")), ("Size", ("Small", "Large")), 620, "ceramic, table", "Stacks neatly."
     ),
-    "Bags": Kind(
+    "Bags": DemoProductType(
         "bag", ("Colour", ("Sand", "Olive", "Ink")), None, 480, "canvas, travel", "Waxed cotton; wipe clean only."
     ),
-    "Lamps": Kind("lamp", ("Colour", ("Brass", "Chalk")), None, 1900, "light, desk", "With a two-metre textile cable."),
-    "Candles": Kind("candle", ("Size", ("20 hours", "40 hours")), None, 300, "scent, gift", "Soy wax, cotton wick."),
-    "Notebooks": Kind(
+    "Lamps": DemoProductType(
+        "lamp", ("Colour", ("Brass", "Chalk")), None, 1900, "light, desk", "With a two-metre textile cable."
+    ),
+    "Candles": DemoProductType(
+        "candle", ("Size", ("20 hours", "40 hours")), None, 300, "scent, gift", "Soy wax, cotton wick."
+    ),
+    "Notebooks": DemoProductType(
         "book",
         ("Ruling", ("Plain", "Lined", "Dotted")),
         None,
@@ -59,7 +63,7 @@ KINDS = {
         "paper, desk",
         "Lies flat; 192 pages.",
     ),
-    "Blankets": Kind(
+    "Blankets": DemoProductType(
         "blanket",
         ("Colour", ("Chalk", "Moss", "Rust")),
         None,
@@ -67,13 +71,13 @@ KINDS = {
         "wool, bedroom",
         "130 by 180 cm.",
     ),
-    "Shirts": Kind(
+    "Shirts": DemoProductType(
         "shirt", ("Colour", ("Chalk", "Ink")), ("Size", ("S", "M", "L", "XL")), 240, "cotton, wear", "Organic cotton."
     ),
-    "Bottles": Kind(
+    "Bottles": DemoProductType(
         "bottle", ("Colour", ("Moss", "Ink", "Rust")), None, 310, "steel, travel", "Keeps tea hot for twelve hours."
     ),
-    "Chairs": Kind("chair", ("Wood", ("Oak", "Ash")), None, 4600, "wood, furniture", "Comes assembled."),
+    "Chairs": DemoProductType("chair", ("Wood", ("Oak", "Ash")), None, 4600, "wood, furniture", "Comes assembled."),
 }
 
 _ROWS = """
@@ -139,13 +143,13 @@ _DRAFTS = {"Spring vase", "Guest book"}
 _ARCHIVED = {"Clip lamp", "Bike pannier"}
 
 
-def _good(row: str) -> Good:
+def _parse_product(row: str) -> DemoProduct:
     title, kind, vendor, price, was, tags, text = row.split("|")
     status = "draft" if title in _DRAFTS else "archived" if title in _ARCHIVED else "active"
-    return Good(title, kind, vendor, Decimal(price), tags, text, Decimal(was) if was else None, status)
+    return DemoProduct(title, kind, vendor, Decimal(price), tags, text, Decimal(was) if was else None, status)
 
 
-GOODS = tuple(_good(row) for row in _ROWS.splitlines())
+DEMO_PRODUCTS = tuple(_parse_product(row) for row in _ROWS.splitlines())
 
 _CUSTOM_ROWS = """
 Slow mornings|For the first hour of the day.|Tall breakfast mug|Porridge bowl|Lambswool throw|Cedar candle
@@ -156,13 +160,13 @@ Our favourites|What the team takes home.|Harbor mug|Reading lamp|Herringbone thr
 """.strip()
 
 
-def _custom(row: str) -> tuple[str, str, tuple[str, ...]]:
+def _parse_collection(row: str) -> tuple[str, str, tuple[str, ...]]:
     title, text, *members = row.split("|")
     return title, text, tuple(members)
 
 
-# Title, description, and the titles of what is in them, in order.
-CUSTOM = tuple(_custom(row) for row in _CUSTOM_ROWS.splitlines())
+# Title, description, and the titles of the products in order.
+CUSTOM = tuple(_parse_collection(row) for row in _CUSTOM_ROWS.splitlines())
 FRONTPAGE = (
     "Harbor mug",
     "Weekender bag",
@@ -173,7 +177,7 @@ FRONTPAGE = (
     "Ledger",
 )
 
-# Title, sort order, whether one rule is enough, and the rules.
+# Title, sort order, ``disjunctive``, and the rules.
 SMART = (
     ("Under 25", "price-asc", False, (("variant_price", "less_than", "25"),)),
     ("Ceramics", "alpha-asc", True, (("type", "equals", "Mugs"), ("type", "equals", "Bowls"))),

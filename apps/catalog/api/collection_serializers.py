@@ -1,43 +1,43 @@
-"""Collections as the interface shows and takes them.
+"""Serializers of collections.
 
 Source: ``wire/custom_collection.json``, ``wire/smart_collection.json``, ``wire/collection.json``. ``products_count`` is
-in single reads only; it follows from other rows than the collection's, so the views add it.
+only in single reads; the views add it because it is computed from other tables.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from apps.api.context import Context
-from apps.api.errors import Unprocessable
+from apps.api.exceptions import Unprocessable
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields import (
     ApiField,
     BooleanField,
-    Column,
-    Computed,
+    ComputedField,
     DateTimeField,
-    FromModel,
-    GlobalId,
     JsonField,
+    ModelDerivedField,
     PublishedField,
+    ReadOnlyColumn,
     TextField,
+    global_id_field,
 )
 from apps.api.resources.serializers import Resource, ResourceSerializer, check_body
-from apps.api.shapes import Attrs, Data, Errors, Shown
-from apps.catalog.api.bodies import read_metafields
-from apps.catalog.api.fields import HandleField, HtmlField, read_id
-from apps.catalog.api.resources import settle_publication
+from apps.api.types import Attrs, Errors, Rendered, RequestData
+from apps.catalog.api.fields import HandleField, HtmlField, parse_id
+from apps.catalog.api.parsing import parse_object_metafields
+from apps.catalog.api.serializers import set_published_at
 from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
 from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.smart_rules import COLUMNS, RELATIONS, RulesRefused, check_rules
-from apps.catalog.domain.pictures import Picture, address_of
+from apps.catalog.domain.image_files import StoredImage, get_image_url
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
-from apps.ground.phrases import BLANK, INVALID
-from apps.media.intake import PictureRefused
+from apps.ground.error_messages import BLANK, INVALID
+from apps.media.uploads import UploadRefused
 
 
 def _image(  # noqa: PLR0917 - the columns of one row
-    context: Context, key: str, name: str, alt: str | None, width: int, height: int, created_at: datetime | None
-) -> Shown | None:
+    context: RenderContext, key: str, name: str, alt: str | None, width: int, height: int, created_at: datetime | None
+) -> Rendered | None:
     if not key or created_at is None:
         return None
     return {
@@ -45,23 +45,23 @@ def _image(  # noqa: PLR0917 - the columns of one row
         "alt": alt,
         "width": width,
         "height": height,
-        "src": address_of(context.shop.pk, key, name),
+        "src": get_image_url(context.shop.pk, key, name),
     }
 
 
-class _EitherKind(ResourceSerializer[Collection]):
-    """What both kinds show."""
+class _BaseCollectionSerializer(ResourceSerializer[Collection]):
+    """Fields that custom and smart collections render."""
 
-    handle: ApiField = FromModel()
-    title = FromModel()
-    updated_at = FromModel()
-    body_html: ApiField = FromModel()
+    handle: ApiField = ModelDerivedField()
+    title = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    body_html: ApiField = ModelDerivedField()
     published_at = DateTimeField(read_only=True)
-    sort_order = FromModel()
-    template_suffix: ApiField = FromModel()
-    published_scope = Column()
-    admin_graphql_api_id = GlobalId("Collection")
-    image = Computed(
+    sort_order = ModelDerivedField()
+    template_suffix: ApiField = ModelDerivedField()
+    published_scope = ReadOnlyColumn()
+    admin_graphql_api_id = global_id_field("Collection")
+    image = ComputedField(
         _image,
         "image_key",
         "image_name",
@@ -76,28 +76,28 @@ class _EitherKind(ResourceSerializer[Collection]):
         model: type[Collection] = Collection
 
 
-class CollectionSerializer(_EitherKind):
-    """A collection of either kind, read only."""
+class CollectionSerializer(_BaseCollectionSerializer):
+    """A custom or smart collection, read only."""
 
-    collection_type = Column("kind")
+    collection_type = ReadOnlyColumn("kind")
 
 
-class _OneKind(_EitherKind):
-    """What both kinds take."""
+class _WritableCollectionSerializer(_BaseCollectionSerializer):
+    """Fields that custom and smart collections accept."""
 
     body_html = HtmlField()
     handle = HandleField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
 
     def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """``published`` sets or takes the moment of publication; a handle that is blank stays what it is."""
-        settle_publication(attrs, instance.published_at if instance else None)
+        """Set ``published_at`` from ``published`` and ignore a blank handle of an existing collection."""
+        set_published_at(attrs, instance.published_at if instance else None)
         if instance is not None and attrs.get("handle") == "":
             del attrs["handle"]
 
 
-class CustomCollectionSerializer(_OneKind):
-    """A collection that is filled by hand."""
+class CustomCollectionSerializer(_WritableCollectionSerializer):
+    """A collection of manually added products."""
 
     published = PublishedField(required=False)
 
@@ -106,17 +106,17 @@ class CustomCollectionSerializer(_OneKind):
 
 
 class RulesField(JsonField):
-    """Rules as they came; a condition may be a number, which JSON itself would not take back exactly."""
+    """Unparsed rules: a condition may be a number, which a JSON field would not return exactly."""
 
     def to_internal_value(self, data: object) -> object:
-        """As it is; ``check`` reads it."""
+        """Return the data unchanged; ``check`` validates the rules."""
         return data
 
 
-class SmartCollectionSerializer(_OneKind):
-    """A collection that is filled by rules."""
+class SmartCollectionSerializer(_WritableCollectionSerializer):
+    """A collection of products selected by rules."""
 
-    disjunctive = FromModel()
+    disjunctive = ModelDerivedField()
     rules = RulesField(
         required=True,
         schema={
@@ -138,8 +138,8 @@ class SmartCollectionSerializer(_OneKind):
     class Meta:
         model = SmartCollection
 
-    def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """The rules make sense."""
+    def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
+        """Validate the rules."""
         super().check(attrs, instance, errors)
         if "rules" in attrs:
             try:
@@ -148,44 +148,44 @@ class SmartCollectionSerializer(_OneKind):
                 errors.update(error.errors)
 
 
-def read_collection(
+def parse_collection(
     serializer: Resource,
     version: str,
-    data: Data,
+    data: RequestData,
     *,
     instance: Collection | None,
-    picture: Picture | None,
-    refused: PictureRefused | None,
+    image: StoredImage | None,
+    upload_error: UploadRefused | None,
 ) -> tuple[Attrs, CollectionParts]:
-    """Read the body of a collection.
+    """Parse the body of a collection.
 
     Args:
-        serializer: The kind's declaration.
+        serializer: The serializer of the collection's kind.
         version: The API version of the request.
         data: The object under the kind's singular name.
-        instance: The collection to be changed; None for a create.
-        picture: The new picture that was taken in.
-        refused: Why it was not.
+        instance: The collection to update; None for a create.
+        image: The stored file of a new image.
+        upload_error: The error of a new image that could not be stored.
 
     Raises:
-        Unprocessable: ``{field: messages}`` of everything that does not fit.
+        Unprocessable: ``{field: messages}`` of all errors.
     """
     attrs, errors = check_body(serializer, version, data, instance=instance)
     parts = CollectionParts(
-        picture=picture,
-        drops_picture="image" in data and data["image"] in (None, ""),
-        placements=_placements(data.get("collects"), errors) if serializer is CustomCollectionSerializer else (),
-        metafields=read_metafields(data, errors),
+        image=image,
+        removes_image="image" in data and data["image"] in (None, ""),
+        placements=_parse_placements(data.get("collects"), errors) if serializer is CustomCollectionSerializer else (),
+        metafields=parse_object_metafields(data, errors),
     )
-    _read_image(data.get("image"), attrs, parts, errors)
-    if refused is not None:
-        errors.update(refused.errors)
+    _parse_image(data.get("image"), attrs, parts, errors)
+    if upload_error is not None:
+        errors.update(upload_error.errors)
     if errors:
         raise Unprocessable(errors)
     return attrs, parts
 
 
-def _read_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
+def _parse_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
     if value in (None, ""):
         return
     if not isinstance(value, Mapping):
@@ -194,25 +194,25 @@ def _read_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Err
     alt = value.get("alt")
     if alt is not None and (not isinstance(alt, str) or len(alt) > 512):
         errors["image.alt"] = [INVALID]
-    elif "alt" in value or parts.picture is not None:
+    elif "alt" in value or parts.image is not None:
         attrs["image_alt"] = alt
 
 
-def _placements(value: object, errors: Errors) -> list[Placement]:
+def _parse_placements(value: object, errors: Errors) -> list[Placement]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > MAX_PLACEMENTS:
         errors["collects"] = [INVALID]
         return []
-    found = []
+    placements = []
     for index, item in enumerate(value):
         numbers: dict[str, int | None] = {}
         for name in ("id", "product_id", "position"):
-            given = item.get(name) if isinstance(item, Mapping) else None
-            numbers[name] = read_id(given)
-            if given is not None and numbers[name] is None:
+            value_id = item.get(name) if isinstance(item, Mapping) else None
+            numbers[name] = parse_id(value_id)
+            if value_id is not None and numbers[name] is None:
                 errors[f"collects.{index}.{name}"] = [INVALID]
         if numbers["id"] is None and numbers["product_id"] is None:
             errors.setdefault(f"collects.{index}.product_id", [BLANK])
-        found.append(Placement(numbers["product_id"], numbers["position"], numbers["id"]))
-    return found
+        placements.append(Placement(numbers["product_id"], numbers["position"], numbers["id"]))
+    return placements

@@ -1,0 +1,115 @@
+"""Panel page of a collection's products: search, add, reorder and remove."""
+
+from typing import TypeAlias, TypedDict
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django_stubs_ext import WithAnnotations
+
+from apps.catalog.admin.images import move_id
+from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.collects import add_collect, remove_collect
+from apps.catalog.domain.collections.membership import ORDERS, annotate_sort_values, get_collection_products
+from apps.catalog.models import Collect, Collection, Product, ProductImage
+from apps.ground.exceptions import DomainError
+from apps.ground.sort_tables import order_rows
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_unchanged_error
+from apps.panel.permissions import require_permission
+from apps.panel.staff_request import EventKwargs
+
+MANUAL = Collection.SortOrder.MANUAL
+MAX_LISTED_PRODUCTS, MAX_SEARCH_RESULTS, MAX_TERM_LENGTH = 250, 10, 200
+
+
+class _MainImage(TypedDict):
+    image_key: str | None
+    image_name: str | None
+
+
+ProductWithImage: TypeAlias = "WithAnnotations[Product, _MainImage]"
+
+
+class CollectionProductsPage(ShopOwnedAdmin[Collection]):
+    """Adds the products page to the collection admins."""
+
+    def products_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the products, or apply a submitted form."""
+        collection = self.get_row_or_404(request, object_id)
+        change = f"catalog.change_{self.opts.model_name}"
+        view = f"catalog.view_{self.opts.model_name}"
+        require_permission(request, *([change] if request.method == "POST" else [view, change]))
+        if request.method == "POST":
+            try:
+                with transaction.atomic():
+                    message = _apply_form(collection, request, self.event_kwargs(request))
+                self.message_user(request, message, messages.SUCCESS)
+            except DomainError as error:
+                self.message_user(request, format_unchanged_error(error), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        term = request.GET.get("q", "").strip().replace("\x00", "")[:MAX_TERM_LENGTH]
+        members = get_collection_products(collection)
+        order = ORDERS[collection.sort_order]
+        products = _with_main_image(order_rows(annotate_sort_values(members, collection, order), order))[
+            :MAX_LISTED_PRODUCTS
+        ]
+        context = {
+            "original": collection,
+            "editable": request.user.has_perm(change),
+            "by_hand": collection.sort_order == MANUAL,
+            "term": term,
+            "found": _search_products(collection, term) if term and not collection.is_smart else [],
+            "products": [(row, _thumbnail(row)) for row in products],
+            "count": members.count(),
+            "most": MAX_LISTED_PRODUCTS,
+            "back": self.url("change", collection.pk),
+        }
+        return self.page(
+            request,
+            "panel/catalog/collection_products.html",
+            _("Products of {name}").format(name=collection),
+            **context,
+        )
+
+
+def _with_main_image(rows: QuerySet[Product]) -> QuerySet[ProductWithImage]:
+    first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
+    return rows.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
+
+
+def _thumbnail(row: ProductWithImage) -> SafeString:
+    return thumbnail(row.shop_id, row.image_key or "", row.image_name or "")
+
+
+def _search_products(collection: Collection, term: str) -> list[tuple[ProductWithImage, SafeString]]:
+    """Return products with the term in their title that are not in the collection yet."""
+    rows = (
+        Product.rows().filter(title_key__contains=term).exclude(pk__in=get_collection_products(collection).values("pk"))
+    )
+    return [(row, _thumbnail(row)) for row in _with_main_image(rows.order_by("title", "id"))[:MAX_SEARCH_RESULTS]]
+
+
+def _apply_form(collection: Collection, request: HttpRequest, by: EventKwargs) -> str:
+    """Add a product, or save order and removals; return the success message."""
+    add = request.POST.get("add", "")
+    if add.isdecimal() and not collection.is_smart:
+        product = Product.rows().filter(pk=add).first()
+        if product is None or get_collection_products(collection).filter(pk=product.pk).exists():
+            return _("No product was added.")
+        add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **by)
+        return _("{name} added.").format(name=product)
+    removed_ids = [int(text) for text in request.POST.getlist("remove") if text.isdecimal()]
+    if not collection.is_smart:
+        for collect in Collect.rows().filter(collection=collection, product_id__in=removed_ids).order_by("pk"):
+            remove_collect(collect, **by)
+    members = set(get_collection_products(collection).values_list("pk", flat=True))
+    submitted_ids = dict.fromkeys(int(text) for text in request.POST.getlist("product") if text.isdecimal())
+    ordered = move_id([pk for pk in submitted_ids if pk in members], request.POST.get("move", ""))
+    if ordered and collection.sort_order == MANUAL:
+        lifecycle.set_collection_order(collection, product_ids=ordered, **by)
+    return _("Products saved.")

@@ -1,0 +1,39 @@
+"""Search products by more than title and handle; every query uses an index and is bounded."""
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Left, Upper
+
+from apps.catalog.models import Product, ProductTag, Variant
+from apps.ground.case_folding import casefold_text
+from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.ground.tenancy import get_current_shop
+from apps.metafields.models import Metafield
+from apps.metafields.models.metafields import INDEXED_LENGTH
+
+
+def search_products(products: QuerySet[Product], term: str, most: int) -> Iterator[QuerySet[Product]]:
+    """Yield products by exact tag, metafield value or barcode, and by the beginning of a vendor or SKU.
+
+    Terms of fewer than three letters match whole vendors only.
+
+    Args:
+        products: The products to search.
+        term: The search text.
+        most: The maximum number of matches in another table that are followed to their products.
+    """
+    yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
+    tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")
+    yield products.filter(in_materialized(tags.values("product_id")[:most]))
+    for variants in (
+        Variant.rows().filter(barcode=term),
+        Variant.rows().filter(inventory_item__shop=get_current_shop(), inventory_item__sku__istartswith=term),
+    ):
+        yield products.filter(in_materialized(variants.order_by().values("product_id")[:most]))
+    valued = (
+        Metafield.rows()
+        .alias(beginning=Upper(Left("value", INDEXED_LENGTH)))
+        .filter(owner_resource="product", beginning=Upper(Value(term[:INDEXED_LENGTH])), value__iexact=term)
+    )
+    yield products.filter(in_materialized(valued.order_by().values("owner_id")[:most]))

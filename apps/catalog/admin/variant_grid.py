@@ -1,0 +1,395 @@
+"""Inline variant grid of the product form: one row per variant, with stock and image."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from django import forms
+from django.db.models import QuerySet
+from django.forms.models import BaseInlineFormSet
+from django.forms.utils import pretty_name
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.catalog.admin.option_fields import get_option_labels
+from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.admin.uploads import SIDE, StagedImage
+from apps.catalog.admin.variants import BaseVariantForm
+from apps.catalog.domain.image_files import get_local_image_url
+from apps.catalog.domain.inputs import OptionInput, VariantInput
+from apps.catalog.domain.option_matrix import Combination, list_new_combinations
+from apps.catalog.domain.options import COLUMNS, OptionsRefused, match_options
+from apps.catalog.domain.variants import LastVariant
+from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.catalog.models.variants import DEFAULT_VALUE
+from apps.ground.types import Attrs
+from apps.inventory.domain.stock import get_primary_location
+from apps.inventory.domain.stock_grid import Cell
+from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location
+from apps.panel.admin_base.forms import Values
+from apps.panel.admin_base.inlines import ShopOwnedTabularInline
+from apps.panel.money import MoneyField
+from apps.panel.permissions import has_permission
+from apps.panel.theme import ThemedSelect, ThemedTextInput, display
+
+# More rows would exceed what one form can submit.
+MAX_GRID_ROWS = 100
+# Stock at further locations is edited on the stock page.
+MAX_GRID_LOCATIONS = 6
+CHANGE_STOCK = "inventory.change_inventoryitem"
+# The stock at each location follows the barcode.
+GRID_FIELDS = (
+    *COLUMNS,
+    "picture",
+    "price",
+    "compare_at_price",
+    "cost",
+    "sku",
+    "barcode",
+    "tracked",
+    "inventory_policy",
+    "place",
+)
+# Values that new variants copy from the first one.
+_SHARED = ("price", "compare_at_price", "inventory_policy", "taxable")
+_SHARED_ITEM = ("cost", "tracked")
+
+
+@dataclass(frozen=True, slots=True)
+class VariantGridData:
+    """The locations, stock levels and images that the variant rows of a product form use.
+
+    Attributes:
+        places: The locations that the rows show stock of.
+        further: The number of locations that are not shown.
+        primary: The location where new variants are stocked.
+        levels: The available quantity by item and location.
+        images: The saved images of the product.
+        waiting: The images uploaded with the form.
+    """
+
+    locations: Sequence[Location] = ()
+    hidden_location_count: int = 0
+    primary: int = 0
+    levels: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    images: Sequence[ProductImage] = ()
+    staged_images: Sequence[StagedImage] = ()
+
+    @classmethod
+    def load(cls, product: Product | None, waiting: Sequence[StagedImage], *, with_stock: bool) -> "VariantGridData":
+        """Load the data of an existing or new product."""
+        images = list(ProductImage.rows().filter(product=product).order_by("position", "id")) if product else []
+        if not with_stock:
+            return cls(images=images, staged_images=waiting)
+        locations = list(Location.rows().filter(active=True, legacy=False).order_by("id"))
+        primary = get_primary_location().pk
+        locations.sort(key=lambda location: location.pk != primary)
+        shown_locations = locations[:MAX_GRID_LOCATIONS]
+        levels: dict[tuple[int, int], int] = {}
+        if product is not None:
+            rows = InventoryLevel.rows().filter(item__variant__product=product, location__in=shown_locations)
+            levels = {
+                (item, location): n for item, location, n in rows.values_list("item_id", "location_id", "available")
+            }
+        return cls(shown_locations, len(locations) - len(shown_locations), primary, levels, images, waiting)
+
+    @property
+    def image_choices(self) -> list[tuple[str, str]]:
+        """Return the image choices of a variant."""
+        saved = [(str(row.pk), row.alt or row.name) for row in self.images]
+        new = [
+            (staged_image.choice, staged_image.alt or staged_image.image.name) for staged_image in self.staged_images
+        ]
+        numbered = _("Image {number}, {name}")
+        labeled = [
+            (choice, numbered.format(number=number, name=name))
+            for number, (choice, name) in enumerate([*saved, *new], start=1)
+        ]
+        return [("", _("No image")), *labeled]
+
+    @property
+    def thumbnail_urls(self) -> list[tuple[str, str]]:
+        """Return the thumbnail URL of each image choice."""
+        saved = [(str(row.pk), _thumbnail_url(row)) for row in self.images]
+        return [*saved, *((staged_image.choice, staged_image.thumbnail_url) for staged_image in self.staged_images)]
+
+
+class VariantRow(BaseVariantForm):
+    """One variant as a row of the grid."""
+
+    cost = MoneyField(required=False, initial=0, label=gettext_lazy("Cost"))
+    picture = forms.ChoiceField(required=False, label=gettext_lazy("Image"), widget=ThemedSelect)
+    place = forms.IntegerField(required=False, label=gettext_lazy("Position"), widget=forms.HiddenInput)
+
+    grid_data = VariantGridData()
+
+    def prepare(self) -> None:
+        """Add cost, image choices and a stock field per location."""
+        super().prepare()
+        variant = self.instance
+        is_saved = not variant._state.adding
+        if is_saved:
+            self.initial.update(cost=variant.inventory_item.cost, place=variant.position)
+            self.initial["picture"] = str(variant.image_id or "")
+        self.set_choices("picture", self.grid_data.image_choices)
+        for location in self.grid_data.locations:
+            name = f"stock_{location.pk}"
+            level = self.grid_data.levels.get((variant.inventory_item_id, location.pk)) if is_saved else None
+            self.fields[name] = _stock_field(location)
+            self.initial[name] = 0 if not is_saved and location.pk == self.grid_data.primary else level
+        for name, form_field in self.fields.items():
+            form_field.widget.attrs["aria-label"] = str(form_field.label or pretty_name(name))
+            form_field.widget.attrs["data-cell"] = name
+
+    @property
+    def given(self) -> Values:
+        """Leave out cost and image if the form was rendered before these fields existed."""
+        return {
+            name: value
+            for name, value in super().values_to_store.items()
+            if name not in {"cost", "picture"} or self.add_prefix(name) in self.data
+        }
+
+    @property
+    def stock_cells(self) -> list[forms.BoundField]:
+        """Return the stock fields in the order of the locations."""
+        return [self[f"stock_{location.pk}"] for location in self.grid_data.locations]
+
+    @property
+    def hidden_position(self) -> forms.BoundField:
+        """Return the hidden field that holds the row's position."""
+        return self["place"]
+
+    def get_variant_input(self) -> VariantInput:
+        """Add cost and image to the input of the variant."""
+        variant = super().get_variant_input()
+        values = self.given
+        if "cost" in values:
+            variant.item["cost"] = values["cost"] or 0
+        if "picture" in values:
+            choice = values["picture"]
+            new = next(
+                (staged_image.image for staged_image in self.grid_data.staged_images if staged_image.choice == choice),
+                None,
+            )
+            variant.image = new
+            if new is None:
+                variant.attrs["image_id"] = int(choice) if choice else None
+        return variant
+
+    def clean(self) -> Values | None:
+        """Reject negative quantities; an unchanged oversold level is allowed."""
+        cleaned = super().clean()
+        for location in self.grid_data.locations:
+            name = f"stock_{location.pk}"
+            if (self.cleaned_data.get(name) or 0) < 0 and name in self.changed_data:
+                self.add_error(name, _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE))
+        return cleaned
+
+    def get_stock_cells(self) -> dict[int, Cell]:
+        """Return the submitted stock by location, with the quantities that the page showed."""
+        changed_cells = {}
+        for location in self.grid_data.locations:
+            name = f"stock_{location.pk}"
+            number = self.cleaned_data.get(name)
+            rendered: int | None = self.initial[name]
+            if not self.instance._state.adding:
+                text = self.data.get(self.add_initial_prefix(name), "").strip()
+                rendered = int(text) if text.lstrip("-").isdecimal() and len(text) < 12 else None
+            if number is not None and number != rendered:
+                changed_cells[location.pk] = Cell(rendered, number)
+        return changed_cells
+
+
+class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]):
+    """Formset of a product's variants; the product admin saves it together with the product."""
+
+    grid_data = VariantGridData()
+    stock_rows: Sequence[VariantRow] = ()
+
+    @property
+    def template_row(self) -> forms.ModelForm[Variant]:
+        """Return the empty row that scripts copy."""
+        return self.empty_form
+
+    @property
+    def rows(self) -> list[VariantRow]:
+        """Return the remaining rows in their order."""
+        deleted_forms = set(self.deleted_forms)
+        adding = self.instance._state.adding
+        remaining = [
+            cast("VariantRow", form)
+            for form in self.forms
+            if form not in deleted_forms and (form.instance.pk or adding or form.has_changed())
+        ]
+        positions = {id(form): form.cleaned_data.get("place") for form in remaining}
+        return sorted(remaining, key=lambda form: (positions[id(form)] is None, positions[id(form)] or 0))
+
+    def get_variant_inputs(
+        self, options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]
+    ) -> list[VariantInput] | None:
+        """Return the requested variants from the rows and new option values; None if nothing changed.
+
+        Args:
+            options: The requested options; None if they did not change.
+            existing: The saved options.
+
+        Raises:
+            LastVariant: No row remains.
+            OptionsRefused: A removed value is still used by a variant.
+        """
+        rows = self.stock_rows = self.rows
+        if self.initial_forms and not rows:
+            raise LastVariant(_("The last variant of a product cannot be deleted."))
+        inputs = [row.get_variant_input() for row in rows]
+        new = [] if options is None else _generate_variants(rows, inputs, options, existing)
+        if not self.has_changed() and not new and not self.instance._state.adding:
+            return None
+        return [*inputs, *new] or None
+
+
+class VariantInline(ShopOwnedTabularInline[Variant, Product]):
+    """Inline of the variants, for products with at most ``MOST_ROWS`` variants."""
+
+    model = Variant
+    form = VariantRow
+    formset = VariantFormSet
+    ordering = ("position", "id")
+    template = "panel/catalog/variant_grid.html"
+    show_change_link = True
+    tab = False
+    max_num = MAX_GRID_ROWS
+
+    def get_min_num(self, request: HttpRequest, obj: Product | None = None, **kwargs: Any) -> int:
+        """Return 1 for a new product, so that the form starts with one row."""
+        return 0 if obj else 1
+
+    def get_formset(
+        self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
+    ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
+        """Pass locations, stock and images to the rows."""
+        waiting = getattr(request, "pictures_brought", [])
+        surroundings = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
+        row = type("Row", (VariantRow,), {"grid_data": surroundings})
+        formset_class = super().get_formset(request, obj, **{"form": row, "labels": get_option_labels(obj), **kwargs})
+        formset_class.surroundings = surroundings  # type: ignore[attr-defined]
+        return formset_class
+
+    def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
+        """Return the grid's fields; read-only pages leave out empty option columns."""
+        if obj is None or self.has_change_permission(request, obj):
+            return [*GRID_FIELDS]
+        named_options = get_option_labels(obj)
+        return [name for name in GRID_FIELDS if name in named_options or name not in COLUMNS]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
+        """Load the inventory items, images and the product, which names its only variant."""
+        return Variant.rows().select_related("inventory_item", "product", "image").order_by(*self.ordering)
+
+    @display(description=gettext_lazy("SKU"))
+    def sku(self, variant: Variant) -> str:
+        """Return the SKU; shown to staff with view permission only."""
+        return variant.inventory_item.sku
+
+    @display(description=gettext_lazy("Tracked"), boolean=True)
+    def tracked(self, variant: Variant) -> bool:
+        """Return True if tracked; shown to staff with view permission only."""
+        return variant.inventory_item.tracked
+
+    @display(description=gettext_lazy("Cost"))
+    def cost(self, variant: Variant) -> object:
+        """Return the cost; shown to staff with view permission only."""
+        return variant.inventory_item.cost
+
+    @display(description=gettext_lazy("Image"))
+    def picture(self, variant: Variant) -> SafeString:
+        """Return the image; shown to staff with view permission only."""
+        image = variant.image
+        return thumbnail(variant.shop_id, image.key if image else "", image.name if image else "")
+
+    @display(description=gettext_lazy("Position"))
+    def place(self, variant: Variant) -> int:
+        """Return the position; shown to staff with view permission only."""
+        return variant.position
+
+
+def _generate_variants(
+    rows: Sequence[VariantRow],
+    inputs: Sequence[VariantInput],
+    options: Sequence[OptionInput],
+    existing: Sequence[ProductOption],
+) -> list[VariantInput]:
+    """Return the variants that new values add; existing rows get the first value of new options."""
+    partners = match_options(existing, options)
+    indexes = {option.pk: index for index, option in enumerate(existing)}
+    sources = [indexes[option.pk] if option else None for option in partners]
+    current_values = [set(option.values) - {DEFAULT_VALUE} if option else set() for option in partners]
+    present: list[Combination] = []
+    for row, variant in zip(rows, inputs, strict=True):
+        values = _option_values(row, sources)
+        for index, (option, value) in enumerate(zip(options, values, strict=True)):
+            if value in current_values[index] and option.values and value not in option.values:
+                variant_name = row.instance.title if row.instance.pk else " / ".join(values)
+                message = _("The variant {name} still uses “{value}”. Remove the variant as well, or keep the value.")
+                raise OptionsRefused(message.format(value=value, name=variant_name), field="base")
+            if not value and option.values:
+                variant.attrs[COLUMNS[index]] = values[index] = option.values[0]
+        present.append(tuple(values))
+    new_values = [
+        set(option.values) - current_values[index] - {row[index] for row in present}
+        for index, option in enumerate(options)
+    ]
+    first = next(iter(inputs), None)
+    attrs, item = _values_of_first_row(rows, first)
+    return [
+        VariantInput(attrs={**attrs, **dict(zip(COLUMNS, values, strict=False))}, item=dict(item))
+        for values in list_new_combinations(options, present, new_values)
+    ]
+
+
+def _option_values(row: VariantRow, sources: Sequence[int | None]) -> list[str]:
+    """Return the row's values of the requested options; empty for options without a value."""
+    if row.instance.pk and not set(COLUMNS) & set(row.changed_data):
+        saved = [getattr(row.instance, column) for column in COLUMNS]
+        values = [None if source is None else saved[source] for source in sources]
+    else:
+        values = [row.cleaned_data.get(column) for column in COLUMNS[: len(sources)]]
+    return ["" if value in {None, DEFAULT_VALUE} else str(value) for value in values]
+
+
+def _values_of_first_row(rows: Sequence[VariantRow], first: VariantInput | None) -> tuple[Attrs, Attrs]:
+    if first is None:
+        return {}, {}
+    data = rows[0].cleaned_data
+    attrs = {name: data[name] for name in _SHARED if name in data}
+    item = {name: data[name] or 0 if name == "cost" else data[name] for name in _SHARED_ITEM if name in data}
+    return attrs, item
+
+
+def _stock_field(location: Location) -> forms.IntegerField:
+    widget = ThemedTextInput(attrs={"inputmode": "numeric", "size": "6"})
+    return forms.IntegerField(
+        required=False,
+        max_value=MAX_AVAILABLE,
+        label=_("Stock at {place}").format(place=location.name),
+        widget=widget,
+        show_hidden_initial=True,
+    )
+
+
+def _thumbnail_url(row: ProductImage) -> str:
+    stem, _, extension = row.name.rpartition(".")
+    return get_local_image_url(row.shop_id, row.key, f"{stem}_{SIDE}x{SIDE}.{extension}")
+
+
+def get_stock_cells_by_item(rows: Iterable[VariantRow], items: Sequence[int]) -> dict[tuple[int, int], Cell]:
+    """Return the stock that was submitted in rows, by item and location.
+
+    Args:
+        rows: The rows, in their order.
+        items: The inventory items of the saved variants, in the same order; more items may follow.
+    """
+    pairs = zip(rows, items, strict=False)
+    return {(item, location_id): cell for row, item in pairs for location_id, cell in row.get_stock_cells().items()}

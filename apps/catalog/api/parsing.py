@@ -1,0 +1,245 @@
+"""Parse request bodies of products and their parts into service input and collect all errors of a body."""
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.translation import gettext
+
+from apps.api.exceptions import Unprocessable
+from apps.api.resources.serializers import Resource, check_body
+from apps.api.types import Errors, RequestData
+from apps.catalog.api.fields import parse_id, parse_texts
+from apps.catalog.api.serializers import ImageBody, ProductSerializer, VariantSerializer
+from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.domain.images import MAX_IMAGES
+from apps.catalog.domain.inputs import Attrs, ImageInput, OptionInput, ProductParts, VariantInput
+from apps.catalog.domain.options import COLUMNS
+from apps.catalog.domain.variants import MAX_VARIANTS
+from apps.catalog.models import Product
+from apps.ground.error_messages import BLANK, INVALID, too_many
+from apps.ground.exceptions import DomainError
+from apps.metafields.domain import references
+from apps.metafields.domain import write as metafields
+from apps.metafields.domain.write import MetafieldInput
+
+_ITEM = "inventory_item."
+# The SEO texts of a product, which older clients send as separate fields.
+GLOBAL_METAFIELDS = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
+
+
+def parse_product(
+    version: str,
+    data: RequestData,
+    *,
+    instance: Product | None,
+    stored_images: Mapping[int, StoredImage],
+    upload_errors: Mapping[int, DomainError],
+) -> tuple[Attrs, ProductParts]:
+    """Parse the body of a product.
+
+    Args:
+        version: The API version of the request.
+        data: The object under ``product``.
+        instance: The product to update; None for a create.
+        stored_images: The stored files of new images, by index in the body's list.
+        upload_errors: The errors of new images that could not be stored, by index.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of all errors.
+    """
+    attrs, errors = check_body(ProductSerializer, version, data, instance=instance)
+    if too_many_metafields := _check_metafield_count(data):
+        raise Unprocessable({**errors, **too_many_metafields})
+    with references.batch_references([data.get("variants"), data.get("images"), data.get("metafields")]):
+        parts = ProductParts(
+            options=_parse_options(data.get("options"), errors),
+            variants=_parse_variants(version, data.get("variants"), errors, creating=instance is None),
+            images=_parse_images(version, data.get("images"), stored_images, upload_errors, errors),
+            metafields=[*parse_object_metafields(data, errors), *_parse_global_metafields(data, errors)],
+        )
+    if errors:
+        raise Unprocessable(errors)
+    return attrs, parts
+
+
+def parse_variant(version: str, data: RequestData) -> VariantInput:
+    """Parse the body of a variant.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of all errors.
+    """
+    errors: Errors = {}
+    variant = _parse_variant(version, data, errors, "")
+    if errors:
+        raise Unprocessable(errors)
+    return variant
+
+
+def parse_image(version: str, data: RequestData, stored_image: StoredImage | None) -> ImageInput:
+    """Parse the body of an image after its file was stored.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of all errors.
+    """
+    errors: Errors = {}
+    image = _parse_image(version, data, stored_image, errors, "")
+    if errors:
+        raise Unprocessable(errors)
+    return image
+
+
+def _check_metafield_count(data: RequestData) -> Errors:
+    """Return errors if the parts have more metafields than one request can validate and write in time."""
+    errors: Errors = {}
+    for name in ("variants", "images"):
+        parts = data.get(name)
+        metafield_lists = (
+            [part.get("metafields") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+        )
+        if sum(len(rows) for rows in metafield_lists if isinstance(rows, list)) > metafields.MAX_NESTED:
+            errors[name] = [too_many("metafields", metafields.MAX_NESTED)]
+    return errors
+
+
+def parse_object_metafields(data: RequestData, errors: Errors, prefix: str = "") -> list[MetafieldInput]:
+    """Parse and validate the metafields of an object; return an empty list if there are none."""
+    rows = data.get("metafields")
+    return [] if rows is None else _parse_metafields(rows, errors, f"{prefix}metafields")
+
+
+def _parse_metafields(rows: object, errors: Errors, prefix: str) -> list[MetafieldInput]:
+    try:
+        return list(metafields.validate_metafields(rows, prefix=prefix))
+    except DomainError as error:
+        errors.update(error.errors)
+        return []
+
+
+def _parse_global_metafields(data: RequestData, errors: Errors) -> list[MetafieldInput]:
+    drafts: list[MetafieldInput] = []
+    for field, key in GLOBAL_METAFIELDS.items():
+        if data.get(field) in (None, ""):
+            continue
+        row = {"namespace": "outside", "key": key, "type": "single_line_text_field", "value": data[field]}
+        row_errors: Errors = {}
+        drafts += _parse_metafields([row], row_errors, field)
+        if row_errors:
+            errors[field] = next(iter(row_errors.values()))
+    return drafts
+
+
+def _parse_objects(value: object, name: str, limit: int, errors: Errors) -> list[RequestData] | None:
+    """Return a list of objects; None if it is missing or invalid."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        errors[name] = [INVALID]
+        return None
+    if len(value) > limit:
+        errors[name] = [too_many("entries", limit)]
+        return None
+    return value
+
+
+def _parse_id(item: RequestData, errors: Errors, prefix: str) -> int | None:
+    if item.get("id") is None:
+        return None
+    pk = parse_id(item["id"])
+    if pk is None:
+        errors[f"{prefix}id"] = [INVALID]
+    return pk
+
+
+def _parse_options(value: object, errors: Errors) -> list[OptionInput] | None:
+    # The service checks the maximum of options; this limit only bounds the work.
+    rows = _parse_objects(value, "options", 100, errors)
+    if rows is None:
+        return None
+    options = []
+    for index, item in enumerate(rows):
+        prefix = f"options.{index}."
+        name = parse_texts([item.get("name")])
+        if name is None:
+            errors[f"{prefix}name"] = [BLANK] if item.get("name") in (None, "") else [INVALID]
+        values = parse_texts(item["values"]) if item.get("values") is not None else []
+        if values is None:
+            errors[f"{prefix}values"] = [INVALID]
+        options.append(OptionInput(name[0] if name else "", list(values or []), _parse_id(item, errors, prefix)))
+    return options or None
+
+
+def _parse_variants(version: str, value: object, errors: Errors, *, creating: bool) -> list[VariantInput] | None:
+    rows = _parse_objects(value, "variants", MAX_VARIANTS, errors)
+    if rows is None:
+        return None
+    if not rows and not creating:
+        errors["variants"] = [gettext("must have at least one variant")]
+    return [_parse_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
+
+
+def _parse_variant(version: str, data: RequestData, errors: Errors, prefix: str) -> VariantInput:
+    attrs = _parse_columns(VariantSerializer, version, data, errors, prefix)
+    for column in COLUMNS:
+        if attrs.get(column) == "":
+            attrs[column] = None
+    return VariantInput(
+        attrs={name: value for name, value in attrs.items() if not name.startswith(_ITEM)},
+        item={name.removeprefix(_ITEM): value for name, value in attrs.items() if name.startswith(_ITEM)},
+        id=_parse_id(data, errors, prefix),
+        metafields=parse_object_metafields(data, errors, prefix),
+    )
+
+
+def _parse_images(
+    version: str,
+    value: object,
+    stored_images: Mapping[int, StoredImage],
+    upload_errors: Mapping[int, DomainError],
+    errors: Errors,
+) -> list[ImageInput] | None:
+    rows = _parse_objects(value, "images", MAX_IMAGES, errors)
+    if rows is None:
+        return None
+    image_inputs = []
+    for index, item in enumerate(rows):
+        prefix = f"images.{index}."
+        image = _parse_image(version, item, stored_images.get(index), errors, prefix)
+        image.id = _parse_id(item, errors, prefix)
+        if index in upload_errors:
+            errors.update({f"{prefix}{name}": messages for name, messages in upload_errors[index].errors.items()})
+        elif image.id is None and image.image is None:
+            errors.setdefault(f"{prefix}image", [BLANK])
+        image_inputs.append(image)
+    return image_inputs
+
+
+def _parse_image(
+    version: str, data: RequestData, stored_image: StoredImage | None, errors: Errors, prefix: str
+) -> ImageInput:
+    attrs = _parse_columns(ImageBody, version, data, errors, prefix)
+    position, variant_ids = attrs.pop("position", None), attrs.pop("variant_ids", None)
+    return ImageInput(
+        image=stored_image,
+        attrs=attrs,
+        position=position,
+        variant_ids=variant_ids,
+        metafields=parse_object_metafields(data, errors, prefix),
+    )
+
+
+def _parse_columns(serializer: Resource, version: str, data: RequestData, errors: Errors, prefix: str) -> Attrs:
+    attrs, field_errors = check_body(serializer, version, data)
+    errors.update({f"{prefix}{name}": messages for name, messages in field_errors.items()})
+    return attrs
+
+
+def list_new_images(images: object) -> Sequence[tuple[int, RequestData]]:
+    """Return the entries of a product's images that contain a new image, with their indexes in the list."""
+    if not isinstance(images, list) or len(images) > MAX_IMAGES:
+        return []
+    return [
+        (index, item)
+        for index, item in enumerate(images)
+        if isinstance(item, Mapping)
+        and item.get("id") is None
+        and (item.get("attachment") is not None or item.get("src") is not None)
+    ]

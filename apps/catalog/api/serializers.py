@@ -1,0 +1,225 @@
+"""Serializers of products, variants, options and images.
+
+Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils import timezone
+
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import (
+    BooleanField,
+    ChoiceField,
+    ComputedField,
+    IntegerField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    TagsField,
+    TextField,
+    global_id_field,
+)
+from apps.api.resources.fields.money import PriceField
+from apps.api.resources.nested_rows import NestedRows
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.types import Attrs, Errors, Rendered
+from apps.catalog.api.fields import (
+    HandleField,
+    HtmlField,
+    IdsField,
+    ManagementField,
+    SkuField,
+    WeightField,
+)
+from apps.catalog.api.prices import FixedPricesField, render_presentment_prices
+from apps.catalog.domain.fulfillment_service_choices import MANUAL, get_service_handles
+from apps.catalog.domain.image_files import get_image_url
+from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.ground.error_messages import NOT_IN_LIST, at_most
+from apps.shops.models import Shop
+
+_INTEGER = {"type": "integer"}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+MAX_GRAMS = 10**12
+# Applies if grams determine the weight, which may be stored in grams as well.
+MAX_GRAMS_ALONE = 10**9 - 1
+_OBJECT_OR_NULL = {"type": ["object", "null"]}
+
+
+def set_published_at(attrs: Attrs, published_at: datetime | None) -> None:
+    """Convert ``published`` to ``published_at``.
+
+    Args:
+        attrs: The validated body; completed in place.
+        published_at: The current value; None if hidden or new.
+    """
+    published = attrs.pop("published", None)
+    if published is False:
+        attrs["published_at"] = None
+    elif published and attrs.get("published_at", published_at) is None:
+        attrs["published_at"] = timezone.now()
+
+
+def _image_src(context: RenderContext, key: str, name: str) -> str:
+    return get_image_url(context.shop.pk, key, name)
+
+
+def _first(_: RenderContext, rows: Sequence[Rendered]) -> Rendered | None:
+    return rows[0] if rows else None
+
+
+class VariantSerializer(ResourceSerializer[Variant]):
+    """A variant; inventory and shipping columns are stored on its inventory item."""
+
+    product_id = ReadOnlyColumn()
+    title = ReadOnlyColumn()
+    price = PriceField()
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    inventory_policy = ChoiceField(choices=Variant.InventoryPolicy.choices, required=False)
+    compare_at_price = PriceField(allow_null=True)
+    option1 = TextField(max_length=255, required=False, allow_null=True)
+    option2 = TextField(max_length=255, required=False, allow_null=True)
+    option3 = TextField(max_length=255, required=False, allow_null=True)
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    taxable = ModelDerivedField()
+    barcode = ModelDerivedField()
+    fulfillment_service = TextField(max_length=255, required=False)
+    grams = IntegerField(required=False, min_value=0, max_value=MAX_GRAMS)
+    inventory_management = ManagementField(source="inventory_item.tracked")
+    requires_shipping = BooleanField(source="inventory_item.requires_shipping", required=False)
+    sku = SkuField(source="inventory_item.sku")
+    weight = WeightField()
+    weight_unit = ChoiceField(choices=Shop.WeightUnit.choices, required=False)
+    inventory_item_id = ReadOnlyColumn()
+    inventory_quantity = ReadOnlyColumn()
+    old_inventory_quantity = ReadOnlyColumn("inventory_quantity")
+    presentment_prices = ComputedField(
+        render_presentment_prices, "price", "compare_at_price", "fixed_prices", schema=_OBJECTS
+    )
+    fixed_prices = FixedPricesField()
+    tax_code = TextField(max_length=255, required=False, allow_blank=True)
+    admin_graphql_api_id = global_id_field("ProductVariant")
+    image_id = IntegerField(required=False, allow_null=True, min_value=1)
+
+    class Meta:
+        model = Variant
+
+    def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
+        """Check weight and fulfillment service; drop a null ``option1`` so that the product decides."""
+        if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
+            errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
+        if attrs.get("option1", "") is None:
+            del attrs["option1"]
+        service = attrs.get("fulfillment_service")
+        current = MANUAL if instance is None else instance.fulfillment_service
+        # A body can contain thousands of variants, and nearly all use a service that needs no lookup.
+        if service not in {None, MANUAL, current} and service not in get_service_handles():
+            errors["fulfillment_service"] = [NOT_IN_LIST]
+
+
+class OptionSerializer(ResourceSerializer[ProductOption]):
+    """An option with the values that variants use."""
+
+    product_id = ReadOnlyColumn()
+    name = ModelDerivedField()
+    position = ModelDerivedField()
+    values = ReadOnlyColumn()
+
+    class Meta:
+        model = ProductOption
+
+
+class OptionSummarySerializer(ResourceSerializer[ProductOption]):
+    """An option in the products of a collection."""
+
+    product_id = ReadOnlyColumn()
+    name = ModelDerivedField()
+    position = ModelDerivedField()
+
+    class Meta:
+        model = ProductOption
+
+
+class ImageSummarySerializer(ResourceSerializer[ProductImage]):
+    """An image in the products of a collection."""
+
+    alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    product_id = ReadOnlyColumn()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    admin_graphql_api_id = global_id_field("ProductImage")
+    width = ModelDerivedField()
+    height = ModelDerivedField()
+    src = ComputedField(_image_src, "key", "name")
+    variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER}, until="2025-01")
+
+    class Meta:
+        model = ProductImage
+
+
+class ImageSerializer(ImageSummarySerializer):
+    """An image with its variants."""
+
+    variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
+
+
+class ImageBody(ResourceSerializer[ProductImage]):
+    """The columns of an image in a request body, without its file."""
+
+    id = None
+    alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    variant_ids = IdsField(required=False, allow_null=True)
+
+    class Meta:
+        model = ProductImage
+
+
+class _BaseProductSerializer(ResourceSerializer[Product]):
+    """A product without its parts."""
+
+    title = ModelDerivedField()
+    body_html = HtmlField()
+    vendor = TextField(max_length=255, required=False, allow_blank=True)
+    product_type = TextField(max_length=255, required=False, allow_blank=True)
+    created_at = ModelDerivedField()
+    handle = HandleField()
+    updated_at = ModelDerivedField()
+    published_at = ModelDerivedField()
+    template_suffix = TextField(max_length=255, required=False, allow_null=True)
+    published_scope = ModelDerivedField()
+    tags = TagsField()
+    status = ModelDerivedField()
+    admin_graphql_api_id = global_id_field("Product")
+
+    class Meta:
+        model = Product
+
+
+class ProductSummarySerializer(_BaseProductSerializer):
+    """A product in a collection, without its variants. Source: ``wire/collection.json``."""
+
+    options = NestedRows(OptionSummarySerializer, "options", order=("position", "pk"))
+    images = NestedRows(ImageSummarySerializer, "images", order=("position", "pk"))
+    image = NestedRows(
+        ImageSummarySerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL
+    )
+
+
+class ProductSerializer(_BaseProductSerializer):
+    """A product with its variants, options and images."""
+
+    variants = NestedRows(VariantSerializer, "variants", order=("position", "pk"))
+    options = NestedRows(OptionSerializer, "options", order=("position", "pk"))
+    images = NestedRows(ImageSerializer, "images", order=("position", "pk"))
+    image = NestedRows(ImageSerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL)
+    published = BooleanField(write_only=True, required=False)
+
+    def validate_across_fields(self, attrs: Attrs, instance: Product | None, errors: Errors) -> None:
+        """Set ``published_at`` from ``published`` and ignore a blank handle of an existing product."""
+        set_published_at(attrs, instance.published_at if instance else None)
+        if instance is not None and attrs.get("handle") == "":
+            del attrs["handle"]

@@ -1,0 +1,34 @@
+"""Fulfillment services that a variant may use: ``manual`` and the handles that other apps register."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from apps.catalog.models import Product, Variant
+from apps.events.domain.recording import EventInput, record_events
+
+MANUAL = "manual"
+_sources: list[Callable[[], Iterable[str]]] = []
+
+
+def register_service_handles(handles: Callable[[], Iterable[str]]) -> None:
+    """Register a function that returns service handles; it is called in the scope of the shop."""
+    _sources.append(handles)
+
+
+def get_service_handles() -> set[str]:
+    """Return the service handles that variants of the current shop may use."""
+    return {MANUAL, *(handle for source in _sources for handle in source())}
+
+
+def reset_fulfillment_service(handle: str, *, actor: str, at: datetime) -> int:
+    """Reset the variants of a deleted service to manual fulfillment; return the number of affected products.
+
+    The caller's transaction already holds the locks of the stock that it changes.
+    """
+    variants = Variant.objects.filter(fulfillment_service=handle)
+    products = Product.objects.select_for_update(no_key=True).filter(pk__in=variants.values("product_id"))
+    locked_products = list(products.order_by("pk"))
+    variants.update(fulfillment_service=MANUAL)
+    Product.objects.filter(pk__in=[product.pk for product in locked_products]).update()
+    record_events([EventInput("products/update", product) for product in locked_products], actor=actor, at=at)
+    return len(locked_products)

@@ -1,0 +1,183 @@
+"""Image files of the catalog, stored under unguessable keys.
+
+A file never changes and a key is never reused, so responses may be cached forever. The storage may be remote, so files
+are written before the transaction that refers to them; callers discard the files if the transaction fails.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.media import uploads
+from apps.media.metadata import strip_metadata
+from apps.media.storage import StorageFailed, convert_storage_errors, list_files, read_file
+
+_SERVED = re.compile(r"([0-9]{1,18})/([0-9a-f]{32})/([A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(?:png|gif|jpe?g))", re.ASCII)
+
+
+@dataclass(slots=True)
+class StoredImage:
+    """A stored image file.
+
+    Attributes:
+        shop_id: The shop that owns the image.
+        key: The random key in the storage path and the URL.
+        name: The sanitized file name.
+        width: In pixels, as displayed.
+        height: In pixels, as displayed.
+        source: The hash of the URL that the image was imported from.
+        kept: True once a row refers to the image; until then, the code that stored it must discard it on failure.
+    """
+
+    shop_id: int
+    key: str
+    name: str
+    width: int
+    height: int
+    is_referenced: bool = False
+    source: str = ""
+
+
+def store_image_from_body(
+    shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
+) -> StoredImage:
+    """Store the image of a request body; see ``intake.from_body``.
+
+    Raises:
+        PictureRefused: There is no image, there are two, or it cannot be downloaded, read or stored.
+        StorageFailed: The storage rejects the file.
+    """
+    return _save_image(
+        shop_id, uploads.load_image_from_body(attachment=attachment, src=src, filename=filename, seconds=seconds)
+    )
+
+
+def store_uploaded_image(shop_id: int, data: bytes, name: str) -> StoredImage:
+    """Validate an image by its pixels and store it under a new key.
+
+    Raises:
+        PictureRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        StorageFailed: The storage rejects the file.
+    """
+    return _save_image(shop_id, uploads.load_uploaded_image(data, name))
+
+
+def _save_image(shop_id: int, source_file: uploads.ValidatedImage) -> StoredImage:
+    image = StoredImage(shop_id, secrets.token_hex(16), source_file.name, source_file.width, source_file.height)
+    path = get_image_path(shop_id, image.key, image.name)
+    try:
+        with convert_storage_errors(path, "stored"):
+            default_storage.save(path, ContentFile(source_file.data))
+    except StorageFailed:
+        discard_images([image])
+        raise
+    return image
+
+
+def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredImage:
+    """Store the image at a URL; an image that this installation serves is read directly from the storage.
+
+    Raises:
+        PictureRefused: The image cannot be downloaded, read or stored.
+        StorageFailed: The storage rejects the file.
+    """
+    served = parse_image_url(src)
+    if served is None:
+        image = store_image_from_body(shop_id, attachment=None, src=src, filename=None, seconds=seconds)
+    else:
+        path = get_image_path(*served)
+        with convert_storage_errors(path, "read"):
+            data = read_file(default_storage, path)
+        if data is None:
+            raise uploads.UploadRefused(_("is no longer there"), field="src")
+        image = store_uploaded_image(shop_id, data, served[2])
+    image.source = hash_source_url(src)
+    return image
+
+
+def parse_image_url(src: str) -> tuple[int, str, str] | None:
+    """Return shop id, key and name of an image URL of this installation; None for any other URL."""
+    base_url = f"{settings.BASE_URL}/content/images/"
+    match = _SERVED.fullmatch(src.removeprefix(base_url)) if src.startswith(base_url) else None
+    return (int(match[1]), match[2], match[3]) if match else None
+
+
+def hash_source_url(src: str) -> str:
+    """Return the hash that identifies a source URL."""
+    return hashlib.sha256(src.encode()).hexdigest()
+
+
+def store_without_metadata(shop_id: int, key: str, name: str) -> StoredImage | None:
+    """Store a copy of an image without metadata and return it; return None if the image has no metadata.
+
+    Raises:
+        ImageRefused: The image is damaged.
+        StorageFailed: The storage has lost the original or rejects the copy.
+    """
+    path = get_image_path(shop_id, key, name)
+    with convert_storage_errors(path, "read"), default_storage.open(path) as file:
+        data: bytes = file.read()
+    if strip_metadata(data) == data:
+        return None
+    return store_uploaded_image(shop_id, data, name)
+
+
+def get_image_folder(shop_id: int, key: str) -> str:
+    """Return the storage folder of an image and its smaller versions."""
+    return f"images/{shop_id}/{key[:2]}/{key}"
+
+
+def get_sizes_folder(shop_id: int, key: str) -> str:
+    """Return the storage folder of the smaller versions of an image."""
+    return f"{get_image_folder(shop_id, key)}/sizes"
+
+
+def get_image_path(shop_id: int, key: str, name: str) -> str:
+    """Return the storage path of an image."""
+    return f"{get_image_folder(shop_id, key)}/{name}"
+
+
+def get_image_url(shop_id: int, key: str, name: str) -> str:
+    """Return the public URL of an image."""
+    return f"{settings.BASE_URL}{get_local_image_url(shop_id, key, name)}"
+
+
+def get_local_image_url(shop_id: int, key: str, name: str) -> str:
+    """Return the URL of an image relative to the current host."""
+    return f"/content/images/{shop_id}/{key}/{name}"
+
+
+def discard_images(images: Iterable[StoredImage]) -> None:
+    """Delete image files that no row refers to."""
+    for image in images:
+        delete_image_files(image.shop_id, image.key)
+
+
+def delete_files_on_commit(shop_id: int, keys: Iterable[str]) -> None:
+    """Delete files of deleted rows after the transaction commits."""
+    deleted_keys = [key for key in keys if key]
+    if deleted_keys:
+        transaction.on_commit(partial(_delete_all, shop_id, deleted_keys), robust=True)
+
+
+def _delete_all(shop_id: int, keys: Iterable[str]) -> None:
+    for key in keys:
+        delete_image_files(shop_id, key)
+
+
+def delete_image_files(shop_id: int, key: str) -> None:
+    """Delete files of an image and its smaller versions immediately."""
+    folder = get_image_folder(shop_id, key)
+    for path in (get_sizes_folder(shop_id, key), folder):
+        for name in list_files(default_storage, path):
+            default_storage.delete(f"{path}/{name}")
+        default_storage.delete(path)

@@ -1,0 +1,111 @@
+"""Update the catalog's inventory quantities in the transaction of the inventory change.
+
+Products are locked first and in the order of their ids, as in every other change of the catalog.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.catalog.domain.options import COLUMNS
+from apps.catalog.models import Product, Variant
+from apps.events.domain.recording import EventInput, has_audience, record_secondary_events
+from apps.ground.base_models import create_version
+from apps.ground.compiled_queries import CompiledQuery, bind_ids, get_any_operator
+from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.ground.prepared_sql import StatementCall
+from apps.ground.statement_batches import StatementBatch
+from apps.ground.tenancy import get_current_shop
+
+_PRODUCTS: CompiledQuery[tuple[int]] = CompiledQuery(
+    lambda items: (
+        Product.objects.select_for_update(no_key=True)
+        .filter(pk__in=Variant.objects.filter(inventory_item_id__any=items).values("product_id"))
+        .order_by("pk")
+        .values_list("pk")
+    ),
+    list,
+)
+_TOUCH = (
+    "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
+    "WHERE shop_id = %s AND id IN (SELECT product_id FROM catalog_variant WHERE inventory_item_id {})"
+)
+_ADD = (
+    "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
+    "WHERE shop_id = %s AND inventory_item_id = %s"
+)
+# The number of products that a search for a frequent title word includes.
+MAX_SEARCHED_PRODUCTS = 1_000
+IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
+
+
+def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
+    """Add deltas by item id to the quantities of the variants and update their products' versions."""
+    _touch_products(sorted(deltas), batch)
+    shop_id, now = get_current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
+    for item_id in sorted(deltas):
+        batch.add(StatementCall(_ADD, [deltas[item_id], now, shop_id, item_id]))
+    if has_audience(IN_STOCK) or has_audience(OUT_OF_STOCK):
+        batch.add_callback(partial(_record_stock_changes, deltas, actor=actor, at=at))
+
+
+def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
+    """Lock the products of these items and update their versions and timestamps.
+
+    Timestamps are rendered and compared in whole seconds. If the row already has the current second, the timestamp
+    stays unchanged: the update then touches no index, and concurrent writers of one product's stock block each other
+    less.
+    """
+    if len(item_ids) > 1:
+        # An UPDATE of several rows would lock them in no particular order.
+        batch.add(_PRODUCTS.build_call(item_ids))
+    now, shop_id = timezone.now(), get_current_shop().pk
+    second, moment = (connection.ops.adapt_datetimefield_value(value) for value in (now.replace(microsecond=0), now))
+    ids = bind_ids(item_ids)
+    batch.add(StatementCall(_TOUCH.format(get_any_operator()), [second, moment, create_version(), shop_id, ids]))
+
+
+def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
+    """Record tracked variants that came into stock or ran out, by the sum of all locations."""
+    counted = Variant.objects.filter(inventory_item_id__in=list(deltas), inventory_item__tracked=True).order_by("pk")
+    events = []
+    for variant in counted.select_related("product"):
+        before = variant.inventory_quantity - deltas[variant.inventory_item_id]
+        if (before > 0) != (variant.inventory_quantity > 0):
+            events.append(EventInput(IN_STOCK if variant.inventory_quantity > 0 else OUT_OF_STOCK, variant))
+    record_secondary_events(events, actor=actor, at=at)
+
+
+def touch_products_of_items(item_ids: Sequence[int]) -> None:
+    """Update the versions of the products of these items, for example after a SKU changed."""
+    Product.objects.filter(pk__in=_lock_products(item_ids)).update()
+
+
+def _lock_products(item_ids: Iterable[int]) -> list[int]:
+    return [pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]
+
+
+def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
+    """Return display names of items: the product title, with the variant title if the product has several variants."""
+    columns = ("inventory_item", "product", "title", *COLUMNS, "product__title")
+    rows = Variant.objects.filter(inventory_item_id__in=list(item_ids)).select_related("product").only(*columns)
+    return {row.inventory_item_id: row.full_name for row in rows}
+
+
+def find_variant_items(term: str, most: int) -> list[Q]:
+    """Return conditions for items by product title (newest products first) or by variant barcode.
+
+    Terms that are too short for the trigram index match only the beginnings of titles.
+    """
+    part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
+    titled = (
+        Product.objects.filter(**{f"title_key__{part}": term})
+        .order_by("-pk")
+        .values("pk")[: min(most, MAX_SEARCHED_PRODUCTS)]
+    )
+    coded = Variant.objects.filter(barcode=term).order_by().values("inventory_item_id")[:most]
+    return [in_materialized(titled, "variant__product"), in_materialized(coded)]

@@ -1,0 +1,49 @@
+"""Apply requested positions to lists of variants, images or collection products."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from apps.catalog.models import Collect, ProductImage, Variant
+
+R = TypeVar("R")
+PositionedRow = TypeVar("PositionedRow", Collect, ProductImage, Variant)
+Position = int | None
+
+
+def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Position]]) -> list[R]:
+    """Return all rows in order: rows with a requested position at that position, the others in the gaps.
+
+    If two rows request the same position, a row that moves towards the front comes before the row already there, and a
+    row that moves towards the end comes after it. A full list that is sent back with one changed position is therefore
+    applied as that one move.
+
+    Args:
+        rows: All rows, in the order of those without a requested position.
+        requests: ``(row, requested position, current position)``; positions count from 1, None means no position.
+    """
+    requested = {
+        id(row): (position, _move_direction(position, current))
+        for row, position, current in requests
+        if position is not None
+    }
+    positioned = sorted((row for row in rows if id(row) in requested), key=lambda row: requested[id(row)])
+    remaining = [row for row in rows if id(row) not in requested]
+    ordered: list[R] = []
+    for row in positioned:
+        gap = max(requested[id(row)][0] - 1 - len(ordered), 0)
+        ordered += [*remaining[:gap], row]
+        del remaining[:gap]
+    return ordered + remaining
+
+
+def renumber_rows(rows: Sequence[PositionedRow]) -> list[PositionedRow]:
+    """Assign positions from 1 and return the saved rows with a changed position; the caller saves them."""
+    moved = [row for position, row in enumerate(rows, start=1) if row.pk and row.position != position]
+    for position, row in enumerate(rows, start=1):
+        row.position = position
+    return moved
+
+
+def _move_direction(position: int, current: Position) -> int:
+    """Return -1 for a row that is new or moves to the front, 0 for one that stays, 1 for one that moves to the end."""
+    return -1 if current is None or position < current else int(position > current)

@@ -1,0 +1,63 @@
+"""Variant prices in presentment currencies: fixed prices, otherwise converted ones."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TypedDict
+
+from apps.catalog.models import Variant
+from apps.ground.money import format_decimal
+from apps.shops.domain.presentment import Presentment, find_presentment
+from apps.shops.models import Shop
+
+
+class FixedPrice(TypedDict):
+    """A fixed price in a presentment currency as stored, with exact digits."""
+
+    price: str
+    compare_at_price: str | None
+
+
+# By currency; None removes the fixed price.
+FixedPriceChanges = Mapping[str, FixedPrice | None]
+PricePair = tuple[Decimal, Decimal | None]
+
+
+def merge_fixed_prices(
+    current: Mapping[str, FixedPrice] | None, changes: FixedPriceChanges
+) -> dict[str, FixedPrice] | None:
+    """Merge changes into fixed prices; other currencies are kept. Return None if no fixed price remains."""
+    result = {currency: price for currency, price in {**(current or {}), **changes}.items() if price is not None}
+    return {currency: result[currency] for currency in sorted(result)} or None
+
+
+def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str) -> FixedPrice:
+    """Return a fixed price in its stored form."""
+    return {
+        "price": format_decimal(price, currency),
+        "compare_at_price": None if compare_at is None else format_decimal(compare_at, currency),
+    }
+
+
+def get_prices_in_currency(
+    presentment: Presentment, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
+) -> PricePair | None:
+    """Return price and compare-at price in a currency; None if the price is neither fixed nor converted."""
+    fixed_price = fixed_prices.get(presentment.currency) if fixed_prices else None
+    if fixed_price is not None:
+        compared = fixed_price["compare_at_price"]
+        return Decimal(fixed_price["price"]), None if compared is None else Decimal(compared)
+    converted = presentment.price(price)
+    return None if converted is None else (converted, None if compare_at is None else presentment.price(compare_at))
+
+
+def get_price_in_currency(variant: Variant, shop: Shop, currency: str) -> Decimal | None:
+    """Return the price of a variant in a currency; None if the shop has no prices in that currency."""
+    if currency == shop.currency:
+        return variant.price
+    presentment = find_presentment(shop, currency)
+    tag = (
+        get_prices_in_currency(presentment, variant.price, variant.compare_at_price, variant.fixed_prices)
+        if presentment
+        else None
+    )
+    return tag[0] if tag else None
