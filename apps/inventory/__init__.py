@@ -1,1 +1,1 @@
-"""Where goods lie and how many: locations, items, levels, movements."""
+"""Locations, inventory items, inventory levels and stock movements."""

@@ -1,33 +1,33 @@
-"""The inventory app: where goods lie and how many."""
+"""App config of the inventory app."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy
 
 
 class InventoryConfig(AppConfig):
-    """Registers topics, the first location of a new shop, the demo store's, and who looks for low stock."""
+    """App config of the inventory app."""
 
     name = "apps.inventory"
 
     def ready(self) -> None:
-        """Connect inventory with the registries."""
-        from apps.ground.personal import impersonal
+        """Register topics, the first location of new shops, demo data, checks and the low-stock jobs."""
+        from apps.ground.privacy_registry import declare_non_personal
         from apps.inventory import demo, topics
-        from apps.inventory.domain import ledger, locations, low, stock
-        from apps.inventory.impersonal import IMPERSONAL
-        from apps.jobs.domain import queue, reconciliation
-        from apps.jobs.domain.duties import each_night
-        from apps.shops.domain.currency import on_currency_change
-        from apps.shops.domain.demo_store import register
-        from apps.shops.domain.opening import starter
-        from apps.shops.domain.settings import on_setting
+        from apps.inventory.domain import ledger_check, locations, low_stock, stock
+        from apps.inventory.non_personal import NON_PERSONAL_COLUMNS
+        from apps.jobs.domain import consistency_checks, queue
+        from apps.jobs.domain.periodic_tasks import nightly_tasks
+        from apps.shops.domain.currency_change import register_currency_objection
+        from apps.shops.domain.demo_store import register_demo_data
+        from apps.shops.domain.setting_hooks import register_setting_callback
+        from apps.shops.domain.shop_creation import register_shop_initializer
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        reconciliation.register("stock", lambda: map(str, ledger.differences()))
-        starter("location", locations.open_first)
-        on_currency_change(stock.object_to_currency)
-        register("locations", demo.make)
-        queue.register(low.MARK, low.run, gettext_lazy("Looking for low stock"))
-        on_setting("low_stock_at", low.mark_later)
-        each_night.register("low stock", low.mark_all)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        topics.register_inventory_topics()
+        consistency_checks.register_consistency_check("stock", lambda: map(str, ledger_check.find_differences()))
+        register_shop_initializer("location", locations.create_first_location)
+        register_currency_objection(stock.check_cost_decimals)
+        register_demo_data("locations", demo.load_demo_locations)
+        queue.register_task(low_stock.MARK_TASK, low_stock.run_mark_low, gettext_lazy("Updating low stock"))
+        register_setting_callback("low_stock_at", low_stock.enqueue_mark_low)
+        nightly_tasks.register("low stock", low_stock.mark_low_levels_of_all_shops)

@@ -1,14 +1,14 @@
-"""The demo store's locations; the catalog's demo fills their shelves."""
+"""Demo locations; the catalog's demo data stocks them."""
 
 from datetime import datetime
 
 from apps.inventory.domain import locations
-from apps.inventory.domain.stock import primary_location
+from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import Location
 from apps.shops.models import Shop
 
 ACTOR = "system"
-HOME = {
+STORE = {
     "name": "Main Street store",
     "address1": "120 Main Street",
     "city": "Portland",
@@ -27,7 +27,7 @@ WAREHOUSE = {
     "phone": "+1-617-555-0142",
     "priority": 1,
 }
-NORTH = {
+DEPOT = {
     "name": "Montreal depot",
     "address1": "45 rue Saint-Paul Ouest",
     "address2": "Quai 3",
@@ -40,15 +40,15 @@ NORTH = {
 }
 
 
-# Of so few the demo store wants to know.
-LOW = 3
+# The low-stock threshold of the demo shop.
+LOW_STOCK_AT = 3
 
 
-def make(shop: Shop, at: datetime) -> None:
-    """Three locations: the shop's first one under a name and address, and two more; and what is low stock there."""
-    shop.low_stock_at = LOW
+def load_demo_locations(shop: Shop, at: datetime) -> None:
+    """Create three locations and set the low-stock threshold; the first location already exists and is updated."""
+    shop.low_stock_at = LOW_STOCK_AT
     shop.save(update_fields=["low_stock_at"])
-    first: Location = primary_location()
-    locations.change_location(first, HOME, actor=ACTOR, at=at)
-    for fields in (WAREHOUSE, NORTH):
-        locations.open_location(actor=ACTOR, at=at, **fields)
+    primary: Location = get_primary_location()
+    locations.update_location(primary, STORE, actor=ACTOR, at=at)
+    for fields in (WAREHOUSE, DEPOT):
+        locations.create_location(actor=ACTOR, at=at, **fields)

@@ -1,19 +1,19 @@
-"""The routes of inventory, as the specification writes them."""
+"""REST routes of the inventory app."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.inventory.api.items import InventoryItemViewSet
 from apps.inventory.api.levels import InventoryLevelViewSet
 from apps.inventory.api.locations import LevelsOfLocationViewSet, LocationViewSet
 
 urlpatterns = [
-    route("locations.json", LocationViewSet, get="list"),
-    route("locations/count.json", LocationViewSet, get="count"),
-    route("locations/<id>.json", LocationViewSet, get="retrieve"),
-    route("locations/<location_id>/inventory_levels.json", LevelsOfLocationViewSet, get="list"),
-    route("inventory_items.json", InventoryItemViewSet, get="list"),
-    route("inventory_items/<id>.json", InventoryItemViewSet, get="retrieve", put="update"),
-    route("inventory_levels.json", InventoryLevelViewSet, get="list", delete="destroy"),
-    route("inventory_levels/set.json", InventoryLevelViewSet, post="set"),
-    route("inventory_levels/adjust.json", InventoryLevelViewSet, post="adjust"),
-    route("inventory_levels/connect.json", InventoryLevelViewSet, post="connect"),
+    api_path("locations.json", LocationViewSet, get="list"),
+    api_path("locations/count.json", LocationViewSet, get="count"),
+    api_path("locations/<id>.json", LocationViewSet, get="retrieve"),
+    api_path("locations/<location_id>/inventory_levels.json", LevelsOfLocationViewSet, get="list"),
+    api_path("inventory_items.json", InventoryItemViewSet, get="list"),
+    api_path("inventory_items/<id>.json", InventoryItemViewSet, get="retrieve", put="update"),
+    api_path("inventory_levels.json", InventoryLevelViewSet, get="list", delete="destroy"),
+    api_path("inventory_levels/set.json", InventoryLevelViewSet, post="set"),
+    api_path("inventory_levels/adjust.json", InventoryLevelViewSet, post="adjust"),
+    api_path("inventory_levels/connect.json", InventoryLevelViewSet, post="connect"),
 ]

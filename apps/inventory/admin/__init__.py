@@ -1,12 +1,12 @@
-"""The staff face of inventory: locations, the stock grid, items, and every movement."""
+"""Panel pages of the inventory app."""
 
 from apps.inventory.admin.items import InventoryItemAdmin
 from apps.inventory.admin.locations import LocationAdmin
 from apps.inventory.admin.movements import StockMovementAdmin
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
-grant("locations", "vac", "inventory.location")
-grant("products", "v", "inventory.location", "inventory.stockmovement")
-grant("products", "vc", "inventory.inventoryitem")
+grant_permissions("locations", "vac", "inventory.location")
+grant_permissions("products", "v", "inventory.location", "inventory.stockmovement")
+grant_permissions("products", "vc", "inventory.inventoryitem")
 
 __all__ = ["InventoryItemAdmin", "LocationAdmin", "StockMovementAdmin"]

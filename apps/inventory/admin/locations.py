@@ -1,4 +1,4 @@
-"""Locations as staff see them: opened, changed, deactivated, activated; those of services read-only."""
+"""Panel pages of locations; locations of fulfillment services are read-only."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -10,23 +10,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground import languages
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
+from apps.panel.admin_base.forms import PanelForm
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import ThemedSelect, display
-from apps.panel.wording import in_words
-from apps.shops.domain.countries import country_choices, find_province, told_country
+from apps.shops.domain.countries import find_province, get_country_choices, localize_country
 
 CHANGE = "inventory.change_location"
 
 
 class LocationForm(PanelForm[Location]):
-    """A location's name, address and priority."""
+    """Form of a location's name, address and priority."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), widget=ThemedSelect)
 
@@ -35,34 +35,35 @@ class LocationForm(PanelForm[Location]):
         fields = ("name", "address1", "address2", "city", "zip", "province", "country_code", "phone", "priority")
 
     def prepare(self) -> None:
-        """The countries to choose from; the shop's own to begin with."""
-        self.offer("country_code", [("", _("Choose a country")), *country_choices()])
+        """Set the country choices; a new location defaults to the shop's country."""
+        self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if self.instance._state.adding:
             self.initial.setdefault("country_code", self.instance.shop.country_code)
 
     def clean_province(self) -> str | None:
-        """A province is written as its country's list writes it."""
-        given: str | None = self.cleaned_data.get("province")
-        known = find_province(self.data.get("country_code", ""), given) if given else None
-        return known.name if known else given
+        """Normalize the province to the name in its country's list."""
+        value: str | None = self.cleaned_data.get("province")
+        province = find_province(self.data.get("country_code", ""), value) if value else None
+        return province.name if province else value
 
 
 @admin.register(Location)
 class LocationAdmin(ShopOwnedAdmin[Location]):
-    """Where the shop stocks goods; the rules are the service's."""
+    """Admin of locations."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Catalog",
         "pin_drop",
         60,
-        words=pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch"),
+        search_terms=pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch"),
     )
     intro = gettext_lazy(
-        "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."
+        "Places where you stock items or fulfill orders. "
+        "Locations of a fulfillment service can only be changed by the service."
     )
     form = LocationForm
     list_display = ("name", "place", "status", "priority")
-    list_self_evident = ("place",)
+    mobile_hide_labels = ("place",)
     list_filter = ("active", "legacy")
     search_fields = ("name__istartswith", "city__istartswith")
     ordering = ("name", "id")
@@ -77,26 +78,26 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         ),
     )
 
-    @display(description=gettext_lazy("Place"))
+    @display(description=gettext_lazy("City"))
     def place(self, location: Location) -> str:
-        """City and country."""
-        return ", ".join(filter(None, (location.city, told_country(location.country_code))))
+        """Return city and country."""
+        return ", ".join(filter(None, (location.city, localize_country(location.country_code))))
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "service": "info", "off": "danger"})
     def status(self, location: Location) -> tuple[str, str]:
-        """Whether it works, and for whom."""
+        """Return the status."""
         if not location.active:
             return "off", _("Inactive")
         return ("service", _("Fulfillment service")) if location.legacy else ("active", _("Active"))
 
-    @display(description=gettext_lazy("Units"))
+    @display(description=gettext_lazy("Available"))
     def units(self, location: Location) -> str:
-        """How many units lie there; on its own page, for all levels of the location are added up."""
+        """Return the available quantity of all items; only on the location's page, because it sums up all levels."""
         units: int | None = getattr(location, "units", None)
-        return "–" if units is None else languages.count(units)
+        return "–" if units is None else languages.format_integer(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
-        """With its units, which the page asks for several times."""
+        """Load the available quantity once, because the page reads it several times."""
         location = super().get_object(request, object_id, from_field)
         if location is not None:
             levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0)
@@ -104,42 +105,42 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return location
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """A service's location is its own to change."""
+        """Return False for locations of fulfillment services."""
         return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)
 
     def has_delete_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """Locations are deactivated: orders and the ledger refer to them."""
+        """Return False: orders and the ledger refer to locations, so they are only deactivated."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
-        """Through the service, which completes the region and records it."""
+        """Save through the service, which completes country and province."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
-            locations.change_location(obj, values, actor=actor, at=now)
+            locations.update_location(obj, values, actor=actor, at=now)
         else:
-            opened = locations.open_location(actor=actor, at=now, **values)
-            obj.pk = opened.pk
+            location = locations.create_location(actor=actor, at=now, **values)
+            obj.pk = location.pk
             obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """The page that activates and deactivates, besides Django's own."""
+        """Add the URL of the activation page."""
         return [
-            self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
+            self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             *super().get_urls(),
         ]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """With the way to the activation page."""
-        links = {"may_activate": may(request, CHANGE), "activation_url": self.url("activation", object_id)}
+        """Add the link to the activation page."""
+        links = {"may_activate": has_permission(request, CHANGE), "activation_url": self.url("activation", object_id)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Say what stands in the way; activate or deactivate where nothing does."""
-        require(request, CHANGE)
-        location: Location = self.row_or_404(request, object_id)
+        """Show the reasons against deactivation; activate or deactivate on POST."""
+        require_permission(request, CHANGE)
+        location: Location = self.get_row_or_404(request, object_id)
         if request.method == "POST":
             return self._toggle(request, location)
         return self.page(
@@ -147,16 +148,17 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             "panel/inventory/activation.html",
             (_("Deactivate {name}") if location.active else _("Activate {name}")).format(name=location),
             original=location,
-            objections=locations.objections(location) if location.active else [],
+            objections=locations.get_deactivation_objections(location) if location.active else [],
         )
 
     def _toggle(self, request: HttpRequest, location: Location) -> HttpResponse:
         turn_on = request.POST.get("active") == "on"
-        change = locations.activate if turn_on else locations.deactivate
+        change = locations.activate_location if turn_on else locations.deactivate_location
         try:
-            change(location, **self.by(request))
-        except DomainError as refusal:
-            self.message_user(request, in_words(refusal), messages.ERROR)
+            change(location, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
             return HttpResponseRedirect(self.url("activation", location.pk))
-        self.message_user(request, f"{location} is {'active' if turn_on else 'inactive'} now.", messages.SUCCESS)
+        text = _("{name} activated.") if turn_on else _("{name} deactivated.")
+        self.message_user(request, text.format(name=location), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", location.pk))

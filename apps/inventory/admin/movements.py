@@ -1,4 +1,4 @@
-"""The ledger of stock as staff read it."""
+"""Panel page of stock movements."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,18 +11,18 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.ground.lookups import among
-from apps.inventory.domain.naming import conditions, names_of_items
+from apps.ground.lookups import in_materialized
+from apps.inventory.domain.item_names import get_item_names, get_search_conditions
 from apps.inventory.models import InventoryItem, Location, StockMovement
-from apps.panel.menu import Menu
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import Choices, Screen
-from apps.panel.screens.searching import bound_of, is_from_anywhere, united
+from apps.panel.admin_base.filters import Choices, Screen
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.admin_base.search import get_result_limit, is_palette_search, union_first_rows
+from apps.panel.menu import MenuItem
 from apps.panel.theme import display
-from apps.staff.domain.actors import names_of
+from apps.staff.domain.actor_names import get_actor_names
 
-# Of items that a word finds, the movements of so many are found.
-FOLLOWED = 1_000
+# The number of items that a search by name follows to their movements.
+MAX_SEARCHED_ITEMS = 1_000
 
 
 class _Names(TypedDict):
@@ -30,105 +30,101 @@ class _Names(TypedDict):
     actor_name: str
 
 
-Named: TypeAlias = "WithAnnotations[StockMovement, _Names]"
+NamedMovement: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
-    """By location, of this shop's."""
+    """Filter by location of the shop."""
 
     title = gettext_lazy("location")
     parameter_name = "location__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Every location, inactive ones included."""
+        """Return all locations, including inactive ones."""
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
-        """Only the chosen one's."""
+        """Return the movements at the selected location."""
         value = self.value()
         return queryset.filter(location_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(StockMovement)
-class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
-    """What came, went and was counted; nobody changes it."""
+class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
+    """Read-only admin of stock movements."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Catalog",
         "history",
         52,
         gettext_lazy("Stock movements"),
-        words=pgettext_lazy("search", "inventory, stock history, ledger, adjustment, receipt of goods"),
+        search_terms=pgettext_lazy("search", "inventory, stock history, ledger, adjustment, receipt of goods"),
     )
-    intro = gettext_lazy("Every change of stock, with who made it and why. A level is the sum of its movements.")
-    empty_text = gettext_lazy("No stock has moved yet.")
+    intro = gettext_lazy("Every stock change, with its reason and who made it.")
+    empty_text = gettext_lazy("No stock movements yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
-    list_self_evident = ("when", "thing", "location", "why", "who", "reference")
+    mobile_hide_labels = ("when", "thing", "location", "why", "who", "reference")
     list_display_links = None
     list_filter = (LocationFilter, "reason")
     list_select_related = ("item", "location")
     search_fields = ("item__sku__istartswith", "reference__istartswith")
-    place_in_search = 90
+    palette_order = 90
     ordering = ("-id",)
     sortable_by = ()
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Look the names of the page's items and actors up at once."""
+        """Load the names of all items and actors of the page at once."""
         changelist = super().get_changelist_instance(request)
         rows = list(changelist.result_list)
         changelist.result_list = rows
-        things = names_of_items([row.item for row in rows])
-        people = names_of(list({row.actor for row in rows}))
+        item_names = get_item_names([row.item for row in rows])
+        actor_names = get_actor_names(list({row.actor for row in rows}))
         for row in rows:
-            row.thing_name, row.actor_name = things[row.item_id], people[row.actor]
+            row.thing_name, row.actor_name = item_names[row.item_id], actor_names[row.actor]
         return changelist
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StockMovement], search_term: str
     ) -> tuple[QuerySet[StockMovement], bool]:
-        """By the items' names, too."""
+        """Search by item name as well."""
         if not search_term:
             return queryset, False
-        most = bound_of(request)
+        most = get_result_limit(request)
         rows = InventoryItem.rows()
-        named = [rows.filter(each) for each in conditions(search_term, most)]
-        items = united(rows, named, most=min(most, FOLLOWED))
+        querysets = [rows.filter(condition) for condition in get_search_conditions(search_term, most)]
+        items = union_first_rows(rows, querysets, limit=min(most, MAX_SEARCHED_ITEMS))
         parts = [
             queryset.filter(reference__istartswith=search_term),
-            queryset.filter(among(items.order_by().values("pk"), "item")),
+            queryset.filter(in_materialized(items.order_by().values("pk"), "item")),
         ]
-        return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
+        return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
-    def names_in_search(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
-        """What moved, and how."""
-        things = names_of_items([row.item for row in rows])
-        return {row.pk: f"{things[row.item_id]}: {row}" for row in rows}
+    def palette_titles(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
+        """Return item name and change."""
+        item_names = get_item_names([row.item for row in rows])
+        return {row.pk: f"{item_names[row.item_id]}: {row}" for row in rows}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """One item's movements are linked to from the stock grid."""
+        """Allow the filter by item, which the stock grid links to."""
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
-    @display(description=gettext_lazy("When"), ordering="id")
+    @display(description=gettext_lazy("Date"), ordering="id")
     def when(self, movement: StockMovement) -> datetime:
-        """The moment."""
         return movement.at
 
     @display(description=gettext_lazy("Item"))
-    def thing(self, movement: Named) -> str:
-        """The item's name."""
+    def thing(self, movement: NamedMovement) -> str:
         return movement.thing_name
 
     @display(description=pgettext_lazy("amount", "Change"))
     def change(self, movement: StockMovement) -> str:
-        """With its sign."""
+        """Return the change with its sign."""
         return f"{movement.delta:+d}"
 
-    @display(description=gettext_lazy("Why"))
+    @display(description=gettext_lazy("Reason"))
     def why(self, movement: StockMovement) -> str:
-        """The reason in words."""
         return movement.get_reason_display()
 
-    @display(description=gettext_lazy("Who"))
-    def who(self, movement: Named) -> str:
-        """The actor's name."""
+    @display(description=gettext_lazy("Changed by"))
+    def who(self, movement: NamedMovement) -> str:
         return movement.actor_name

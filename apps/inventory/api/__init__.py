@@ -1,1 +1,1 @@
-"""The REST face of inventory."""
+"""The REST interface of the inventory app."""

@@ -1,15 +1,15 @@
-"""Inventory items over REST: listed by ids, read, changed; they come and go with their variants."""
+"""Serializer and views of inventory items."""
 
 from decimal import Decimal
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, FromModel, GlobalId, TextField
+from apps.api.resources.fields import ApiField, ModelDerivedField, TextField, global_id_field
 from apps.api.resources.fields.money import PriceField
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Errors
+from apps.api.types import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
-from apps.ground.phrases import INVALID
+from apps.ground.error_messages import INVALID
 from apps.inventory.domain import stock
 from apps.inventory.models import HS_CODE, InventoryItem
 from apps.shops.domain.countries import find_country, find_province
@@ -18,7 +18,7 @@ MAX_CODES = 250
 
 
 class CountryCodesField(ApiField, serializers.JSONField):
-    """The item's customs numbers by country: a list of ``{country_code, harmonized_system_code}``."""
+    """HS codes by country: a list of ``{country_code, harmonized_system_code}``."""
 
     schema = {
         "type": "array",
@@ -30,77 +30,73 @@ class CountryCodesField(ApiField, serializers.JSONField):
     }
 
     def to_internal_value(self, data: object) -> list[dict[str, str]]:
-        """The list; one number per country."""
+        """Parse the list; the last code of a country wins."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")
-        found: dict[str, str] = {}
+        codes: dict[str, str] = {}
         for entry in data:
             code = entry.get("country_code") if isinstance(entry, dict) else None
             number = entry.get("harmonized_system_code") if isinstance(entry, dict) else None
             country = find_country(code) if isinstance(code, str) and len(code) == 2 else None
             if country is None or not isinstance(number, str) or not HS_CODE.fullmatch(number):
                 self.fail("invalid")
-            found[country.code] = number
-        return [{"country_code": code, "harmonized_system_code": found[code]} for code in sorted(found)]
+            codes[country.code] = number
+        return [{"country_code": code, "harmonized_system_code": codes[code]} for code in sorted(codes)]
 
 
 class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
-    """An inventory item as the interface shows it."""
-
     sku = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
-    created_at = FromModel()
-    updated_at = FromModel()
-    requires_shipping = FromModel()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    requires_shipping = ModelDerivedField()
     cost = PriceField(allow_null=True)
-    country_code_of_origin = FromModel()
-    province_code_of_origin = FromModel()
-    harmonized_system_code = FromModel()
-    tracked = FromModel()
+    country_code_of_origin = ModelDerivedField()
+    province_code_of_origin = ModelDerivedField()
+    harmonized_system_code = ModelDerivedField()
+    tracked = ModelDerivedField()
     country_harmonized_system_codes = CountryCodesField(required=False)
-    admin_graphql_api_id = GlobalId("InventoryItem")
+    admin_graphql_api_id = global_id_field("InventoryItem")
 
     class Meta:
         model = InventoryItem
 
-    def check(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Origins are real places; what is none is no code at all."""
+    def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
+        """Normalize and check country, province and HS code; replace null by the defaults."""
         attrs |= {
             name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
         }
         country = attrs.get("country_code_of_origin")
         if country is not None:
-            known = find_country(country) if len(country) == 2 else None
-            if known is None:
+            match = find_country(country) if len(country) == 2 else None
+            if match is None:
                 errors["country_code_of_origin"] = [INVALID]
             else:
-                attrs["country_code_of_origin"] = known.code
-        former = instance.country_code_of_origin if instance else None
-        if attrs.get("country_code_of_origin", former) != former:
-            # The province of another country is no province of this one.
+                attrs["country_code_of_origin"] = match.code
+        current = instance.country_code_of_origin if instance else None
+        if attrs.get("country_code_of_origin", current) != current:
+            # The province belongs to the previous country.
             attrs.setdefault("province_code_of_origin", None)
         province = attrs.get("province_code_of_origin")
         if province is not None:
-            of = attrs.get("country_code_of_origin", former)
-            part = find_province(of, province) if of else None
-            if part is None:
+            country_code = attrs.get("country_code_of_origin", current)
+            match_province = find_province(country_code, province) if country_code else None
+            if match_province is None:
                 errors["province_code_of_origin"] = [INVALID]
             else:
-                attrs["province_code_of_origin"] = part.code
+                attrs["province_code_of_origin"] = match_province.code
         number = attrs.get("harmonized_system_code")
         if number is not None and not HS_CODE.fullmatch(number):
             errors["harmonized_system_code"] = [INVALID]
 
 
 class InventoryItemViewSet(ShopViewSet[InventoryItem]):
-    """``/inventory_items``: what the variants are in the warehouse."""
-
     scope = "inventory"
     model = InventoryItem
     serializer_class = InventoryItemSerializer
     singular = "inventory_item"
     plural = "inventory_items"
-    versions = ("version",)
+    version_columns = ("version",)
 
     def perform_update(self, instance: InventoryItem, attrs: Attrs) -> None:
-        """Whatever shows the item's data is told."""
+        """Update the item."""
         stock.update_item(instance, attrs, actor=self.actor, at=self.at)

@@ -1,4 +1,4 @@
-"""Inventory levels over REST: listed by items and locations, set, adjusted, connected, deleted."""
+"""Serializer, filters and views of inventory levels."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -7,17 +7,17 @@ from django.db import models, transaction
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.errors import Unprocessable
+from apps.api.exceptions import Unprocessable
+from apps.api.render_context import RenderContext
 from apps.api.requests.views import ONE
-from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, IntegerField
+from apps.api.resources.fields import BooleanField, ComputedField, IntegerField, ModelDerivedField, ReadOnlyColumn
 from apps.api.resources.filters import IdsFilter, ResourceFilter
-from apps.api.resources.members import read_members
+from apps.api.resources.nested_objects import validate_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Data
+from apps.api.types import RequestData
 from apps.api.viewsets import ShopViewSet
-from apps.ground.rows import ShopOwned
-from apps.ground.statements import row_of
+from apps.ground.base_models import ShopOwned
+from apps.ground.compiled_queries import get_row
 from apps.inventory.domain import stock
 from apps.inventory.domain.movements import NotStocked
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
@@ -26,26 +26,24 @@ M = TypeVar("M", bound=ShopOwned)
 WITHOUT_PARAMETERS = "inventory_item_ids or location_ids must be given"
 
 
-def _global_id(context: Context, pk: int, item_id: int) -> str:
+def _global_id(context: RenderContext, pk: int, item_id: int) -> str:
     return f"gid://{context.brand}/InventoryLevel/{pk}?inventory_item_id={item_id}"
 
 
 class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
-    """A level as the interface shows it."""
-
     id = None
-    inventory_item_id = Column("item_id")
-    location_id = Column()
-    available = Column()
-    updated_at = FromModel(read_only=True)
-    admin_graphql_api_id = Computed(_global_id, "pk", "item_id")
+    inventory_item_id = ReadOnlyColumn("item_id")
+    location_id = ReadOnlyColumn()
+    available = ReadOnlyColumn()
+    updated_at = ModelDerivedField(read_only=True)
+    admin_graphql_api_id = ComputedField(_global_id, "pk", "item_id")
 
     class Meta:
         model = InventoryLevel
 
 
 class InventoryLevelFilter(ResourceFilter):
-    """How levels are narrowed: by items and locations, one of which must be given."""
+    """Filters of inventory levels; items or locations are required."""
 
     inventory_item_ids = IdsFilter("item_id")
     location_ids = IdsFilter("location_id")
@@ -72,75 +70,73 @@ _DELETE = {"location_id": _ID, "inventory_item_id": _ID}
 
 
 class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
-    """``/inventory_levels``: how many of what are where."""
-
     scope = "inventory"
     model = InventoryLevel
     serializer_class = InventoryLevelSerializer
     filterset_class = InventoryLevelFilter
     singular = "inventory_level"
     plural = "inventory_levels"
-    versions = ("version",)
-    bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT}
-    answers = {"set": ONE, "adjust": ONE, "connect": ONE}
-    statuses = {"connect": 201}
+    version_columns = ("version",)
+    request_bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT}
+    responses = {"set": ONE, "adjust": ONE, "connect": ONE}
+    success_statuses = {"connect": 201}
 
-    def filtered(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
-        """The levels that fit; all levels of a shop at once cannot be asked for."""
+    def filter_rows(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
+        """Require items or locations; the levels of a whole shop cannot be listed."""
         if not filters.keys() & {"inventory_item_ids", "location_ids"}:
             raise Unprocessable({"base": [WITHOUT_PARAMETERS]})
-        return super().filtered(filters)
+        return super().filter_rows(filters)
 
     def set(self, request: Request) -> HttpResponse:
-        """Set a level."""
-        given = read_members(_SET, self.body)
-        item, location = self._item_and_location(given)
-        relocate = given["disconnect_if_necessary"]
-        return self._shown(
-            stock.set_available(item, location, given["available"], actor=self.actor, at=self.at, relocate=relocate)
+        """Set the available quantity of an item at a location."""
+        params = validate_members(_SET, self.body)
+        item, location = self._item_and_location(params)
+        relocate = params["disconnect_if_necessary"]
+        return self._respond(
+            stock.set_available(item, location, params["available"], actor=self.actor, at=self.at, relocate=relocate)
         )
 
     def adjust(self, request: Request) -> HttpResponse:
-        """Add to a level, or take away."""
-        given = read_members(_ADJUST, self.body)
-        ids = given["inventory_item_id"], given["location_id"]
+        """Adjust the available quantity of an item at a location."""
+        params = validate_members(_ADJUST, self.body)
+        ids = params["inventory_item_id"], params["location_id"]
         try:
-            level = stock.adjust(*ids, given["available_adjustment"], actor=self.actor, at=self.at)
+            level = stock.adjust_available(*ids, params["available_adjustment"], actor=self.actor, at=self.at)
         except NotStocked:
-            # Whether there are such an item and such a location matters only here.
-            self._item_and_location(given)
+            # Only now does it matter which of the two does not exist.
+            self._item_and_location(params)
             raise
-        return self._shown(level)
+        return self._respond(level)
 
     def connect(self, request: Request) -> HttpResponse:
-        """Let a location stock an item."""
-        given = read_members(_CONNECT, self.body)
-        item, location = self._item_and_location(given)
-        relocate = given["relocate_if_necessary"]
-        level = stock.connect(item, location, actor=self.actor, at=self.at, relocate=relocate)
-        return self._shown(level, 201)
+        """Connect an item with a location."""
+        params = validate_members(_CONNECT, self.body)
+        item, location = self._item_and_location(params)
+        relocate = params["relocate_if_necessary"]
+        level = stock.connect_item(item, location, actor=self.actor, at=self.at, relocate=relocate)
+        return self._respond(level, 201)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
-        """Let a location stock an item no longer; both are named in the query."""
-        given = read_members(_DELETE, self.query)
+        """Disconnect an item from a location, both given in the query."""
+        params = validate_members(_DELETE, self.query)
         with transaction.atomic():
-            item, location = self._item_and_location(given)
+            item, location = self._item_and_location(params)
             if not InventoryLevel.objects.filter(item=item, location=location).exists():
                 raise Http404
-            stock.disconnect(item, location, actor=self.actor, at=self.at)
-        return self.json({})
+            stock.disconnect_item(item, location, actor=self.actor, at=self.at)
+        return self.json_response({})
 
-    def _shown(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
-        """A level as its service left it; nobody waits for its row while the answer is made."""
-        return self.json({self.singular: self.plan().of(level, self.context)}, status)
+    def _respond(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
+        """Render the level as returned by the service; the row is not locked any more."""
+        return self.json_response({self.singular: self.get_read_plan().render_instance(level, self.context)}, status)
 
-    def _item_and_location(self, given: Data) -> tuple[InventoryItem, Location]:
-        return _found(InventoryItem, given["inventory_item_id"]), _found(Location, given["location_id"])
+    def _item_and_location(self, params: RequestData) -> tuple[InventoryItem, Location]:
+        return _get_or_404(InventoryItem, params["inventory_item_id"]), _get_or_404(Location, params["location_id"])
 
 
-def _found(model: type[M], pk: int) -> M:
-    """The shop's row with that id."""
-    row = row_of(model, pk)
+def _get_or_404(model: type[M], pk: int) -> M:
+    """Return the shop's row with this id, or raise ``Http404``."""
+    row = get_row(model, pk)
     if row is None:
         raise Http404
     return row

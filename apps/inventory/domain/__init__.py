@@ -1,1 +1,1 @@
-"""The workflows of inventory."""
+"""Services of the inventory app."""

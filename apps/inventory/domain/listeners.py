@@ -1,58 +1,60 @@
-"""Who is told that stock or items changed, in the transaction of the change.
+"""Listeners for inventory changes, called in the transaction of the change.
 
-A listener locks rows in the order of their primary keys, as everybody does.
+Listeners lock rows in primary key order, like all other code.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from apps.ground.batches import Batch, together
+from apps.ground.statement_batches import StatementBatch, collect_statements
 
 
 class StockListener(Protocol):
-    """What is called with the changes of totals, ``{item id: delta}``, and with who moved the stock when.
+    """A listener for changed totals, ``{item id: delta}``.
 
-    Others wait for the levels meanwhile: what it writes joins the batch.
+    Other transactions wait for the levels during the call, so the listener's statements should join the batch.
     """
 
-    def __call__(self, deltas: Mapping[int, int], *, batch: Batch, actor: str, at: datetime) -> None:
-        """Follow the stock."""
+    def __call__(self, deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
+        """Handle changed totals."""
 
 
 ItemListener = Callable[[Sequence[int]], None]
 
-_of_stock: list[StockListener] = []
-_of_items: list[ItemListener] = []
+_stock_listeners: list[StockListener] = []
+_item_listeners: list[ItemListener] = []
 
 
-def on_stock_change(listener: StockListener) -> None:
-    """Register who must know by how much the totals of items change: ``{item id: delta}``."""
-    _of_stock.append(listener)
+def register_stock_listener(listener: StockListener) -> None:
+    """Register a listener for changed totals: ``{item id: delta}``."""
+    _stock_listeners.append(listener)
 
 
-def on_item_change(listener: ItemListener) -> None:
-    """Register who must know that items' own data changed, such as the SKU."""
-    _of_items.append(listener)
+def register_item_listener(listener: ItemListener) -> None:
+    """Register a listener for changed columns of items, such as the SKU."""
+    _item_listeners.append(listener)
 
 
-def tell_stock(deltas: Mapping[int, int], *, actor: str, at: datetime, batch: Batch | None = None) -> None:
-    """Tell who listens to stock, unless nothing changed.
+def notify_stock_listeners(
+    deltas: Mapping[int, int], *, actor: str, at: datetime, batch: StatementBatch | None = None
+) -> None:
+    """Call the stock listeners unless nothing changed.
 
     Args:
-        deltas: By item.
-        actor: Who moved it.
-        at: When.
-        batch: What the listeners' statements are run with.
+        deltas: The changes by item id.
+        actor: The actor of the change.
+        at: The time of the change.
+        batch: The batch for the statements of the listeners.
     """
     changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
     if changed:
-        with together(batch) as said:
-            for listener in _of_stock:
-                listener(changed, batch=said, actor=actor, at=at)
+        with collect_statements(batch) as current_batch:
+            for listener in _stock_listeners:
+                listener(changed, batch=current_batch, actor=actor, at=at)
 
 
-def tell_items(item_ids: Sequence[int]) -> None:
-    """Tell who listens to items."""
-    for listener in _of_items:
+def notify_item_listeners(item_ids: Sequence[int]) -> None:
+    """Call the item listeners."""
+    for listener in _item_listeners:
         listener(sorted(item_ids))

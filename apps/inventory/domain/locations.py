@@ -1,4 +1,4 @@
-"""The life of a location: opened, changed, deactivated, activated, removed.
+"""Create, update, activate, deactivate and delete locations.
 
 Rule: decisions, Locations.
 """
@@ -12,64 +12,64 @@ from django.db.models import Exists, OuterRef, ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.events.domain.changes import assign
+from apps.events.domain.diffs import apply_changes
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
-from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.locks import locked, reread
-from apps.inventory.domain.movements import connect_level
-from apps.inventory.domain.stock import lock_items, primary_location, take_off
+from apps.ground.exceptions import DomainError, TransitionRefused
+from apps.ground.row_locks import get_for_update, refresh_for_update
+from apps.ground.types import Attrs
+from apps.inventory.domain.movements import get_or_create_level
+from apps.inventory.domain.stock import get_primary_location, lock_items, remove_from_location
 from apps.inventory.models import InventoryLevel, Location
-from apps.shops.domain.countries import complete
+from apps.shops.domain.countries import complete_region
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 
-# Says, in sentences, what stands in the way of a location's deactivation.
-Objection = Callable[[Location], Iterable[str]]
-_objections: dict[str, Objection] = {}
+# Yields sentences with the reasons why a location cannot be deactivated.
+ObjectionSource = Callable[[Location], Iterable[str]]
+_objection_sources: dict[str, ObjectionSource] = {}
 
 
-class StillNeeded(TransitionRefused):
-    """Something stands in the way of deactivating the location."""
+class LocationInUse(TransitionRefused):
+    """Raised when a location cannot be deactivated."""
 
     code = "location_still_needed"
 
 
-class LimitReached(DomainError):
-    """The shop has as many active locations as it can have."""
+class LocationLimitReached(DomainError):
+    """Raised when the shop has the maximum number of active locations."""
 
     code = "location_limit_reached"
 
 
 class ServiceLocation(DomainError):
-    """The location belongs to a fulfillment service, which alone changes it."""
+    """Raised when a location of a fulfillment service is changed by someone else."""
 
     code = "service_location"
 
 
-def objection(name: str, says: Objection) -> None:
-    """Register what can stand in the way of deactivating a location, e.g. open fulfillment orders."""
-    _objections[name] = says
+def register_objection_source(name: str, source: ObjectionSource) -> None:
+    """Register a source of reasons against deactivating a location, such as open fulfillment orders."""
+    _objection_sources[name] = source
 
 
 @transaction.atomic
-def open_location(*, actor: str, at: datetime, **fields: object) -> Location:
-    """Make an active location; country and province are completed from names or codes.
+def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
+    """Create an active location; country and province are completed from names or codes.
 
     Args:
-        actor: Who opens it.
-        at: When.
+        actor: The actor of the event.
+        at: The time of the event.
         fields: Columns of ``Location``, and ``country`` as a name.
 
     Raises:
-        LimitReached: The shop has as many active locations as it can have.
-        UnknownCountry: The country is none.
-        ValidationError: A value does not fit its field.
+        LimitReached: The shop has the maximum number of active locations.
+        UnknownCountry: The country does not exist.
+        ValidationError: A value is invalid.
     """
-    # Against other changes of which locations are active.
+    # Serialize changes of the set of active locations.
     shop = lock_shop()
-    _refuse_beyond_limit()
-    location = Location(shop=shop, created_at=at, **_completed(fields))
+    _check_location_limit()
+    location = Location(shop=shop, created_at=at, **_complete_region(fields))
     location.full_clean()
     location.save()
     if shop.primary_location_id is None and not location.legacy:
@@ -79,85 +79,85 @@ def open_location(*, actor: str, at: datetime, **fields: object) -> Location:
 
 
 @transaction.atomic
-def change_location(
+def update_location(
     location: Location, fields: Attrs, *, actor: str, at: datetime, by_service: bool = False
 ) -> Location:
-    """Change a location's name, address or priority.
+    """Update a location's name, address or priority.
 
     Args:
-        location: Which; changed in place.
-        fields: As for ``open_location``.
-        actor: Who.
-        at: When.
-        by_service: Whether it is the fulfillment service itself that changes its location.
+        location: The location; updated in place.
+        fields: The changed columns, as in ``open_location``.
+        actor: The actor of the event.
+        at: The time of the event.
+        by_service: True if the fulfillment service of the location makes the change.
 
     Raises:
-        ServiceLocation: It belongs to a fulfillment service, and the caller is somebody else.
-        UnknownCountry: The country is none.
+        ServiceLocation: The location belongs to a fulfillment service, and the caller is not that service.
+        UnknownCountry: The country does not exist.
     """
     if location.legacy and not by_service:
         raise ServiceLocation(_("The location belongs to a fulfillment service."))
-    reread(location)
-    given = dict(fields)
-    if given.keys() & {"country", "country_code", "province", "province_code"}:
-        if not given.keys() & {"country", "country_code"}:
-            given["country_code"] = location.country_code
-        given = _completed(given)
-    if changes := assign(location, given):
+    refresh_for_update(location)
+    values = dict(fields)
+    if values.keys() & {"country", "country_code", "province", "province_code"}:
+        if not values.keys() & {"country", "country_code"}:
+            values["country_code"] = location.country_code
+        values = _complete_region(values)
+    if changes := apply_changes(location, values):
         location.save(update_fields=list(changes))
         record_event("locations/update", location, actor=actor, at=at, changes=changes)
     return location
 
 
-def objections(location: Location) -> list[str]:
-    """What stands in the way of deactivating a location, in sentences for people; nothing if it can be done."""
-    found = []
-    others = Location.objects.filter(active=True, legacy=False).exclude(pk=location.pk)
-    if not location.legacy and not others.exists():
-        found.append(_("It is the only active location."))
+def get_deactivation_objections(location: Location) -> list[str]:
+    """Return the reasons why a location cannot be deactivated, as sentences; an empty list if there are none."""
+    reasons = []
+    other_locations = Location.objects.filter(active=True, legacy=False).exclude(pk=location.pk)
+    if not location.legacy and not other_locations.exists():
+        reasons.append(_("This is the only active location."))
     stocked = InventoryLevel.objects.filter(location=location).exclude(available=0).count()
     if stocked:
-        told = ngettext("Stock is left of {number} item.", "Stock is left of {number} items.", stocked)
-        found.append(told.format(number=stocked))
-    for says in _objections.values():
-        found.extend(says(location))
-    return found
+        text = ngettext("{number} item still has stock here.", "{number} items still have stock here.", stocked)
+        reasons.append(text.format(number=stocked))
+    for source in _objection_sources.values():
+        reasons.extend(source(location))
+    return reasons
 
 
 @transaction.atomic
-def deactivate(location: Location, *, actor: str, at: datetime) -> Location:
-    """Deactivate a location: it neither sells, stocks nor fulfills any more.
+def deactivate_location(location: Location, *, actor: str, at: datetime) -> Location:
+    """Deactivate a location, so that it no longer sells, stocks or fulfills.
 
     Raises:
-        StillNeeded: Something stands in the way, or it is inactive already.
+        StillNeeded: The location is needed, or is already inactive.
     """
     shop = lock_shop()
-    # Waits for stock that is being moved here, and lets later movements wait: they lock the row for sharing.
-    row = locked(Location, location.pk)
+    # Wait for movements to this location and block later ones, which take a shared lock on the row.
+    row = get_for_update(Location, location.pk)
     if not row.active:
-        raise StillNeeded(_("The location is not active."))
-    if found := objections(row):
-        raise StillNeeded({"base": found})
+        raise LocationInUse(_("The location is not active."))
+    if reasons := get_deactivation_objections(row):
+        raise LocationInUse({"base": reasons})
     _set_active(location, active=False)
     if shop.primary_location_id == location.pk:
-        heir = Location.objects.filter(active=True, legacy=False).order_by("priority", "id").first()
-        _make_primary(shop, heir)
+        successor = Location.objects.filter(active=True, legacy=False).order_by("priority", "id").first()
+        _make_primary(shop, successor)
     record_event("locations/deactivate", location, actor=actor, at=at)
     return location
 
 
 @transaction.atomic
-def activate(location: Location, *, actor: str, at: datetime) -> Location:
+def activate_location(location: Location, *, actor: str, at: datetime) -> Location:
     """Activate a location.
 
     Raises:
-        LimitReached: The shop has as many active locations as it can have.
-        TransitionRefused: It is active already.
+        LimitReached: The shop has the maximum number of active locations.
+        TransitionRefused: The location is already active.
     """
     lock_shop()
     if Location.objects.get(pk=location.pk).active:
         raise TransitionRefused(_("The location is active."))
-    _refuse_beyond_limit()
+    _check_location_limit()
     _set_active(location, active=True)
     record_event("locations/activate", location, actor=actor, at=at)
     return location
@@ -165,38 +165,39 @@ def activate(location: Location, *, actor: str, at: datetime) -> Location:
 
 @transaction.atomic
 def close_service_location(location: Location, *, actor: str, at: datetime) -> bool:
-    """Give up the location of a fulfillment service that is no more; what is left there leaves the books.
+    """Close the location of a deleted fulfillment service and write its stock off.
 
-    Items that lay nowhere else are stocked at the primary location from then on.
+    Items that no other location stocks are connected to the primary location.
 
     Returns:
-        Whether the location was removed; one with a history is only deactivated.
+        True if the location was deleted; a location with a history is only deactivated.
     """
     lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
-    # All before the first is let go of, whose product would be held while the next one's level is waited for.
+    # Lock all levels first: removing a level locks its product, which must not be held while waiting for the next
+    # level.
     lock_items(levels.values_list("item_id", flat=True))
     list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
     elsewhere = InventoryLevel.objects.filter(item_id=OuterRef("item_id")).exclude(location=location)
     alone = list(levels.filter(~Exists(elsewhere)).order_by("item_id").values_list("item_id", flat=True))
     for item_id in alone:
-        connect_level(item_id, primary_location().pk, actor=actor, at=at)
+        get_or_create_level(item_id, get_primary_location().pk, actor=actor, at=at)
     for level in levels.select_related("item").order_by("item_id"):
-        take_off(level.item, location, actor=actor, at=at)
+        remove_from_location(level.item, location, actor=actor, at=at)
     try:
         with transaction.atomic():
             record_event("locations/delete", location, actor=actor, at=at)
             location.delete()
     except (ProtectedError, RestrictedError):
         if Location.objects.get(pk=location.pk).active:
-            deactivate(location, actor=actor, at=at)
+            deactivate_location(location, actor=actor, at=at)
         return False
     return True
 
 
-def open_first(shop: Shop, at: datetime) -> None:
-    """Give a new shop its first location, at the shop's own address."""
-    open_location(
+def create_first_location(shop: Shop, at: datetime) -> None:
+    """Create the first location of a new shop, at the shop's address."""
+    create_location(
         actor="system",
         at=at,
         name="Shop location",
@@ -211,21 +212,23 @@ def open_first(shop: Shop, at: datetime) -> None:
     )
 
 
-def _completed(fields: Attrs) -> Attrs:
-    """Fields with country and province completed."""
-    given = dict(fields)
-    words = {name: given.pop(name, None) for name in ("country", "country_code", "province", "province_code")}
-    region = complete(**words)
-    return given | {
+def _complete_region(fields: Attrs) -> Attrs:
+    """Complete country and province of the fields."""
+    values = dict(fields)
+    names = {name: values.pop(name, None) for name in ("country", "country_code", "province", "province_code")}
+    region = complete_region(**names)
+    return values | {
         "country_code": region.country.code,
         "province": region.province,
         "province_code": region.province_code,
     }
 
 
-def _refuse_beyond_limit() -> None:
+def _check_location_limit() -> None:
     if Location.objects.filter(active=True).count() >= settings.LOCATION_LIMIT:
-        raise LimitReached(_("The shop already has {limit} active locations.").format(limit=settings.LOCATION_LIMIT))
+        raise LocationLimitReached(
+            _("The shop already has {limit} active locations.").format(limit=settings.LOCATION_LIMIT)
+        )
 
 
 def _set_active(location: Location, *, active: bool) -> None:

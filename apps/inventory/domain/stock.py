@@ -1,7 +1,7 @@
-"""What can be done with stock: count it, adjust it, move it, take it for an order, put it back.
+"""Services for inventory: count, adjust, reserve, restock, connect and disconnect.
 
-Each function is one transaction, leaves a row in the ledger for every changed level and an event for it. Several levels
-that change together go through one call of ``apps.inventory.domain.movements.apply``.
+Each function is one transaction that writes a ledger row and an event for every changed level. Levels that change
+together go through one call of ``apps.inventory.domain.movements.apply_stock_changes``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,21 +10,21 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.events.domain.changes import assign
-from apps.events.domain.recording import Happening, record_event, record_events
-from apps.ground.attrs import Attrs
-from apps.ground.batches import together
-from apps.ground.errors import DomainError, Gone
-from apps.ground.locks import reread
-from apps.ground.phrases import at_least, at_most
-from apps.ground.rows import delete_rows
-from apps.ground.statements import Instances, Statement
-from apps.ground.tenancy import current_shop
-from apps.inventory.domain import low, movements
-from apps.inventory.domain.listeners import tell_items, tell_stock
-from apps.inventory.domain.movements import Move, NotStocked, QuantityOutOfRange, total_available
+from apps.events.domain.diffs import apply_changes
+from apps.events.domain.recording import EventInput, record_event, record_events
+from apps.ground.base_models import delete_rows
+from apps.ground.compiled_queries import CompiledModelQuery, CompiledQuery
+from apps.ground.error_messages import at_least, at_most
+from apps.ground.exceptions import DomainError, RowDeleted
+from apps.ground.row_locks import refresh_for_update
+from apps.ground.statement_batches import collect_statements
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
+from apps.inventory.domain import low_stock, movements
+from apps.inventory.domain.listeners import notify_item_listeners, notify_stock_listeners
+from apps.inventory.domain.movements import NotStocked, QuantityOutOfRange, StockChange, get_total_available
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
-from apps.shops.domain.currency import has_finer_amounts
+from apps.shops.domain.currency_change import has_finer_amounts
 from apps.shops.models import Shop
 
 __all__ = [
@@ -32,50 +32,50 @@ __all__ = [
     "DENY",
     "LastLevel",
     "NotShared",
-    "adjust",
-    "connect",
+    "adjust_available",
+    "connect_item",
     "create_items",
     "delete_items",
-    "disconnect",
-    "hold_primary",
+    "disconnect_item",
+    "get_primary_location",
+    "get_total_available",
     "lock_items",
-    "primary_location",
-    "put_back",
+    "lock_primary_location",
+    "reserve_stock",
+    "return_stock",
     "set_available",
-    "take",
-    "total_available",
     "update_item",
     "update_items",
 ]
 
 Reason = StockMovement.Reason
-_HELD_ITEMS: Statement[tuple[int]] = Statement(
+_LOCK_ITEMS: CompiledQuery[tuple[int]] = CompiledQuery(
     lambda items: (
         InventoryItem.objects.select_for_update(no_key=True).filter(pk__any=items).order_by("pk").values_list("pk")
     ),
     list,
 )
-_LEVEL = Instances(
-    InventoryLevel, lambda item, place: InventoryLevel.objects.filter(item=item, location=place), int, int
+_LEVEL = CompiledModelQuery(
+    InventoryLevel, lambda item, location: InventoryLevel.objects.filter(item=item, location=location), int, int
 )
-_HELD_LEVEL = Instances(
+_LOCK_LEVEL = CompiledModelQuery(
     InventoryLevel,
-    lambda item, place: InventoryLevel.objects.select_for_update().filter(item=item, location=place),
+    lambda item, location: InventoryLevel.objects.select_for_update().filter(item=item, location=location),
     int,
     int,
 )
-# What a variant says about selling more than there is.
+# The inventory policies of variants.
 DENY, CONTINUE = "deny", "continue"
 
 
 class LastLevel(DomainError):
-    """An item is stocked somewhere as long as it lives."""
+    """Raised when an item would not be stocked at any location."""
 
     code = "last_level"
 
 
 class NotShared(DomainError):
-    """The item would lie at two locations of which one does not share its items."""
+    """Raised when the item would be stocked at two locations and one of them does not share its items."""
 
     code = "not_shared"
 
@@ -92,37 +92,37 @@ def set_available(
     reference: str = "",
     relocate: bool = False,
 ) -> InventoryLevel:
-    """Set a level to what was counted; the location stocks the item from then on.
+    """Set the available quantity of a level; connects the item with the location if necessary.
 
     Args:
-        item: What was counted.
-        location: Where.
-        available: How many.
-        actor: Who, for the ledger.
-        at: When.
-        reason: Why, for the ledger.
-        reference: What it belongs to.
-        relocate: As of ``connect``.
+        item: The inventory item.
+        location: The location.
+        available: The counted quantity.
+        actor: The actor for the ledger.
+        at: The time of the change.
+        reason: The reason for the ledger.
+        reference: The object that caused the change.
+        relocate: As in ``connect``.
 
     Raises:
-        Gone: The item was deleted meanwhile.
-        QuantityOutOfRange: The number is below zero or too large.
+        Gone: The item has been deleted.
+        QuantityOutOfRange: The quantity is negative or too large.
         LocationInactive: The location is deactivated.
-        NotShared: The item lies at a location that does not share its items, and must not be relocated.
+        NotShared: The item is stocked at a location that does not share its items, and must not be relocated.
     """
     if available < 0:
         raise QuantityOutOfRange(at_least(0))
     if available > MAX_AVAILABLE:
         raise QuantityOutOfRange(at_most(MAX_AVAILABLE))
-    connect(item, location, actor=actor, at=at, relocate=relocate)
-    (level,) = _HELD_LEVEL.fetch(item.pk, location.pk)
-    move = Move(item.pk, location.pk, available - level.available)
-    changed = movements.apply([move], reason=reason, actor=actor, at=at, reference=reference)
+    connect_item(item, location, actor=actor, at=at, relocate=relocate)
+    (level,) = _LOCK_LEVEL.fetch(item.pk, location.pk)
+    move = StockChange(item.pk, location.pk, available - level.available)
+    changed = movements.apply_stock_changes([move], reason=reason, actor=actor, at=at, reference=reference)
     return changed[0] if changed else level
 
 
 @transaction.atomic
-def adjust(
+def adjust_available(
     item_id: int,
     location_id: int,
     delta: int,
@@ -132,21 +132,21 @@ def adjust(
     reason: Reason = Reason.CORRECTION,
     reference: str = "",
 ) -> InventoryLevel:
-    """Add to a level, or take away; of simultaneous adjustments none is lost.
+    """Change the available quantity by a delta; concurrent adjustments add up.
 
     Raises:
-        NotStocked: The location does not stock the item, or there are none of these ids.
-        OutOfStock: The level would fall below zero.
+        NotStocked: The location does not stock the item, or one of them does not exist.
+        OutOfStock: The level would become negative.
         QuantityOutOfRange: The level would be too large.
         LocationInactive: The location is deactivated.
     """
-    moves = [Move(item_id, location_id, delta)]
-    changed = movements.apply(moves, reason=reason, actor=actor, at=at, reference=reference)
-    return changed[0] if changed else _level(item_id, location_id)
+    moves = [StockChange(item_id, location_id, delta)]
+    changed = movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at, reference=reference)
+    return changed[0] if changed else _get_level(item_id, location_id)
 
 
 @transaction.atomic
-def take(
+def reserve_stock(
     item: InventoryItem,
     location: Location,
     quantity: int,
@@ -156,224 +156,227 @@ def take(
     at: datetime,
     reference: str = "",
 ) -> InventoryLevel | None:
-    """Take units for an order.
+    """Reserve stock for an order; return None for an untracked item.
 
     Args:
-        item: What was sold; of an untracked item nothing is taken.
-        location: Where it is taken from.
-        quantity: How many.
-        policy: ``deny`` never goes below zero; ``continue`` may, and sells what the location does not stock.
-        actor: Who, for the ledger.
-        at: When.
+        item: The sold item.
+        location: The location that provides the stock.
+        quantity: The sold quantity.
+        policy: ``deny`` never makes a level negative; ``continue`` may, and also sells items that are not stocked.
+        actor: The actor for the ledger.
+        at: The time of the sale.
         reference: The order's name.
 
     Raises:
-        OutOfStock: There are fewer, under ``deny``.
+        OutOfStock: Less is available, under ``deny``.
         NotStocked: The location does not stock the item, under ``deny``.
         LocationInactive: The location is deactivated.
     """
     if not item.tracked:
         return None
     oversells = policy == CONTINUE
-    move = Move(item.pk, location.pk, -quantity, may_oversell=oversells, connect=oversells)
-    changed = movements.apply([move], reason=Reason.SALE, actor=actor, at=at, reference=reference)
+    move = StockChange(item.pk, location.pk, -quantity, may_oversell=oversells, connect=oversells)
+    changed = movements.apply_stock_changes([move], reason=Reason.SALE, actor=actor, at=at, reference=reference)
     return changed[0] if changed else None
 
 
 @transaction.atomic
-def put_back(
+def return_stock(
     item: InventoryItem, location: Location, quantity: int, *, actor: str, at: datetime, reference: str = ""
 ) -> InventoryLevel | None:
-    """Put units back on the shelf, at a location that need not have stocked them; None for an untracked item.
+    """Restock items at a location, connecting them if necessary; return None for an untracked item.
 
     Raises:
         LocationInactive: The location is deactivated.
     """
     if not item.tracked:
         return None
-    move = Move(item.pk, location.pk, quantity, connect=True)
-    changed = movements.apply([move], reason=Reason.RESTOCK, actor=actor, at=at, reference=reference)
+    move = StockChange(item.pk, location.pk, quantity, connect=True)
+    changed = movements.apply_stock_changes([move], reason=Reason.RESTOCK, actor=actor, at=at, reference=reference)
     return changed[0] if changed else None
 
 
 @transaction.atomic
-def connect(
+def connect_item(
     item: InventoryItem, location: Location, *, actor: str, at: datetime, relocate: bool = False
 ) -> InventoryLevel:
-    """Let a location stock an item; nothing happens where it does already.
+    """Connect an item with a location; do nothing if the location already stocks it.
 
     Args:
-        item: What.
-        location: Where.
-        actor: Who, for the ledger.
-        at: When.
-        relocate: Where the item cannot lie at both, take it off its other locations.
+        item: The inventory item.
+        location: The location.
+        actor: The actor for the ledger.
+        at: The time of the change.
+        relocate: Disconnect other locations that cannot share the item.
 
     Raises:
-        Gone: The item was deleted meanwhile.
+        Gone: The item has been deleted.
         LocationInactive: The location is deactivated.
-        NotShared: The item lies at another location, one of the two does not share its items, and it must not be
+        NotShared: Another location stocks the item, one of the two does not share its items, and the item must not be
             relocated.
     """
-    # Two locations connected at once would each see no other.
+    # The lock is needed because two concurrent calls would not see each other's level.
     lock_items([item.pk])
-    if known := _LEVEL.fetch(item.pk, location.pk):
-        return known[0]
-    others = list(InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id"))
+    if existing := _LEVEL.fetch(item.pk, location.pk):
+        return existing[0]
+    other_levels = list(InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id"))
     if not location.permits_sku_sharing:
-        in_the_way = others
+        conflicting = other_levels
     else:
-        in_the_way = [level for level in others if not level.location.permits_sku_sharing]
-    if in_the_way and not relocate:
-        names = ", ".join(level.location.name for level in in_the_way)
-        text = _("The item is stocked at {names}, which excludes {name}.")
+        conflicting = [level for level in other_levels if not level.location.permits_sku_sharing]
+    if conflicting and not relocate:
+        names = ", ".join(level.location.name for level in conflicting)
+        text = _("The item is stocked at {names} and can't be stocked at {name} as well.")
         raise NotShared(text.format(names=names, name=location.name))
-    for level in in_the_way:
-        take_off(item, level.location, actor=actor, at=at)
-    level = movements.connect_level(item.pk, location.pk, actor=actor, at=at)
-    movements.hold_active([location.pk])
+    for level in conflicting:
+        remove_from_location(item, level.location, actor=actor, at=at)
+    level = movements.get_or_create_level(item.pk, location.pk, actor=actor, at=at)
+    movements.lock_active_locations([location.pk])
     return level
 
 
 @transaction.atomic
-def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
-    """Let a location stock an item no longer; what is left there leaves the books.
+def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
+    """Disconnect an item from a location and write its remaining quantity off.
 
     Raises:
-        Gone: The item was deleted meanwhile.
+        Gone: The item has been deleted.
         NotStocked: The location does not stock the item.
-        LastLevel: No other location stocks it.
+        LastLevel: No other location stocks the item.
     """
     lock_items([item.pk])
     if list(InventoryLevel.objects.filter(item=item).values_list("location_id", flat=True)[:2]) == [location.pk]:
         raise LastLevel(_("{name} is the only location that stocks the item.").format(name=location.name))
-    take_off(item, location, actor=actor, at=at)
+    remove_from_location(item, location, actor=actor, at=at)
 
 
-def take_off(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
-    """Take an item off a location, be it the last one: where another follows, or the location itself goes."""
-    # Whoever holds the item may rely on its levels' being there.
+def remove_from_location(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
+    """Disconnect an item from a location, even the last one.
+
+    For callers that connect another location or delete this location.
+    """
+    # Holders of the item lock rely on the item's levels staying in place.
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
         raise NotStocked(_("The item is not stocked at this location."))
-    left = level.available
+    remaining = level.available
     record_event("inventory_levels/disconnect", level, actor=actor, at=at)
-    if left:
-        move = Move(item.pk, location.pk, -left)
-        with together() as batch:
-            movements.write_movements([move], [0], batch=batch, reason=Reason.DISCONNECTED, actor=actor, at=at)
+    if remaining:
+        move = StockChange(item.pk, location.pk, -remaining)
+        with collect_statements() as batch:
+            movements.insert_movements([move], [0], batch=batch, reason=Reason.DISCONNECTED, actor=actor, at=at)
     level.delete()
-    tell_stock({item.pk: -left}, actor=actor, at=at)
+    notify_stock_listeners({item.pk: -remaining}, actor=actor, at=at)
 
 
 def lock_items(item_ids: Iterable[int]) -> None:
-    """Hold items, so that no level of theirs comes or goes, before any level is locked.
-
-    Rows that refer to them may still be added: movements.
+    """Lock items before their levels so that no level is created or deleted; movements may still be added.
 
     Raises:
-        Gone: One was deleted meanwhile.
+        Gone: An item has been deleted.
     """
-    wanted = set(item_ids)
-    if len(_HELD_ITEMS.fetch(list(wanted))) < len(wanted):
-        raise Gone
+    ids = set(item_ids)
+    if len(_LOCK_ITEMS.fetch(list(ids))) < len(ids):
+        raise RowDeleted
 
 
 @transaction.atomic
 def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
-    """Make items, each stocked, with none available yet, at the shop's primary location.
+    """Create items with a level of 0 at the shop's primary location.
 
     Args:
         rows: The columns of each item.
-        actor: Who.
-        at: When.
+        actor: The actor of the events.
+        at: The time of the events.
     """
-    shop = current_shop()
+    shop = get_current_shop()
     items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk, created_at=at, **row) for row in rows])
-    primary = hold_primary()
-    is_low = low.is_new_low()
+    primary = lock_primary_location()
+    is_low = low_stock.is_new_level_low()
     levels = InventoryLevel.objects.bulk_create(
         [
             InventoryLevel(shop_id=shop.pk, item_id=item.pk, location_id=primary, is_low=is_low, created_at=at)
             for item in items
         ]
     )
-    made = [Happening("inventory_items/create", item) for item in items]
-    record_events([*made, *(Happening("inventory_levels/connect", level) for level in levels)], actor=actor, at=at)
+    item_events = [EventInput("inventory_items/create", item) for item in items]
+    record_events(
+        [*item_events, *(EventInput("inventory_levels/connect", level) for level in levels)], actor=actor, at=at
+    )
     return items
 
 
 @transaction.atomic
 def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) -> InventoryItem:
-    """Change an item in place; what shows its data, such as its variant, is told.
+    """Update an item in place and notify the item listeners.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: The item has been deleted.
     """
-    reread(item, no_key=True)
+    refresh_for_update(item, no_key=True)
     update_items([(item, attrs)], actor=actor, at=at)
     return item
 
 
 @transaction.atomic
-def update_items(wanted: Iterable[tuple[InventoryItem, Attrs]], *, actor: str, at: datetime) -> bool:
-    """Change items in place, each to columns of its own; the caller holds them. Returns whether any differed."""
-    changed = [(item, changes) for item, attrs in wanted if (changes := assign(item, attrs))]
+def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str, at: datetime) -> bool:
+    """Update locked items in place, each with its own columns; return True if anything changed."""
+    changed = [(item, changes) for item, attrs in requested if (changes := apply_changes(item, attrs))]
     if not changed:
         return False
     names = {name for _, changes in changed for name in changes}
     InventoryItem.objects.bulk_update([item for item, _ in changed], sorted(names))
-    tell_items([item.pk for item, _ in changed])
-    happened = [Happening("inventory_items/update", item, changes) for item, changes in changed]
-    record_events(happened, actor=actor, at=at)
+    notify_item_listeners([item.pk for item, _ in changed])
+    events = [EventInput("inventory_items/update", item, changes) for item, changes in changed]
+    record_events(events, actor=actor, at=at)
     return True
 
 
 @transaction.atomic
 def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
-    """Delete items with their levels and their ledger; call it once what they belonged to is gone."""
+    """Delete items with their levels and movements; must be called after the rows that refer to them are deleted."""
     items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
-    record_events([Happening("inventory_items/delete", item) for item in items], actor=actor, at=at)
+    record_events([EventInput("inventory_items/delete", item) for item in items], actor=actor, at=at)
     delete_rows(items)
 
 
-def object_to_currency(shop: Shop, currency: str) -> str | None:
-    """Why the shop's currency cannot change: what items cost could not be written in the new one."""
+def check_cost_decimals(shop: Shop, currency: str) -> str | None:
+    """Return the reason why the shop's currency cannot change (costs have too many decimals), or None."""
     finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
-    return _("some items have costs with more decimals than it has") if finer else None
+    return _("some items have costs with more decimals than the currency has") if finer else None
 
 
-def primary_location() -> Location:
-    """The active location where new items of the current shop are stocked."""
-    return Location.objects.get(pk=_primary())
+def get_primary_location() -> Location:
+    """Return the active location where new items of the current shop are stocked."""
+    return Location.objects.get(pk=_get_primary_id())
 
 
-def hold_primary() -> int:
-    """The id of the primary location, which stays active until the transaction ends.
+def lock_primary_location() -> int:
+    """Lock the primary location, so that it stays active until the commit, and return its id.
 
     Raises:
-        LocationInactive: It, and then its heir, were deactivated at this moment.
+        LocationInactive: The location and its successor were deactivated concurrently.
     """
-    primary = _primary()
+    primary = _get_primary_id()
     try:
-        movements.hold_active([primary])
+        movements.lock_active_locations([primary])
     except movements.LocationInactive:
-        primary = _primary()
-        movements.hold_active([primary])
+        primary = _get_primary_id()
+        movements.lock_active_locations([primary])
     return primary
 
 
-def _primary() -> int:
-    # Read afresh: the shop of the scope may be older than its present primary location.
-    pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=current_shop().pk)
+def _get_primary_id() -> int:
+    # Query the database: the shop object of the scope may be outdated.
+    pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=get_current_shop().pk)
     if pk is None:
         raise Location.DoesNotExist("The shop has no primary location")
     return pk
 
 
-def _level(item_id: int, location_id: int) -> InventoryLevel:
-    found = _LEVEL.fetch(item_id, location_id)
-    if not found:
+def _get_level(item_id: int, location_id: int) -> InventoryLevel:
+    levels = _LEVEL.fetch(item_id, location_id)
+    if not levels:
         raise NotStocked(_("The item is not stocked at this location."))
-    return found[0]
+    return levels[0]

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.indexes import AddPartsIndexBeside, DropKeyIndex, LeaveRoom
+from apps.ground.migration_operations import AddPostgresIndex, DropForeignKeyIndex, SetFillFactor
 
 
 class Migration(migrations.Migration):
@@ -13,18 +13,18 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        LeaveRoom("inventorylevel", 85),
-        AddPartsIndexBeside(
+        SetFillFactor("inventorylevel", 85),
+        AddPostgresIndex(
             "inventoryitem",
             "inventory_item_sku_beginnings",
             "(shop_id, upper(sku) text_pattern_ops)",
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "stockmovement",
             "inventory_movement_reference_beginnings",
             "(shop_id, upper(reference) text_pattern_ops)",
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="inventoryitem",
             name="shop",
             field=models.ForeignKey(
@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 to="shops.shop",
             ),
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="inventorylevel",
             name="shop",
             field=models.ForeignKey(
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 to="shops.shop",
             ),
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="inventorylevel",
             name="item",
             field=models.ForeignKey(

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [("inventory", "0005_low_stock")]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="inventorylevel",
             index=models.Index(
                 condition=models.Q(is_low=True), fields=["shop", "item"], name="inventory_level_low"

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [("inventory", "0006_index_of_low_stock")]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="stockmovement",
             index=models.Index(
                 condition=models.Q(("reason", "sale"), _negated=True),

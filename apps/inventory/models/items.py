@@ -1,4 +1,4 @@
-"""What can be stocked."""
+"""Inventory items."""
 
 import re
 from decimal import Decimal
@@ -7,20 +7,22 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import at_least
-from apps.ground.rows import ShopOwned, VersionField, shop_of_many
+from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
+from apps.ground.error_messages import at_least
 
-# A number of the harmonized system, by which customs know goods.
+# A number of the Harmonized System, which customs use to classify products.
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 
 
 class InventoryItem(ShopOwned):
-    """A thing that can be stocked: what a variant is in the warehouse and at the customs."""
+    """The stock-keeping record of a variant, with its cost and customs data."""
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     sku = models.CharField(gettext_lazy("SKU"), max_length=255, blank=True)
     tracked = models.BooleanField(
-        gettext_lazy("tracked"), default=False, help_text=gettext_lazy("Whether sales count down its stock.")
+        gettext_lazy("tracked"),
+        default=False,
+        help_text=gettext_lazy("Sales reduce the available quantity of tracked items."),
     )
     requires_shipping = models.BooleanField(gettext_lazy("requires shipping"), default=True)
     cost = models.DecimalField(
@@ -28,7 +30,7 @@ class InventoryItem(ShopOwned):
         max_digits=15,
         decimal_places=3,
         default=Decimal(0),
-        help_text=gettext_lazy("What one costs the shop, in its currency."),
+        help_text=gettext_lazy("The cost per item in the shop currency."),
     )
     country_code_of_origin = models.CharField(gettext_lazy("country of origin"), max_length=2, null=True, blank=True)
     province_code_of_origin = models.CharField(gettext_lazy("province of origin"), max_length=10, null=True, blank=True)

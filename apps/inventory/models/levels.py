@@ -1,26 +1,26 @@
-"""How many of an item lie where, and the ledger of every movement.
+"""Inventory levels and the ledger of all movements.
 
-``InventoryLevel.available`` is the sum of its ``StockMovement`` rows at any time; both change together, in
-``apps.inventory.domain`` only.
+``InventoryLevel.available`` always equals the sum of its ``StockMovement`` rows; only ``apps.inventory.domain`` changes
+them, both in one transaction.
 """
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import between
-from apps.ground.rows import ShopOwned, VersionField, shop_of_many
+from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
+from apps.ground.error_messages import between
 from apps.inventory.models.items import InventoryItem
 from apps.inventory.models.locations import Location
 
-# No level leaves this range, so that no sum of a level and a change overflows its column.
+# The limit keeps the sum of a level and a change within the range of the column.
 MAX_AVAILABLE = 1_000_000_000
 
 
 class InventoryLevel(ShopOwned):
-    """How many of an item are available at a location; negative where an order oversold it."""
+    """The available quantity of an item at a location; negative if orders oversold it."""
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     item = models.ForeignKey(
         InventoryItem,
         on_delete=models.CASCADE,
@@ -32,7 +32,7 @@ class InventoryLevel(ShopOwned):
         Location, on_delete=models.RESTRICT, related_name="levels", verbose_name=gettext_lazy("location")
     )
     available = models.IntegerField(gettext_lazy("available"), default=0, editable=False)
-    # Whether so few are left that the shop wants to know, see ``domain.low``.
+    # True if the quantity is at or below the shop's threshold; see ``domain.low``.
     is_low = models.BooleanField(default=False, db_default=False, editable=False)
     version = VersionField()
 
@@ -61,9 +61,9 @@ class InventoryLevel(ShopOwned):
 
 
 class StockMovement(ShopOwned):
-    """One change of one level: who changed it, why, and by how much; never updated.
+    """A ledger row: one change of one level with its actor and reason; never updated.
 
-    It names the item and the location, not the level, so that it outlives the item's leaving the location.
+    The row refers to the item and the location instead of the level, so that it remains after the item is disconnected.
     """
 
     class Reason(models.TextChoices):
@@ -84,14 +84,16 @@ class StockMovement(ShopOwned):
         Location, on_delete=models.RESTRICT, related_name="movements", verbose_name=gettext_lazy("location")
     )
     delta = models.IntegerField(gettext_lazy("delta"))
-    available = models.IntegerField(gettext_lazy("available"), help_text=gettext_lazy("The level after the movement."))
+    available = models.IntegerField(
+        gettext_lazy("available"), help_text=gettext_lazy("The available quantity after the movement.")
+    )
     reason = models.CharField(gettext_lazy("reason"), max_length=20, choices=Reason)
     actor = models.CharField(gettext_lazy("actor"), max_length=100)
     reference = models.CharField(
         gettext_lazy("reference"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("What it belongs to, e.g. an order's name."),
+        help_text=gettext_lazy("The object that caused the movement, for example an order's name."),
     )
     at = models.DateTimeField(gettext_lazy("at"))
 
@@ -102,7 +104,7 @@ class StockMovement(ShopOwned):
         indexes = (
             models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),
             models.Index(fields=("shop", "-id"), name="inventory_movement_by_shop"),
-            # Most of what moves is sold.
+            # Most movements are sales.
             models.Index(
                 fields=("shop", "reason", "-id"), condition=~Q(reason="sale"), name="inventory_movement_by_reason"
             ),

@@ -1,15 +1,15 @@
-"""Where goods lie, and where orders are fulfilled from."""
+"""Locations."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
 
 
 class Location(ShopOwned):
-    """A place where a shop stocks goods or from which orders are fulfilled.
+    """A place where a shop stocks and fulfills items.
 
-    A legacy location belongs to a fulfillment service, which names it; staff cannot change it.
+    A legacy location belongs to a fulfillment service, which manages it; staff cannot change it.
     """
 
     name = models.CharField(gettext_lazy("name"), max_length=255)
@@ -29,19 +29,19 @@ class Location(ShopOwned):
         gettext_lazy("active"),
         default=True,
         editable=False,
-        help_text=gettext_lazy("Sells, stocks and fulfills; an inactive one does nothing."),
+        help_text=gettext_lazy("Only active locations sell, stock and fulfill items."),
     )
     legacy = models.BooleanField(gettext_lazy("fulfillment service"), default=False, editable=False)
     permits_sku_sharing = models.BooleanField(
-        gettext_lazy("permits sku sharing"),
+        gettext_lazy("permits SKU sharing"),
         default=True,
         editable=False,
-        help_text=gettext_lazy("Whether its items may lie at other locations, too."),
+        help_text=gettext_lazy("Items may also be stocked at other locations."),
     )
     priority = models.PositiveSmallIntegerField(
         gettext_lazy("fulfillment priority"),
         default=0,
-        help_text=gettext_lazy("Of locations that suit an order equally, the lowest wins."),
+        help_text=gettext_lazy("If several locations can fulfill an order equally well, the lowest number wins."),
     )
     version = VersionField()
 

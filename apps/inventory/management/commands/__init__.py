@@ -1,1 +1,1 @@
-"""Commands of inventory."""
+"""Management commands of the inventory app."""

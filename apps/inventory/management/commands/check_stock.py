@@ -1,20 +1,20 @@
-"""``manage.py check_stock``: does every level equal the sum of its movements?"""
+"""``manage.py check_stock``: check that every inventory level equals the sum of its movements."""
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.inventory.domain.ledger import differences
+from apps.inventory.domain.ledger_check import find_differences
 
 
 class Command(BaseCommand):
-    """Proves the ledger on the whole database; ends with exit code 1 where a level and its movements differ."""
+    """Checks the ledger of the whole database; exits with code 1 if a level and its movements differ."""
 
-    help = "Checks that every inventory level equals the sum of its stock movements, in every shop."
+    help = "Check that every inventory level equals the sum of its stock movements, in all shops."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check, and list what differs."""
-        found = list(differences())
-        for difference in found:
+        """Check the levels and print the differences."""
+        mismatches = list(find_differences())
+        for difference in mismatches:
             self.stderr.write(str(difference))
-        if found:
-            raise CommandError(f"{len(found)} inventory levels differ from their ledger.")
+        if mismatches:
+            raise CommandError(f"{len(mismatches)} inventory levels differ from their ledger.")
         self.stdout.write("Every inventory level equals the sum of its movements.")

@@ -1,11 +1,8 @@
-"""Columns that hold no words of customers: places and stock.
+"""Inventory columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
 
-See ``apps.ground.personal``.
-"""
+from apps.ground.privacy_registry import ColumnsByModel
 
-from apps.ground.personal import Places
-
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "inventory.InventoryItem": (
         "sku",
         "country_code_of_origin",

@@ -1,4 +1,4 @@
-"""Proving the ledger: every level is the sum of its movements."""
+"""Check that every inventory level equals the sum of its movements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.inventory.models import InventoryLevel, StockMovement
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A level that is not what its movements say."""
+    """A level that differs from the sum of its movements."""
 
     shop_id: int
     item_id: int
@@ -25,8 +25,8 @@ class Difference:
         )
 
 
-# One pass over both tables; a level without movements counts as 0 by the ledger, and movements without a level must
-# add up to 0, as the item's leaving its location wrote the rest off.
+# One pass over both tables. A level without movements must be 0. Movements without a level must add up to 0, because
+# disconnecting an item writes the remaining quantity off.
 _SQL = f"""
 SELECT shop_id, item_id, location_id, SUM(available), SUM(delta)
 FROM (
@@ -40,8 +40,8 @@ ORDER BY shop_id, item_id, location_id
 """  # noqa: S608 - the names of our own tables
 
 
-def differences() -> Iterator[Difference]:
-    """Where levels and movements differ, in all shops; the query is one snapshot, so running changes do not show."""
+def find_differences() -> Iterator[Difference]:
+    """Yield the differences in all shops; the query is one snapshot, so concurrent changes cause no false positives."""
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         for row in cursor.fetchall():

@@ -1,0 +1,171 @@
+"""The stock grid: quantities of items by location, shown as a page and saved as a whole.
+
+Each cell carries the quantity that the page showed. If any has changed since, nothing is saved and the changed cells
+are reported, so that a count never overwrites a sale.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.ground.exceptions import DomainError
+from apps.inventory.domain import movements
+from apps.inventory.domain import stock as services
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
+
+_CELL = re.compile(r"cell-([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-(-?[0-9]{1,10})?", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+CellKey = tuple[int, int]
+
+
+class CellsRefused(DomainError):
+    """Raised when cells cannot be saved; ``cells`` has the reasons by item and location."""
+
+    code = "cells_refused"
+
+    def __init__(self, cells: Mapping[CellKey, str]) -> None:
+        """Store the reasons by cell."""
+        super().__init__(_("Nothing was saved. Check the marked cells."))
+        self.cells = dict(cells)
+
+
+class FormOutdated(DomainError):
+    """Raised when the names of a form's cells are not valid any more."""
+
+    code = "form_outdated"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A submitted quantity.
+
+    Attributes:
+        seen: The quantity that the page showed; None if the location did not stock the item.
+        wanted: The new quantity.
+    """
+
+    expected: int | None
+    quantity: int
+
+
+class CellLevel(NamedTuple):
+    """The available quantity, and True if the stock is low."""
+
+    available: int
+    is_low: bool
+
+
+class SubmittedCell(NamedTuple):
+    """A cell of a form: the quantity that the page showed (None for no level) and the submitted text."""
+
+    expected: int | None
+    text: str
+
+
+def get_cell_name(item: InventoryItem, location: Location, expected: int | None) -> str:
+    """Return the field name of a cell, which contains the quantity that the page shows."""
+    return f"cell-{item.pk}-{location.pk}-{'' if expected is None else expected}"
+
+
+def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, SubmittedCell]:
+    """Return all cells of a form that are not blank.
+
+    Raises:
+        FormOutdated: A cell name is invalid.
+    """
+    cells = {}
+    for name, value in data.items():
+        if name.startswith("cell-") and (text := value.strip()):
+            match = _CELL.fullmatch(name)
+            if match is None:
+                raise FormOutdated(_("This form is no longer valid. Nothing has been done. Open its page again."))
+            cells[int(match[1]), int(match[2])] = SubmittedCell(int(match[3]) if match[3] else None, text)
+    return cells
+
+
+def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
+    """Return the changed cells of a form; blank cells are ignored.
+
+    Raises:
+        CellsRefused: A text is not a valid quantity.
+        FormOutdated: A cell name is invalid.
+    """
+    cells: dict[CellKey, Cell] = {}
+    errors: dict[CellKey, str] = {}
+    for key, (expected, text) in get_submitted_cells(data).items():
+        if not _NUMBER.fullmatch(text):
+            errors[key] = _("Enter a whole number.")
+            continue
+        quantity = int(text)
+        if quantity == expected:
+            continue
+        if not 0 <= quantity <= MAX_AVAILABLE:
+            errors[key] = _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE)
+            continue
+        cells[key] = Cell(expected, quantity)
+    if errors:
+        raise CellsRefused(errors)
+    return cells
+
+
+@transaction.atomic
+def save_cells(
+    cells: Mapping[CellKey, Cell], *, reason: StockMovement.Reason, actor: str, at: datetime
+) -> list[InventoryLevel]:
+    """Save all changed cells or none; a quantity in an empty cell stocks the item at the location.
+
+    Raises:
+        CellsRefused: A quantity has changed since, or a cell belongs to no item or location of the shop.
+        LocationInactive: A location is deactivated.
+        NotShared: An item is stocked at a location that does not share its items.
+    """
+    items = InventoryItem.objects.in_bulk({item for item, _ in cells})
+    # Lock items before levels, like all code that connects items.
+    services.lock_items({item for (item, _), cell in cells.items() if cell.expected is None and item in items})
+    levels = _lock_levels(cells)
+    locations = Location.objects.filter(legacy=False).in_bulk({location for _, location in cells})
+    errors: dict[CellKey, str] = {}
+    moves = []
+    for (item, location), cell in cells.items():
+        level = levels.get((item, location))
+        current = level.available if level else None
+        if item not in items or location not in locations:
+            errors[item, location] = _("This cannot be changed here.")
+        elif current != cell.expected:
+            errors[item, location] = _("The quantity has changed: {now}.").format(
+                now=_("not stocked") if current is None else current
+            )
+        else:
+            moves.append(StockChange(item, location, cell.quantity - (current or 0), may_oversell=True))
+    if errors:
+        raise CellsRefused(errors)
+    for item, location in sorted(cells.keys() - levels.keys()):
+        services.connect_item(items[item], locations[location], actor=actor, at=at)
+    return movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at)
+
+
+def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
+    """Lock and return the levels of the cells in the outside lock order."""
+    keys = set(cells)
+    rows = (
+        InventoryLevel.objects.select_for_update()
+        .filter(item_id__in={item for item, _ in keys}, location_id__in={location for _, location in keys})
+        .order_by("item_id", "location_id")
+    )
+    return {key: row for row in rows if (key := (row.item_id, row.location_id)) in keys}
+
+
+def get_cell_levels(items: Sequence[InventoryItem], locations: Sequence[Location]) -> dict[CellKey, CellLevel]:
+    """Return the levels of items at locations, by both ids."""
+    rows = InventoryLevel.objects.filter(item__in=items, location__in=locations)
+    columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
+    return {
+        (item, location): CellLevel(available, is_low and is_tracked)
+        for item, location, available, is_low, is_tracked in columns
+    }
