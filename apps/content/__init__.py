@@ -1,1 +1,1 @@
-"""Content: what shops show on their pages."""
+"""Blogs, articles, themes, files, script tags and mobile apps of shops."""

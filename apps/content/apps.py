@@ -1,33 +1,33 @@
-"""The content app: what shops show on their pages."""
+"""App config of the content app."""
 
 from django.apps import AppConfig
 
 
 class ContentConfig(AppConfig):
-    """Registers topics and tasks, what a new shop starts with, and what goes with an uninstalled app."""
+    """App config of the content app."""
 
     name = "apps.content"
 
     def ready(self) -> None:
-        """Connect content with the registries."""
+        """Register topics, tasks, metafield owners, demo data, the starter theme and the uninstall cleanup."""
         from apps.content import tasks, topics
-        from apps.content.demo import store
-        from apps.content.domain import extraction, pictures, script_tags
-        from apps.content.impersonal import IMPERSONAL
+        from apps.content.demo import load
+        from apps.content.domain import article_images, script_tags, theme_extraction
         from apps.content.models import Article, Blog
-        from apps.ground.personal import impersonal
-        from apps.media import cleaning
+        from apps.content.non_personal import NON_PERSONAL_COLUMNS
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.media import metadata_stripping
         from apps.metafields.domain.owners import register_owner
-        from apps.shops.domain.demo_store import register
-        from apps.shops.domain.installing import on_uninstall
-        from apps.shops.domain.opening import starter
+        from apps.shops.domain.app_installation import register_uninstall_cleaner
+        from apps.shops.domain.demo_store import register_demo_data
+        from apps.shops.domain.shop_creation import register_shop_initializer
 
-        impersonal(IMPERSONAL)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
         register_owner("blogs", "blog", Blog, scope="content")
         register_owner("articles", "article", Article, scope="content", below="blogs/<blog_id>/articles")
-        topics.register_all()
-        cleaning.register("pictures of articles", pictures.clean_articles)
-        tasks.register_all()
-        starter("theme", extraction.start_shop)
-        register("content", store.make)
-        on_uninstall("script tags", script_tags.remove_script_tags)
+        topics.register_content_topics()
+        metadata_stripping.register_metadata_stripper("pictures of articles", article_images.strip_article_images)
+        tasks.register_content_tasks()
+        register_shop_initializer("theme", theme_extraction.create_starter_theme)
+        register_demo_data("content", load.load_demo_content)
+        register_uninstall_cleaner("script tags", script_tags.delete_script_tags)

@@ -1,14 +1,17 @@
-"""The background work of content."""
+"""Background tasks of the content app."""
 
 from django.utils.translation import gettext_lazy
 
-from apps.content.domain import contents, extraction, themes
+from apps.content.domain import blob_store, theme_extraction, themes
 from apps.jobs.domain import housekeeping, queue
 
 
-def register_all() -> None:
-    """Add the tasks, and what housekeeping clears."""
-    queue.register(
-        themes.EXTRACT, extraction.extract_theme, gettext_lazy("Unpacking a theme"), on_give_up=extraction.give_up
+def register_content_tasks() -> None:
+    """Register the task of theme extraction and the cleanup of unused contents."""
+    queue.register_task(
+        themes.EXTRACT_TASK,
+        theme_extraction.extract_theme,
+        gettext_lazy("Unpacking a theme"),
+        on_give_up=theme_extraction.record_extraction_failure,
     )
-    housekeeping.register("file contents", contents.clear_unused)
+    housekeeping.register_hourly_task("file contents", blob_store.delete_unused_blobs)

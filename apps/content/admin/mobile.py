@@ -1,4 +1,4 @@
-"""Mobile apps as staff register them."""
+"""Panel pages of mobile apps."""
 
 import json
 from typing import ClassVar
@@ -8,19 +8,19 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.content.domain import mobile
+from apps.content.domain import mobile_apps
 from apps.content.models import MobilePlatformApplication
-from apps.panel.menu import Menu
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.admin_base.forms import PanelForm, Values
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.menu import MenuItem
 from apps.panel.theme import Fieldset, ThemedTextarea, display
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
-grant("preferences", "vacd", "content.mobileplatformapplication")
+grant_permissions("preferences", "vacd", "content.mobileplatformapplication")
 
 
 class MobileAppForm(PanelForm[MobilePlatformApplication]):
-    """Holds the parts of an app to its platform; fingerprints are typed one per line."""
+    """Form of a mobile app; fingerprints are entered one per line."""
 
     sha256_cert_fingerprints = forms.CharField(
         label=gettext_lazy("SHA-256 certificate fingerprints"),
@@ -30,50 +30,51 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
     )
 
     def prepare(self) -> None:
-        """One fingerprint per line."""
+        """Join the fingerprints to lines."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
     def clean_sha256_cert_fingerprints(self) -> list[str]:
-        """The fingerprints, in upper case."""
+        """Return the fingerprints in upper case."""
         try:
-            return mobile.read_fingerprints(self.cleaned_data["sha256_cert_fingerprints"].split())
+            return mobile_apps.parse_fingerprints(self.cleaned_data["sha256_cert_fingerprints"].split())
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
     def clean(self) -> Values | None:
-        """What fits the platform."""
+        """Validate the app for its platform."""
         cleaned = super().clean() or self.cleaned_data
-        found = mobile.refusals(
+        errors = mobile_apps.validate_mobile_app(
             platform=cleaned.get("platform", ""),
             application_id=cleaned.get("application_id", "x"),
             fingerprints=cleaned.get("sha256_cert_fingerprints", []),
             app_clip_application_id=cleaned.get("app_clip_application_id"),
         )
-        for field, message in found.items():
+        for field, message in errors.items():
             self.add_error(field, message)
         return cleaned
 
 
 @admin.register(MobilePlatformApplication)
 class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
-    """Which mobile apps may open the shop's links."""
+    """Admin of mobile apps."""
 
     form = MobileAppForm
-    menu = Menu(
+    menu = MenuItem(
         "Online store",
         "phone_iphone",
         60,
         gettext_lazy("Mobile apps"),
-        words=pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link"),
+        search_terms=pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link"),
     )
     topics = "mobile_platform_applications"
     intro = gettext_lazy(
-        "Apps whose links open in them instead of the browser. Phones read the two files that this makes."
+        "Mobile apps that open your shop's links instead of the browser. "
+        "Phones read the two association files created here."
     )
-    empty_text = gettext_lazy("No mobile app is registered.")
+    empty_text = gettext_lazy("No mobile apps yet.")
     list_display = ("application_id", "platform", "links", "updated_at")
-    list_self_evident = ("platform",)
+    mobile_hide_labels = ("platform",)
     list_filter = ("platform",)
     search_fields = ("application_id__icontains",)
     ordering = ("id",)
@@ -86,16 +87,18 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
-        """The result only where there is one."""
+        """Leave out the association file for new apps."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 
-    @display(description=gettext_lazy("Links open in it"), boolean=True)
+    @display(description=gettext_lazy("Opens links"), boolean=True)
     def links(self, app: MobilePlatformApplication) -> bool:
-        """Whether links open in it."""
+        """Return True if links open in the app."""
         return app.enabled_universal_or_app_links
 
     @display(description=gettext_lazy("Association file"))
     def association_file(self, app: MobilePlatformApplication) -> str:
-        """What phones of its platform read."""
+        """Return the association file of the app's platform."""
         ios = app.platform == MobilePlatformApplication.Platform.IOS
-        return json.dumps(mobile.apple_app_site_association() if ios else mobile.asset_links(), indent=2)
+        return json.dumps(
+            mobile_apps.build_apple_app_site_association() if ios else mobile_apps.build_asset_links(), indent=2
+        )

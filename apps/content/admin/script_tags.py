@@ -1,41 +1,43 @@
-"""Script tags as staff see them."""
+"""Panel pages of script tags."""
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.content.domain.scripts import is_vintage
+from apps.content.domain.script_loader import is_vintage
 from apps.content.models import ScriptTag, Theme
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.menu import MenuItem
+from apps.panel.staff_request import Context
 from apps.panel.theme import display
-from apps.shops.admin.departures import leaves_with_app
 from apps.shops.admin.filters import AppFilter
-from apps.staff.domain.permissions import grant
+from apps.shops.admin.uninstall_preview import register_uninstall_count
+from apps.staff.domain.permissions import grant_permissions
 
-NOT_VINTAGE = gettext_lazy(
-    "These scripts do not load: the published theme has JSON templates, and such themes take no script tags."
+THEME_WITHOUT_SCRIPT_TAGS = gettext_lazy(
+    "These scripts are not loaded: the published theme uses JSON templates, which don't support script tags."
 )
 
-grant("themes", "v", "content.scripttag")
-grant("applications", "v", "content.scripttag")
-leaves_with_app(
+grant_permissions("themes", "v", "content.scripttag")
+grant_permissions("applications", "v", "content.scripttag")
+register_uninstall_count(
     gettext_noop("script tags"), lambda installation: ScriptTag.rows().filter(app_id=installation.app_id).count()
 )
 
 
 @admin.register(ScriptTag)
-class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
-    """What apps load on the storefront's pages; apps alone write it."""
+class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
+    """Read-only admin of script tags, which only apps can change."""
 
-    menu = Menu("Online store", "code", 50, words=pgettext_lazy("search", "javascript, tracking, analytics, pixel"))
-    intro = gettext_lazy(
-        "Scripts that apps load on the storefront. Apps manage them; an uninstalled app takes its scripts along."
+    menu = MenuItem(
+        "Online store", "code", 50, search_terms=pgettext_lazy("search", "javascript, tracking, analytics, pixel")
     )
-    empty_text = gettext_lazy("No app loads a script on the storefront.")
+    intro = gettext_lazy(
+        "Scripts that apps load in your online store. Apps manage their scripts; uninstalling an app removes them."
+    )
+    empty_text = gettext_lazy("No scripts yet. Apps can add scripts to your online store.")
     list_display = ("source", "app_name", "shown_on", "cached", "created_at")
-    list_self_evident = ("app_name", "shown_on")
+    mobile_hide_labels = ("app_name", "shown_on")
     list_display_links = ("source",)
     list_filter = (AppFilter, "display_scope")
     list_filter_submit = True
@@ -46,28 +48,27 @@ class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     readonly_fields = ("app", "created_at", "updated_at")
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Say so where the published theme keeps scripts from loading."""
+        """Warn if the published theme does not load script tags."""
         main = Theme.rows().filter(role=Theme.Role.MAIN).first()
         if request.method == "GET" and main is not None and not is_vintage(main):
-            self.message_user(request, NOT_VINTAGE, messages.WARNING)
+            self.message_user(request, THEME_WITHOUT_SCRIPT_TAGS, messages.WARNING)
         return super().changelist_view(request, extra_context)
 
     @display(description=gettext_lazy("Source"), ordering="src")
     def source(self, tag: ScriptTag) -> str:
-        """The address."""
+        """Return the URL."""
         return tag.src
 
     @display(description=gettext_lazy("App"), ordering="app__name")
     def app_name(self, tag: ScriptTag) -> str:
-        """Whose it is."""
         return tag.app.name
 
     @display(description=gettext_lazy("Shown on"))
     def shown_on(self, tag: ScriptTag) -> str:
-        """Which pages load it."""
+        """Return the display scope."""
         return tag.get_display_scope_display()
 
     @display(description=gettext_lazy("Cached"), boolean=True)
     def cached(self, tag: ScriptTag) -> bool:
-        """Whether we serve our own copy."""
+        """Return True if the script is cached."""
         return tag.cache

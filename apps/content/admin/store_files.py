@@ -1,4 +1,4 @@
-"""The pictures that staff put into descriptions and articles."""
+"""Panel pages of uploaded images for descriptions and articles."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -12,37 +12,37 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.domain import store_files
-from apps.content.domain.addresses import path_of, store_file_url
+from apps.content.domain.public_urls import get_local_path, get_store_file_url
 from apps.content.models import StoreFile
-from apps.ground.errors import DomainError
-from apps.ground.phrases import size_of
-from apps.ground.retelling import retold
-from apps.media.intake import PictureRefused
-from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
-from apps.panel.access import require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context, in_shop
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
-from apps.panel.screens.markup import keep_pictures_at
+from apps.ground.error_messages import format_bytes
+from apps.ground.exceptions import DomainError
+from apps.ground.stored_messages import translate_stored
+from apps.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
+from apps.media.uploads import UploadRefused
+from apps.panel.admin_base.forms import PanelForm
+from apps.panel.admin_base.html_fields import register_image_route
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import require_permission
+from apps.panel.staff_request import Context, as_staff_request
 from apps.panel.theme import Fieldset, ThemedFileInput, display
-from apps.panel.wording import in_words
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
 for _name in ("pages", "products", "themes"):
-    grant(_name, "vad", "content.storefile")
-keep_pictures_at("admin:content_storefile_pick")
+    grant_permissions(_name, "vad", "content.storefile")
+register_image_route("admin:content_storefile_pick")
 
 
 class StoreFileForm(PanelForm[StoreFile]):
-    """A picture to keep."""
+    """Form of a new file."""
 
     file = forms.FileField(
-        label=gettext_lazy("Picture"),
+        label=gettext_lazy("Image"),
         widget=ThemedFileInput(),
         help_text=format_lazy(
             gettext_lazy("PNG, GIF or JPEG, at most {size} and {megapixels} megapixels."),
-            size=size_of(MAX_BYTES),
+            size=format_bytes(MAX_BYTES),
             megapixels=MAX_MEGAPIXELS,
         ),
     )
@@ -50,20 +50,20 @@ class StoreFileForm(PanelForm[StoreFile]):
 
 @admin.register(StoreFile)
 class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
-    """What texts may show; the visual editor lists and stores pictures here, too."""
+    """Admin of uploaded images; the visual editor lists and uploads images here as well."""
 
     form = StoreFileForm
-    menu = Menu(
+    menu = MenuItem(
         "Online store",
         "image",
         30,
         gettext_lazy("Files"),
-        words=pgettext_lazy("search", "picture, image, photo, logo, upload, media, document, pdf, video"),
+        search_terms=pgettext_lazy("search", "picture, image, photo, logo, upload, media, document, pdf, video"),
     )
     intro = gettext_lazy(
-        "Pictures for descriptions and articles. Drop one into a text, or store it here and copy its address."
+        "Images for descriptions and articles. Drop an image into a text, or upload it here and copy its URL."
     )
-    empty_text = gettext_lazy("No picture is stored yet. Add one, or drop it into a description.")
+    empty_text = gettext_lazy("No images yet. Upload an image here, or drop it into a description.")
     list_display = ("picture", "name", "size", "created_at")
     list_display_links = ("name",)
     list_select_related = ("content",)
@@ -72,33 +72,33 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     readonly_fields = ("picture", "name", "size", "address", "created_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
-        """A file to choose, or what became of it."""
+        """Show an upload field for a new file, and the details of an existing file."""
         return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
 
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
-        """Nobody: another picture is another file."""
+        """Return False: files never change."""
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """What the visual editor asks, besides Django's own."""
-        return [self.action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
+        """Add the URL that the visual editor uses."""
+        return [self.build_action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
 
-    @display(description=gettext_lazy("Picture"))
+    @display(description=gettext_lazy("Image"))
     def picture(self, file: StoreFile) -> SafeString:
-        """A small version of it."""
-        return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _shown(file, small=True))
+        """Return a thumbnail."""
+        return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, small=True))
 
     @display(description=gettext_lazy("Size"))
     def size(self, file: StoreFile) -> str:
-        """In pixels and in bytes."""
+        """Return the size in pixels and bytes."""
         return _("{width} × {height} pixels, {size}").format(
-            width=file.width, height=file.height, size=size_of(file.content.size)
+            width=file.width, height=file.height, size=format_bytes(file.content.size)
         )
 
-    @display(description=gettext_lazy("Address"))
+    @display(description=gettext_lazy("URL"))
     def address(self, file: StoreFile) -> str:
-        """What texts call it."""
-        return store_file_url(file.shop, file.name, file.content.sha256)
+        """Return the URL for use in texts."""
+        return get_store_file_url(file.shop, file.name, file.content.sha256)
 
     def changeform_view(
         self,
@@ -107,55 +107,55 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Store what was chosen, before any transaction opens: a file knows no rollback."""
+        """Store the upload before any transaction, because files are not rolled back."""
         upload = request.FILES.get("file")
         if request.method == "POST" and object_id is None and upload is not None:
             try:
-                file = self._keep(request, upload)
-            except DomainError as refusal:
-                in_shop(request).panel_refusal = DomainError(in_words(refusal), field="file")
+                file = self._store_upload(request, upload)
+            except DomainError as error:
+                as_staff_request(request).domain_error = DomainError(format_errors(error), field="file")
             else:
-                self.message_user(request, _("Stored {name}.").format(name=file.name), messages.SUCCESS)
+                self.message_user(request, _("{name} uploaded.").format(name=file.name), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", file.pk))
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
-        """Let go of it."""
-        store_files.delete(obj, **self.by(request))
+        """Delete through the service."""
+        store_files.delete_store_file(obj, **self.event_kwargs(request))
 
     def pick_view(self, request: HttpRequest) -> HttpResponse:
-        """The newest files whose name begins with ``q``; POST stores ``file``. Answers in JSON."""
+        """Return the newest files with names that begin with ``q`` as JSON; upload ``file`` on POST."""
         if request.method == "POST":
-            require(request, "content.add_storefile")
+            require_permission(request, "content.add_storefile")
             upload = request.FILES.get("file")
             if upload is None:
-                return JsonResponse({"error": _("No picture came.")}, status=422)
+                return JsonResponse({"error": _("Choose an image.")}, status=422)
             try:
-                return JsonResponse({"file": _told(self._keep(request, upload))})
-            except DomainError as refusal:
-                return JsonResponse({"error": in_words(refusal)}, status=refusal.status)
+                return JsonResponse({"file": _render_file(self._store_upload(request, upload))})
+            except DomainError as error:
+                return JsonResponse({"error": format_errors(error)}, status=error.status)
         if request.method != "GET":
             return HttpResponseNotAllowed(["GET", "POST"])
-        require(request, "content.view_storefile")
+        require_permission(request, "content.view_storefile")
         term = request.GET.get("q", "").strip()[:255].replace("\x00", "")
-        return JsonResponse({"files": [_told(file) for file in store_files.find(term)]})
+        return JsonResponse({"files": [_render_file(file) for file in store_files.search_store_files(term)]})
 
-    def _keep(self, request: HttpRequest, upload: UploadedFile[bytes]) -> StoreFile:
-        """Store an upload; refused from those who may not, and where it is no picture."""
-        require(request, "content.add_storefile")
+    def _store_upload(self, request: HttpRequest, upload: UploadedFile[bytes]) -> StoreFile:
+        """Check permission and size of an upload and store it."""
+        require_permission(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
-            raise PictureRefused(_("The picture {refusal}.").format(refusal=retold(TOO_MANY_BYTES)))
-        return store_files.keep(upload.read(), str(upload.name), **self.by(request))
+            raise UploadRefused(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
+        return store_files.save_store_file(upload.read(), str(upload.name), **self.event_kwargs(request))
 
 
-def _shown(file: StoreFile, *, small: bool = False) -> str:
-    """Its address on this host."""
+def _get_local_url(file: StoreFile, *, small: bool = False) -> str:
+    """Return the URL relative to the current host."""
     stem, _, suffix = file.name.rpartition(".")
     name = f"{stem}_160x160.{suffix}" if small else file.name
-    return path_of(store_file_url(file.shop, name, file.content.sha256))
+    return get_local_path(get_store_file_url(file.shop, name, file.content.sha256))
 
 
-def _told(file: StoreFile) -> dict[str, str]:
-    """For the editor: the address that texts hold, and a small version on this host."""
-    url = store_file_url(file.shop, file.name, file.content.sha256)
-    return {"name": file.name, "address": url, "path": _shown(file, small=True)}
+def _render_file(file: StoreFile) -> dict[str, str]:
+    """Return the file for the visual editor: the URL for texts and a local thumbnail URL."""
+    url = get_store_file_url(file.shop, file.name, file.content.sha256)
+    return {"name": file.name, "address": url, "path": _get_local_url(file, small=True)}

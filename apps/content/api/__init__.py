@@ -1,1 +1,1 @@
-"""The REST face of content."""
+"""The REST interface of the content app."""

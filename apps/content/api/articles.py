@@ -1,4 +1,4 @@
-"""Articles over REST."""
+"""Serializer, filters and views of articles."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,36 +8,44 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.errors import Unprocessable
-from apps.api.openapi.schemas import PICTURE
-from apps.api.resources.fields import Column, Computed, FromModel, GlobalId, PublishedField, TagsField, TextField
-from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
+from apps.api.exceptions import Unprocessable
+from apps.api.openapi.schemas import IMAGE_SCHEMA
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import (
+    ComputedField,
+    ModelDerivedField,
+    PublishedField,
+    ReadOnlyColumn,
+    TagsField,
+    TextField,
+    global_id_field,
+)
+from apps.api.resources.filters import ApiFilter, DateTimeFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.rows.paging import read_limit
-from apps.api.shapes import Attrs, Data, Errors, Schema, Shown
+from apps.api.rows.keyset_pagination import parse_limit
+from apps.api.types import Attrs, Errors, Rendered, RequestData, Schema
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
-from apps.content.domain.addresses import article_image_url
-from apps.content.domain.pictures import Picture, take_picture
+from apps.content.domain.article_images import ArticleImage, store_article_image_from_body
+from apps.content.domain.public_urls import get_article_image_url
 from apps.content.models import Article, Blog
-from apps.ground.locks import locked
-from apps.ground.markup import refusal_of
-from apps.ground.phrases import INVALID, too_long
-from apps.metafields.api.bodies import METAFIELDS
-from apps.metafields.domain.setting import Draft, check_many
+from apps.ground.error_messages import INVALID, too_long
+from apps.ground.html_sanitizing import find_html_error
+from apps.ground.row_locks import get_for_update
+from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.metafields.domain.write import MetafieldInput, validate_metafields
 
 MAX_ALT = 512
 
 
-class OptionalImage(Computed):
-    """The article's picture; an article without one lacks the key."""
+class OptionalImage(ComputedField):
+    """The image of an article; the key is missing if there is no image."""
 
     omitted_when_null = True
 
 
 def _image(  # noqa: PLR0917 - the columns of one row
-    context: Context,
+    context: RenderContext,
     pk: int,
     sha256: str | None,
     name: str,
@@ -45,7 +53,7 @@ def _image(  # noqa: PLR0917 - the columns of one row
     width: int,
     height: int,
     created_at: datetime | None,
-) -> Shown | None:
+) -> Rendered | None:
     if sha256 is None or created_at is None:
         return None
     return {
@@ -53,27 +61,25 @@ def _image(  # noqa: PLR0917 - the columns of one row
         "alt": alt,
         "width": width,
         "height": height,
-        "src": article_image_url(context.shop, pk, name, sha256),
+        "src": get_article_image_url(context.shop, pk, name, sha256),
     }
 
 
 class ArticleSerializer(ResourceSerializer[Article]):
-    """An article as the interface shows it."""
-
-    title = FromModel()
-    created_at = FromModel()
+    title = ModelDerivedField()
+    created_at = ModelDerivedField()
     body_html = TextField(required=False, allow_blank=True, allow_null=True)
-    blog_id = Column()
+    blog_id = ReadOnlyColumn()
     author = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
-    user_id = Column()
-    published_at = FromModel()
-    updated_at = FromModel()
-    summary_html = FromModel()
+    user_id = ReadOnlyColumn()
+    published_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    summary_html = ModelDerivedField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
     handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
     tags = TagsField()
     published = PublishedField(required=False, allow_null=True)
-    admin_graphql_api_id = GlobalId("Article")
+    admin_graphql_api_id = global_id_field("Article")
     image = OptionalImage(
         _image,
         "pk",
@@ -89,21 +95,21 @@ class ArticleSerializer(ResourceSerializer[Article]):
     class Meta:
         model = Article
 
-    def check(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
-        """Bound the markup, and bring the two ways of publishing to one moment."""
+    def validate_across_fields(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
+        """Check the size of the HTML texts and combine ``published`` and ``published_at``."""
         for name in ("body_html", "summary_html"):
-            if (refusal := refusal_of(attrs.get(name) or "")) is not None:
-                errors[name] = [refusal]
+            if (error := find_html_error(attrs.get(name) or "")) is not None:
+                errors[name] = [error]
         if "body_html" in attrs:
             attrs["body_html"] = attrs["body_html"] or ""
-        _settle_publishing(attrs, instance)
+        _set_published_at(attrs, instance)
 
 
-def _settle_publishing(attrs: Attrs, instance: Article | None) -> None:
-    """``published`` false hides; true publishes now, unless the body names the moment or the article is visible."""
+def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
+    """Set ``published_at`` from ``published``: false hides the article; true publishes it now unless it has a time."""
     published = attrs.pop("published", None)
     if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
-        # Whole objects are sent back: of the two ways the one that changes counts.
+        # Clients send whole objects back: of the two keys, only the changed one counts.
         published = None
     now = timezone.now()
     if published is False:
@@ -116,29 +122,27 @@ def _settle_publishing(attrs: Attrs, instance: Article | None) -> None:
 
 
 class TagFilter(ApiFilter):
-    """Articles that have a tag, ignoring case."""
+    """Filter articles by tag, ignoring case."""
 
     field_class = TextFilter.field_class
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """The rows that fit."""
+        """Return the articles with the tag."""
         return qs if value is None else qs.filter(tag_rows__key=value.strip().casefold())
 
 
 class ArticleFilter(ResourceFilter):
-    """How a list of articles is narrowed."""
+    """Filters of articles."""
 
     author = TextFilter("author")
     handle = TextFilter("handle")
     tag = TagFilter()
-    published_at_min = MomentFilter("published_at", "gte")
-    published_at_max = MomentFilter("published_at", "lte")
+    published_at_min = DateTimeFilter("published_at", "gte")
+    published_at_max = DateTimeFilter("published_at", "lte")
     published_status = PublishedFilter()
 
 
 class ArticleViewSet(ShopViewSet[Article]):
-    """``/blogs/{blog_id}/articles``."""
-
     scope = "content"
     model = Article
     serializer_class = ArticleSerializer
@@ -146,47 +150,47 @@ class ArticleViewSet(ShopViewSet[Article]):
     singular = "article"
     plural = "articles"
     order = ("-id",)
-    versions = ("version",)
+    version_columns = ("version",)
     parents = {"blog_id": Blog}
     takes_uploads = True
 
-    picture: Picture | None = None
-    without_picture = False
+    image: ArticleImage | None = None
+    remove_image = False
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its picture and its metafields."""
-        return {"image": PICTURE, "metafields": METAFIELDS}
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schemas of image and metafields."""
+        return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA}
 
-    def prepare(self) -> None:
-        """Fetch and store the picture that the body brings."""
-        body = self.unwrapped("article")
+    def prepare_write(self) -> None:
+        """Download or decode the image of the body and store it."""
+        body = self.unwrap_body("article")
         if "image" not in body:
             return
         instance = self.get_object() if "id" in self.kwargs else None
-        self.attributes(instance)
+        self.get_validated_attributes(instance)
         self.metafields()
         image = body["image"]
         if image in ("", None):
-            self.without_picture = True
+            self.remove_image = True
         elif isinstance(image, dict):
-            self.picture = take_picture(self._without_own_src(image, instance))
+            self.image = store_article_image_from_body(self._without_current_url(image, instance))
         else:
             raise Unprocessable({"image": [INVALID]})
 
-    def _without_own_src(self, image: Data, instance: Article | None) -> Data:
-        """Clients send whole objects back: the address of the picture that is there brings no new one."""
+    def _without_current_url(self, image: RequestData, instance: Article | None) -> RequestData:
+        """Ignore the current image URL in the body of a client that sends a whole object back."""
         src = image.get("src")
         if instance is None or instance.image is None or not isinstance(src, str):
             return image
-        own = article_image_url(self.shop, instance.pk, instance.image_name, instance.image.sha256)
-        if src.partition("?")[0] != own.partition("?")[0]:
+        current_url = get_article_image_url(self.shop, instance.pk, instance.image_name, instance.image.sha256)
+        if src.partition("?")[0] != current_url.partition("?")[0]:
             return image
         return {name: value for name, value in image.items() if name != "src"}
 
-    def attributes(self, instance: Article | None = None) -> Attrs:
-        """The body, checked; the picture's text is the article's."""
-        attrs = super().attributes(instance)
-        image = self.unwrapped("article").get("image")
+    def get_validated_attributes(self, instance: Article | None = None) -> Attrs:
+        """Validate the body, including the alternative text of the image."""
+        attrs = super().get_validated_attributes(instance)
+        image = self.unwrap_body("article").get("image")
         if isinstance(image, dict) and "alt" in image:
             alt = image["alt"]
             if alt is not None and not isinstance(alt, str):
@@ -196,34 +200,34 @@ class ArticleViewSet(ShopViewSet[Article]):
             attrs["image_alt"] = alt
         return attrs
 
-    def metafields(self) -> list[Draft]:
-        """The metafields that the body brings."""
-        return check_many(self.unwrapped("article").get("metafields"))
+    def metafields(self) -> list[MetafieldInput]:
+        """Validate the metafields of the body."""
+        return validate_metafields(self.unwrap_body("article").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Article:
-        """Write the article."""
+        """Create the article."""
         return articles.create_article(
             self.kwargs["blog_id"],
             attrs,
-            picture=self.picture,
-            further=self.metafields(),
+            image=self.image,
+            metafield_drafts=self.metafields(),
             actor=self.actor,
             at=self.at,
         )
 
-    def hold(self, instance: Article) -> None:
-        """The blog holds its articles."""
-        locked(Blog, instance.blog_id, no_key=True)
-        super().hold(instance)
+    def lock_instance(self, instance: Article) -> None:
+        """Lock the blog before the article."""
+        get_for_update(Blog, instance.blog_id, no_key=True)
+        super().lock_instance(instance)
 
     def perform_update(self, instance: Article, attrs: Attrs) -> None:
-        """Change the article."""
+        """Update the article."""
         articles.update_article(
             instance,
             attrs,
-            picture=self.picture,
-            without_picture=self.without_picture,
-            further=self.metafields(),
+            image=self.image,
+            remove_image=self.remove_image,
+            metafield_drafts=self.metafields(),
             actor=self.actor,
             at=self.at,
         )
@@ -233,11 +237,11 @@ class ArticleViewSet(ShopViewSet[Article]):
         articles.delete_article(instance, actor=self.actor, at=self.at)
 
 
-class ArticleWordsView(ApiView):
-    """The authors and tags that articles have."""
+class ArticleValuesView(ApiView):
+    """Views of the distinct authors and tags of articles."""
 
     scope = "content"
-    answers = {
+    responses = {
         name: {
             "type": "object",
             "required": [name],
@@ -246,19 +250,19 @@ class ArticleWordsView(ApiView):
         for name in ("authors", "tags")
     }
 
-    def open(self) -> None:
-        """Load the blog that the path names."""
+    def load_parents(self) -> None:
+        """Check that the blog in the path exists."""
         blog_id = self.kwargs.get("blog_id")
         if blog_id is not None and not Blog.objects.filter(pk=blog_id).exists():
             raise Http404
 
     def authors(self, request: Request, **_: int) -> HttpResponse:
         """List the authors of articles."""
-        return self.json({"authors": articles.authors()})
+        return self.json_response({"authors": articles.list_authors()})
 
     def tags(self, request: Request, **_: int) -> HttpResponse:
         """List the tags of articles."""
-        limit = read_limit(self.query["limit"]) if "limit" in self.query else None
+        limit = parse_limit(self.query["limit"]) if "limit" in self.query else None
         popular = self.query.get("popular", "0") not in {"0", "false", ""}
-        found = articles.tags(blog_id=self.kwargs.get("blog_id"), limit=limit, popular=popular)
-        return self.json({"tags": found})
+        tag_names = articles.list_tags(blog_id=self.kwargs.get("blog_id"), limit=limit, popular=popular)
+        return self.json_response({"tags": tag_names})

@@ -1,4 +1,4 @@
-"""Theme files over REST."""
+"""Serializer and views of theme files."""
 
 from base64 import b64encode
 
@@ -6,47 +6,47 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.errors import BadRequest
-from apps.api.requests.access import SAFE, ScopeMissing
+from apps.api.exceptions import BadRequest
+from apps.api.render_context import RenderContext
+from apps.api.requests.scopes import SAFE_METHODS, ScopeMissing
 from apps.api.requests.views import ONE
-from apps.api.resources.fields import Column, Computed, DateTimeField
+from apps.api.resources.fields import ComputedField, DateTimeField, ReadOnlyColumn
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.content.domain import assets, contents
-from apps.content.domain.addresses import asset_url
-from apps.content.domain.media_types import media_type
+from apps.content.domain import assets, blob_store
+from apps.content.domain.media_types import get_media_type
+from apps.content.domain.public_urls import get_asset_url
 from apps.content.models import Asset, FileContent, Theme
-from apps.ground.phrases import PARAMETER_MISSING
+from apps.ground.error_messages import PARAMETER_MISSING
 from apps.shops.models import App
 
 KEY = "asset[key]"
 PROTECTED_SCOPE = "write_theme_code"
 
 
-def _public_url(context: Context, key: str, theme_id: int, md5: str) -> str | None:
-    return asset_url(context.shop, theme_id, key, md5)
+def _public_url(context: RenderContext, key: str, theme_id: int, md5: str) -> str | None:
+    return get_asset_url(context.shop, theme_id, key, md5)
 
 
 class AssetSerializer(ResourceSerializer[Asset]):
-    """A theme file as the interface shows it, without its content."""
+    """A theme file without its content."""
 
     id = None
-    key = Column()
-    public_url = Computed(_public_url, "key", "theme_id", "content__md5", schema={"type": ["string", "null"]})
+    key = ReadOnlyColumn()
+    public_url = ComputedField(_public_url, "key", "theme_id", "content__md5", schema={"type": ["string", "null"]})
     created_at = DateTimeField(read_only=True)
     updated_at = DateTimeField(read_only=True)
-    content_type = Computed(lambda _context, key: media_type(key), "key")
-    size = Column("content__size")
-    checksum = Column("content__md5")
-    theme_id = Column()
+    content_type = ComputedField(lambda _context, key: get_media_type(key), "key")
+    size = ReadOnlyColumn("content__size")
+    checksum = ReadOnlyColumn("content__md5")
+    theme_id = ReadOnlyColumn()
 
     class Meta:
         model = Asset
 
 
 class AssetViewSet(ShopViewSet[Asset]):
-    """``/themes/{theme_id}/assets``; a single file is named by the parameter ``asset[key]``."""
+    """``/themes/{theme_id}/assets``; the parameter ``asset[key]`` selects a single file."""
 
     scope = "themes"
     model = Asset
@@ -55,7 +55,7 @@ class AssetViewSet(ShopViewSet[Asset]):
     plural = "assets"
     parents = {"theme_id": Theme}
     takes_uploads = True
-    bodies = {
+    request_bodies = {
         "put_file": {
             "type": "object",
             "required": ["asset"],
@@ -70,8 +70,8 @@ class AssetViewSet(ShopViewSet[Asset]):
             },
         }
     }
-    answers = {
-        # One file, where the query names it.
+    responses = {
+        # A single file if the query has a key.
         "list_files": {"oneOf": [{"type": "object", "required": [name]} for name in ("assets", "asset")]},
         "put_file": ONE,
         "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
@@ -81,14 +81,14 @@ class AssetViewSet(ShopViewSet[Asset]):
     content: FileContent
 
     def check_permissions(self, request: Request) -> None:
-        """Marketplace apps need a second scope to write."""
+        """Require a second scope for writes of marketplace apps."""
         super().check_permissions(request)
         is_public = self.access.installation.app.distribution == App.Distribution.PUBLIC
-        if is_public and request.method not in SAFE and PROTECTED_SCOPE not in self.access.granted:
+        if is_public and request.method not in SAFE_METHODS and PROTECTED_SCOPE not in self.access.granted_scopes:
             raise ScopeMissing(PROTECTED_SCOPE)
 
-    def open(self) -> None:
-        """Load the theme that the path names."""
+    def load_parents(self) -> None:
+        """Load the theme of the path."""
         theme = Theme.objects.filter(pk=self.kwargs["theme_id"]).first()
         if theme is None:
             raise Http404
@@ -98,35 +98,37 @@ class AssetViewSet(ShopViewSet[Asset]):
         """List the files without their contents, or read one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
-        etag = self._tag(self.theme.pk, self.theme.version)
-        if self._is_known(etag):
+        etag = self._build_etag(self.theme.pk, self.theme.version)
+        if self._is_cached_by_client(etag):
             return self._not_modified(etag)
-        return self.json({"assets": self.plan().read(self.get_queryset().order_by("key"), self.context)}, ETag=etag)
+        return self.json_response(
+            {"assets": self.get_read_plan().read_queryset(self.get_queryset().order_by("key"), self.context)}, ETag=etag
+        )
 
     def _single(self, key: str) -> HttpResponse:
         asset = self.get_queryset().select_related("content").filter(key=key).first()
         if asset is None:
             raise Http404
-        shown = self.plan().read_one(asset.pk, self.context)
-        asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
-        if not asked or asked & {"value", "attachment"}:
-            name, value = content_of(asset)
-            if not asked or name in asked:
-                shown[name] = value
-        return self.json({"asset": shown})
+        data = self.get_read_plan().read_one(asset.pk, self.context)
+        requested_fields = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
+        if not requested_fields or requested_fields & {"value", "attachment"}:
+            name, value = encode_content(asset)
+            if not requested_fields or name in requested_fields:
+                data[name] = value
+        return self.json_response({"asset": data})
 
-    def prepare(self) -> None:
-        """Fetch and store the content that the body brings."""
-        body = self.unwrapped("asset")
+    def prepare_write(self) -> None:
+        """Download or decode the content of the body and store it."""
+        body = self.unwrap_body("asset")
         if not self.theme.previewable:
             raise assets.AssetRefused("the theme's files are not in place yet")
-        self.key, self.content = assets.prepare(self.theme, body)
+        self.key, self.content = assets.store_asset_content(self.theme, body)
 
     def put_file(self, request: Request, **_: int) -> HttpResponse:
         """Create or replace a file."""
         with transaction.atomic():
             asset = assets.save_asset(self.theme, self.key, self.content, actor=self.actor, at=self.at)
-            return self.object_response(asset.pk)
+            return self.render_object(asset.pk)
 
     def delete_file(self, request: Request, **_: int) -> HttpResponse:
         """Delete a file."""
@@ -137,13 +139,13 @@ class AssetViewSet(ShopViewSet[Asset]):
             assets.delete_asset(self.theme, key, actor=self.actor, at=self.at)
         except assets.AssetNotFound:
             raise Http404 from None
-        return self.json({"message": f"{key} was successfully deleted"})
+        return self.json_response({"message": f"{key} was successfully deleted"})
 
 
-def content_of(asset: Asset) -> tuple[str, str]:
-    """A file's content as the interface shows it: ``value`` for text, Base64 in ``attachment`` for the rest."""
-    data = contents.read(asset.content)
-    if assets.is_text(asset.key):
+def encode_content(asset: Asset) -> tuple[str, str]:
+    """Return the content as in the interface: ``value`` for text, Base64 in ``attachment`` for other files."""
+    data = blob_store.read_blob(asset.content)
+    if assets.is_text_file(asset.key):
         try:
             return "value", data.decode()
         except UnicodeDecodeError:

@@ -1,45 +1,41 @@
-"""Blogs over REST."""
+"""Serializer, filters and views of blogs."""
 
 from collections.abc import Mapping
 
-from apps.api.resources.fields import Column, Constant, FromModel, GlobalId, TextField
+from apps.api.resources.fields import ConstantField, ModelDerivedField, ReadOnlyColumn, TextField, global_id_field
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Schema
+from apps.api.types import Attrs, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import blogs
 from apps.content.models import Blog
-from apps.metafields.api.bodies import METAFIELDS
-from apps.metafields.domain.setting import Draft, check_many
+from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.metafields.domain.write import MetafieldInput, validate_metafields
 
 
 class BlogSerializer(ResourceSerializer[Blog]):
-    """A blog as the interface shows it."""
-
     handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
-    title = FromModel()
-    updated_at = FromModel()
-    commentable = FromModel()
-    feedburner = Constant(None)
-    feedburner_location = Constant(None)
-    created_at = FromModel()
+    title = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    commentable = ModelDerivedField()
+    feedburner = ConstantField(None)
+    feedburner_location = ConstantField(None)
+    created_at = ModelDerivedField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
-    tags = Column()
-    admin_graphql_api_id = GlobalId("Blog")
+    tags = ReadOnlyColumn()
+    admin_graphql_api_id = global_id_field("Blog")
 
     class Meta:
         model = Blog
 
 
 class BlogFilter(ResourceFilter):
-    """How a list of blogs is narrowed."""
+    """Filters of blogs."""
 
     handle = TextFilter("handle")
 
 
 class BlogViewSet(ShopViewSet[Blog]):
-    """``/blogs``."""
-
     scope = "content"
     model = Blog
     serializer_class = BlogSerializer
@@ -47,23 +43,23 @@ class BlogViewSet(ShopViewSet[Blog]):
     singular = "blog"
     plural = "blogs"
     order = ("-id",)
-    versions = ("version",)
+    version_columns = ("version",)
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its metafields."""
-        return {"metafields": METAFIELDS}
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schema of the metafields."""
+        return {"metafields": METAFIELDS_SCHEMA}
 
-    def metafields(self) -> list[Draft]:
-        """The metafields that the body brings."""
-        return check_many(self.unwrapped("blog").get("metafields"))
+    def metafields(self) -> list[MetafieldInput]:
+        """Validate the metafields of the body."""
+        return validate_metafields(self.unwrap_body("blog").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Blog:
-        """Open the blog."""
-        return blogs.create_blog(attrs, further=self.metafields(), actor=self.actor, at=self.at)
+        """Create the blog."""
+        return blogs.create_blog(attrs, metafield_drafts=self.metafields(), actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Blog, attrs: Attrs) -> None:
-        """Change the blog."""
-        blogs.update_blog(instance, attrs, further=self.metafields(), actor=self.actor, at=self.at)
+        """Update the blog."""
+        blogs.update_blog(instance, attrs, metafield_drafts=self.metafields(), actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Blog) -> None:
         """Delete the blog with its articles."""

@@ -1,16 +1,16 @@
-"""Mobile platform applications over REST."""
+"""Serializer and views of mobile platform applications."""
 
 from typing import TypeVar
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, BooleanField, FromModel, TextField
+from apps.api.resources.fields import ApiField, BooleanField, ModelDerivedField, TextField
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Errors
+from apps.api.types import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
-from apps.content.domain import mobile
+from apps.content.domain import mobile_apps
 from apps.content.models import MobilePlatformApplication
-from apps.ground.phrases import INVALID
+from apps.ground.error_messages import INVALID
 
 V = TypeVar("V")
 
@@ -21,23 +21,23 @@ class FingerprintsField(ApiField):
     schema = {"type": "array", "items": {"type": "string"}}
 
     def to_internal_value(self, data: object) -> list[str]:
-        """The fingerprints, in upper case."""
+        """Return the fingerprints in upper case."""
         try:
-            return mobile.read_fingerprints(data)
+            return mobile_apps.parse_fingerprints(data)
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
 
 
 class SwitchField(BooleanField):
-    """A boolean that is also taken as an object with one boolean, as the resource's overview shows it."""
+    """A boolean that is also accepted as an object with one boolean, as in the overview of the resource."""
 
     def __init__(self, inner: str) -> None:
-        """Name the object's key."""
+        """Set the key of the object."""
         super().__init__(required=False, default=False)
         self.inner = inner
 
     def to_internal_value(self, data: object) -> bool:
-        """The truth value."""
+        """Return the boolean."""
         if isinstance(data, dict):
             if data.keys() != {self.inner}:
                 raise serializers.ValidationError(INVALID)
@@ -46,14 +46,12 @@ class SwitchField(BooleanField):
 
 
 class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformApplication]):
-    """A mobile app as the interface shows it."""
-
-    application_id = FromModel()
-    platform = FromModel()
-    created_at = FromModel()
-    updated_at = FromModel()
+    application_id = ModelDerivedField()
+    platform = ModelDerivedField()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
     sha256_cert_fingerprints = FingerprintsField(required=False, default=list)
-    enabled_universal_or_app_links = FromModel()
+    enabled_universal_or_app_links = ModelDerivedField()
     enabled_shared_webcredentials = SwitchField("enabled_shared_webcredential")
     enabled_app_clips = SwitchField("app_clips_enabled")
     app_clip_application_id = TextField(max_length=255, required=False, allow_null=True)
@@ -61,29 +59,27 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
     class Meta:
         model = MobilePlatformApplication
 
-    def check(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
-        """Hold the parts to the platform."""
+    def validate_across_fields(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
+        """Validate the app for its platform."""
 
         def value(name: str, default: V) -> V:
-            given: V = attrs.get(name, getattr(instance, name, default))
-            return given
+            current: V = attrs.get(name, getattr(instance, name, default))
+            return current
 
-        found = mobile.refusals(
+        field_errors = mobile_apps.validate_mobile_app(
             platform=value("platform", ""),
             application_id=value("application_id", ""),
             fingerprints=value("sha256_cert_fingerprints", []),
             app_clip_application_id=value("app_clip_application_id", None),
         )
-        for name, message in found.items():
+        for name, message in field_errors.items():
             errors.setdefault(name, [message])
 
 
 class MobilePlatformApplicationViewSet(ShopViewSet[MobilePlatformApplication]):
-    """``/mobile_platform_applications``."""
-
     scope = "mobile_platform_applications"
     model = MobilePlatformApplication
     serializer_class = MobilePlatformApplicationSerializer
     singular = "mobile_platform_application"
     plural = "mobile_platform_applications"
-    versions = ("version",)
+    version_columns = ("version",)

@@ -1,43 +1,41 @@
-"""Themes over REST."""
+"""Serializer, filters and views of themes."""
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import Unprocessable
+from apps.api.exceptions import Unprocessable
 from apps.api.requests.views import BARE
-from apps.api.resources.fields import Constant, FromModel, GlobalId, TextField
+from apps.api.resources.fields import ConstantField, ModelDerivedField, TextField, global_id_field
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Errors
+from apps.api.types import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import themes
 from apps.content.models import Theme
-from apps.ground.phrases import NOT_IN_LIST
-from apps.outgoing.addresses import UrlRefused, vet_url
+from apps.ground.error_messages import NOT_IN_LIST
+from apps.outgoing.ssrf_guard import UrlRefused, check_url
 
 ROLES = ("main", "unpublished")
 
 
 class ThemeSerializer(ResourceSerializer[Theme]):
-    """A theme as the interface shows it."""
-
-    name = FromModel()
-    created_at = FromModel()
-    updated_at = FromModel()
-    role = FromModel()
-    theme_store_id = Constant(None)
-    previewable = FromModel()
-    processing = FromModel()
+    name = ModelDerivedField()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    role = ModelDerivedField()
+    theme_store_id = ConstantField(None)
+    previewable = ModelDerivedField()
+    processing = ModelDerivedField()
     src = TextField(max_length=4096, write_only=True, required=False, allow_blank=True, allow_null=True)
-    admin_graphql_api_id = GlobalId("Theme")
+    admin_graphql_api_id = global_id_field("Theme")
 
     class Meta:
         model = Theme
 
-    def check(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
-        """Apps make and publish themes of two roles only; the source must be a URL that may be fetched."""
+    def validate_across_fields(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
+        """Restrict the role to the roles that apps may set and check that the source URL may be fetched."""
         role = attrs.get("role")
         if role is not None and role not in ROLES and (instance is None or role != instance.role):
             errors["role"] = [NOT_IN_LIST]
@@ -46,21 +44,19 @@ class ThemeSerializer(ResourceSerializer[Theme]):
             attrs["src"] = src or ""
             if src:
                 try:
-                    vet_url(src, schemes=("http", "https"))
+                    check_url(src, schemes=("http", "https"))
                 except (UrlRefused, ValidationError) as error:
                     errors["src"] = [str(error)]
 
 
 class ThemeFilter(ResourceFilter):
-    """How a list of themes is narrowed."""
+    """Filters of themes."""
 
     name = TextFilter("name")
     role = TextFilter("role")
 
 
 class ThemeViewSet(ShopViewSet[Theme]):
-    """``/themes``."""
-
     scope = "themes"
     model = Theme
     serializer_class = ThemeSerializer
@@ -68,34 +64,34 @@ class ThemeViewSet(ShopViewSet[Theme]):
     singular = "theme"
     plural = "themes"
     order = ("name", "id")
-    versions = ("version",)
-    answers = {"destroy": BARE}
+    version_columns = ("version",)
+    responses = {"destroy": BARE}
 
     def perform_create(self, attrs: Attrs) -> Theme:
-        """Make the theme; a job copies its files."""
+        """Create the theme; a job installs its files."""
         attrs = {name: value for name, value in attrs.items() if name in {"name", "role", "src"}}
         return themes.create_theme(**attrs, actor=self.actor, at=self.at)
 
-    def hold(self, instance: Theme) -> None:
-        """Whoever publishes holds more than the theme."""
-        themes.hold(instance)
-        super().hold(instance)
+    def lock_instance(self, instance: Theme) -> None:
+        """Lock the shop and the published theme before the theme, as publishing does."""
+        themes.lock_theme(instance)
+        super().lock_instance(instance)
 
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
-        """Rename the theme, publish it, or both."""
+        """Rename or publish the theme, or both."""
         role = attrs.get("role")
-        # First, as publishing locks the shop and then rows of themes; renaming before would lock them the other way.
+        # Publish first: publishing locks the shop, then themes; renaming first would lock them in the opposite order.
         if role == Theme.Role.MAIN:
-            themes.publish(instance, actor=self.actor, at=self.at)
+            themes.publish_theme(instance, actor=self.actor, at=self.at)
         elif role is not None and role != instance.role:
             raise Unprocessable({"role": ["cannot be taken from the published theme; publish another one"]})
         if "name" in attrs:
-            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
+            themes.rename_theme(instance, attrs["name"], actor=self.actor, at=self.at)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
-        """Delete the theme and answer it, unwrapped."""
+        """Delete the theme and return it without an enclosing key."""
         with transaction.atomic():
             instance = self.get_object()
-            shown = list(self.plan().read_ids([instance.pk], self.context).values())
+            themes_data = list(self.get_read_plan().read_ids([instance.pk], self.context).values())
             themes.delete_theme(instance, actor=self.actor, at=self.at)
-        return self.json(shown[0])
+        return self.json_response(themes_data[0])

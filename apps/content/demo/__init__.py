@@ -1,1 +1,1 @@
-"""The demo store's content."""
+"""Demo data of the content app."""

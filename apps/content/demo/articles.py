@@ -1,11 +1,11 @@
-"""The ten articles of the demo store's journal."""
+"""The ten demo articles."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
-    """An article before it is written; ``days_ago`` is negative for a scheduled one and None for a hidden one."""
+class DemoArticle:
+    """Data of a demo article; ``days_ago`` is negative for a scheduled article and None for a hidden one."""
 
     title: str
     author: str
@@ -13,11 +13,11 @@ class Sketch:
     summary_html: str
     body_html: str
     days_ago: int | None
-    picture_alt: str = ""
+    image_alt: str = ""
 
 
 ARTICLES = (
-    Sketch(
+    DemoArticle(
         "How to read a yarn label",
         "Mara Lindqvist",
         "beginners, yarn",
@@ -30,7 +30,7 @@ ARTICLES = (
         120,
         "Stripes of brown and cream wool",
     ),
-    Sketch(
+    DemoArticle(
         "A visit to the mill at Strandby",
         "Jonas Field",
         "mills, wool",
@@ -42,7 +42,7 @@ ARTICLES = (
         101,
         "Stripes of blue-green and rust wool",
     ),
-    Sketch(
+    DemoArticle(
         "Washing wool without fear",
         "Mara Lindqvist",
         "care, wool",
@@ -52,7 +52,7 @@ ARTICLES = (
         "<li>Dry it flat, away from the sun.</li></ol>",
         88,
     ),
-    Sketch(
+    DemoArticle(
         "Natural dyes: madder, weld and indigo",
         "Aiko Brandt",
         "dyeing, wool",
@@ -65,7 +65,7 @@ ARTICLES = (
         71,
         "Stripes of plum and rose wool",
     ),
-    Sketch(
+    DemoArticle(
         "The shop's first fair",
         "Jonas Field",
         "news",
@@ -74,7 +74,7 @@ ARTICLES = (
         "ball without tears.</p>",
         55,
     ),
-    Sketch(
+    DemoArticle(
         "A hat in an evening",
         "Aiko Brandt",
         "beginners, patterns",
@@ -85,7 +85,7 @@ ARTICLES = (
         41,
         "Stripes of brown, cream and green wool",
     ),
-    Sketch(
+    DemoArticle(
         "Why our cotton comes from one farm",
         "Mara Lindqvist",
         "cotton, mills",
@@ -94,7 +94,7 @@ ARTICLES = (
         "harvest is short, there is less of it. We tell you so instead of mixing.</p>",
         30,
     ),
-    Sketch(
+    DemoArticle(
         "Mending as a winter sport",
         "Jonas Field",
         "care, patterns",
@@ -105,7 +105,7 @@ ARTICLES = (
         12,
         "Stripes of rust, cream and slate wool",
     ),
-    Sketch(
+    DemoArticle(
         "Opening hours around the holidays",
         "Mara Lindqvist",
         "news",
@@ -113,7 +113,7 @@ ARTICLES = (
         "<p>Parcels leave on every weekday until the 22nd. From the 23rd on we knit.</p>",
         -14,
     ),
-    Sketch(
+    DemoArticle(
         "Notes for the spring range",
         "Aiko Brandt",
         "news, yarn",

@@ -1,1 +1,1 @@
-"""The workflows of content."""
+"""Services of the content app."""

@@ -1,6 +1,6 @@
-"""Making, changing and deleting articles.
+"""Create, update and delete articles.
 
-Every change takes its blog's lock first, so that handles stay unique and the blog's tags follow its articles.
+Every change locks the blog first, so that handles stay unique and the blog's tags match its articles.
 Rule: decisions, Articles.
 """
 
@@ -10,21 +10,21 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Count, Max
 
-from apps.content.domain.pictures import Picture
+from apps.content.domain.article_images import ArticleImage
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
-from apps.events.domain.changes import assign, changes_of
+from apps.events.domain.diffs import apply_changes, compute_changes
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
-from apps.ground.handles import free_handle, handle_of
-from apps.ground.locks import locked, reread
-from apps.ground.tenancy import current_shop
-from apps.metafields.domain import setting as metafields
-from apps.metafields.domain.setting import Draft
-from apps.staff.domain.memberships import person_named
+from apps.ground.handles import build_handle, find_free_handle
+from apps.ground.row_locks import get_for_update, refresh_for_update
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
+from apps.metafields.domain import write as metafields
+from apps.metafields.domain.write import MetafieldInput
+from apps.staff.domain.memberships import find_user_by_name
 
 MAX_VERSIONS = 50
 TEXT_FIELDS = ("title", "body_html", "summary_html")
-PICTURE_FIELDS = {"image", "image_name", "image_alt", "image_width", "image_height", "image_created_at"}
+IMAGE_FIELDS = {"image", "image_name", "image_alt", "image_width", "image_height", "image_created_at"}
 
 
 @transaction.atomic
@@ -32,38 +32,38 @@ def create_article(
     blog_id: int,
     attrs: Attrs,
     *,
-    picture: Picture | None = None,
-    further: Sequence[Draft] = (),
+    image: ArticleImage | None = None,
+    metafield_drafts: Sequence[MetafieldInput] = (),
     actor: str,
     at: datetime,
 ) -> Article:
-    """Write an article into a blog.
+    """Create an article in a blog.
 
     Args:
-        blog_id: The blog, of the current shop.
-        attrs: The article's attributes; without a handle it gets one from its title, without an author the shop's name.
-        picture: Its picture, already stored.
-        further: Its metafields.
-        actor: Who writes.
-        at: When.
+        blog_id: A blog of the current shop.
+        attrs: The columns. The handle defaults to one derived from the title, the author to the shop's name.
+        image: The stored image.
+        metafield_drafts: The metafields.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Raises:
-        Gone: The blog is gone.
+        Gone: The blog has been deleted.
         IntegrityError: Another article of the blog has the handle.
     """
-    blog = locked(Blog, blog_id, no_key=True)
-    article = Article(shop=current_shop(), blog=blog, created_at=at)
-    _write_author(article, attrs.pop("author", None))
-    handle = handle_of(attrs.pop("handle", None) or "")
+    blog = get_for_update(Blog, blog_id, no_key=True)
+    article = Article(shop=get_current_shop(), blog=blog, created_at=at)
+    _set_author(article, attrs.pop("author", None))
+    handle = build_handle(attrs.pop("handle", None) or "")
     for name, value in attrs.items():
         setattr(article, name, value)
-    article.handle = handle or free_handle(Article.objects.filter(blog=blog), article.title, fallback="article")
-    _write_picture(article, picture, at)
+    article.handle = handle or find_free_handle(Article.objects.filter(blog=blog), article.title, fallback="article")
+    _set_image(article, image, at)
     article.save()
     if article.tags:
-        _write_tags(article, blog)
+        _save_tags(article, blog)
     record_event("articles/create", article, actor=actor, at=at)
-    metafields.set_many(article, list(further), actor=actor, at=at)
+    metafields.set_metafields(article, list(metafield_drafts), actor=actor, at=at)
     return article
 
 
@@ -72,59 +72,59 @@ def update_article(
     article: Article,
     attrs: Attrs,
     *,
-    picture: Picture | None = None,
-    without_picture: bool = False,
-    further: Sequence[Draft] = (),
+    image: ArticleImage | None = None,
+    remove_image: bool = False,
+    metafield_drafts: Sequence[MetafieldInput] = (),
     actor: str,
     at: datetime,
 ) -> None:
-    """Change an article; what ``attrs`` does not name stays, its handle also when the title changes.
+    """Update an article; omitted columns stay, and the handle does not change with the title.
 
-    A text that gives way to another is kept as a version.
+    A replaced text is saved as a version.
 
     Args:
         article: The article; updated in place.
-        attrs: The changed attributes.
-        picture: A new picture, already stored.
-        without_picture: Take the picture away.
-        further: Metafields to set.
-        actor: Who changes it.
-        at: When.
+        attrs: The changed columns.
+        image: A new stored image.
+        remove_image: Remove the image.
+        metafield_drafts: Metafields to set.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Raises:
-        Gone: Somebody deleted it a moment ago.
+        Gone: The article has been deleted.
         IntegrityError: Another article of the blog has the handle.
     """
-    blog = locked(Blog, article.blog_id, no_key=True)
-    reread(article, no_key=True)
+    blog = get_for_update(Blog, article.blog_id, no_key=True)
+    refresh_for_update(article, no_key=True)
     if "handle" in attrs:
-        attrs["handle"] = handle_of(attrs["handle"] or "") or article.handle
+        attrs["handle"] = build_handle(attrs["handle"] or "") or article.handle
     if "author" in attrs:
-        attrs["author"] = attrs["author"] or current_shop().name
-    if not changes_of(article, attrs).keys().isdisjoint(TEXT_FIELDS):
-        _keep_version(article, actor=actor, at=at)
-    changes = assign(article, attrs)
+        attrs["author"] = attrs["author"] or get_current_shop().name
+    if not compute_changes(article, attrs).keys().isdisjoint(TEXT_FIELDS):
+        _save_version(article, actor=actor, at=at)
+    changes = apply_changes(article, attrs)
     changed = set(changes)
     if "author" in changes:
-        _write_author(article, article.author)
+        _set_author(article, article.author)
         changed.add("user")
-    if without_picture:
+    if remove_image:
         changes["image"] = [article.image_name or None, None]
-        _remove_picture(article)
-    elif picture is not None:
-        changes["image"] = [article.image_name or None, picture.name]
-        _write_picture(article, picture, at)
+        _clear_image(article)
+    elif image is not None:
+        changes["image"] = [article.image_name or None, image.name]
+        _set_image(article, image, at)
     if changes:
-        article.save(update_fields=changed | (PICTURE_FIELDS if "image" in changes else set()))
+        article.save(update_fields=changed | (IMAGE_FIELDS if "image" in changes else set()))
         if "tags" in changes:
-            _write_tags(article, blog)
+            _save_tags(article, blog)
         record_event("articles/update", article, actor=actor, at=at, changes=changes)
-    metafields.set_many(article, list(further), actor=actor, at=at)
+    metafields.set_metafields(article, list(metafield_drafts), actor=actor, at=at)
 
 
 @transaction.atomic
-def restore_version(version: ArticleVersion, *, actor: str, at: datetime) -> None:
-    """Give an article the text that it had; the present one becomes a version."""
+def restore_article_version(version: ArticleVersion, *, actor: str, at: datetime) -> None:
+    """Restore an earlier text of an article; the current text becomes a version."""
     texts = {name: getattr(version, name) for name in TEXT_FIELDS}
     update_article(Article.objects.get(pk=version.article_id), texts, actor=actor, at=at)
 
@@ -134,34 +134,34 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     """Delete an article.
 
     Raises:
-        Gone: Somebody else deleted it a moment ago.
+        Gone: The article has been deleted.
     """
-    blog = locked(Blog, article.blog_id, no_key=True)
-    reread(article)
-    record_deletion(article, actor=actor, at=at)
+    blog = get_for_update(Blog, article.blog_id, no_key=True)
+    refresh_for_update(article)
+    record_article_deletion(article, actor=actor, at=at)
     had_tags = bool(article.tags)
     article.delete()
     if had_tags:
         _refresh_tags(blog)
 
 
-def record_deletion(article: Article, *, actor: str, at: datetime) -> None:
-    """Note that an article goes, in the transaction that deletes it."""
+def record_article_deletion(article: Article, *, actor: str, at: datetime) -> None:
+    """Record the deletion of an article in the transaction that deletes it."""
     record_event("articles/delete", article, actor=actor, at=at)
 
 
-def authors() -> list[str]:
-    """The names under which the shop's articles are written, sorted."""
+def list_authors() -> list[str]:
+    """Return the distinct authors of the shop's articles, sorted."""
     return list(Article.objects.order_by("author").values_list("author", flat=True).distinct())
 
 
-def tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool = False) -> list[str]:
-    """The tags of the shop's articles, once each ignoring case.
+def list_tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool = False) -> list[str]:
+    """Return the distinct tags of the shop's articles, ignoring case.
 
     Args:
-        blog_id: Only of this blog.
-        limit: At most so many.
-        popular: The most used first, instead of by name.
+        blog_id: Only tags of this blog.
+        limit: The maximum number of tags.
+        popular: Sort by frequency instead of by name.
     """
     rows = ArticleTag.objects.all() if blog_id is None else ArticleTag.objects.filter(blog_id=blog_id)
     counted = rows.values("key").annotate(used=Count("id"), shown=Max("name"))
@@ -169,49 +169,49 @@ def tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool 
     return list(ordered.values_list("shown", flat=True)[:limit])
 
 
-def _keep_version(article: Article, *, actor: str, at: datetime) -> None:
+def _save_version(article: Article, *, actor: str, at: datetime) -> None:
     texts = {name: getattr(article, name) for name in TEXT_FIELDS}
     ArticleVersion.objects.create(shop_id=article.shop_id, article=article, actor=actor, replaced_at=at, **texts)
-    kept = ArticleVersion.objects.filter(article=article).order_by("-id")
-    oldest = kept.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
+    versions = ArticleVersion.objects.filter(article=article).order_by("-id")
+    oldest = versions.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
     if oldest is not None:
-        kept.filter(pk__lt=oldest).delete()
+        versions.filter(pk__lt=oldest).delete()
 
 
-def _write_author(article: Article, name: str | None) -> None:
-    """A member of the shop's staff is linked by name; any other name stands for itself."""
-    article.author = name or current_shop().name
-    article.user = person_named(name) if name else None
+def _set_author(article: Article, name: str | None) -> None:
+    """Set the author and link a staff member with that name."""
+    article.author = name or get_current_shop().name
+    article.user = find_user_by_name(name) if name else None
 
 
-def _write_picture(article: Article, picture: Picture | None, at: datetime) -> None:
-    if picture is None:
+def _set_image(article: Article, image: ArticleImage | None, at: datetime) -> None:
+    if image is None:
         return
-    article.image = picture.content
-    article.image_name = picture.name
-    article.image_width = picture.width
-    article.image_height = picture.height
+    article.image = image.content
+    article.image_name = image.name
+    article.image_width = image.width
+    article.image_height = image.height
     article.image_created_at = at
 
 
-def _remove_picture(article: Article) -> None:
+def _clear_image(article: Article) -> None:
     article.image = article.image_alt = article.image_created_at = None
     article.image_name = ""
     article.image_width = article.image_height = 0
 
 
-def _write_tags(article: Article, blog: Blog) -> None:
-    """Make the tag rows those of the article's text, then let the blog follow."""
-    wanted = {name.casefold(): name for name in article.tags.split(", ") if name}
+def _save_tags(article: Article, blog: Blog) -> None:
+    """Save the tag rows of the article's text, then update the blog's tags."""
+    names = {name.casefold(): name for name in article.tags.split(", ") if name}
     ArticleTag.objects.filter(article=article).delete()
     ArticleTag.objects.bulk_create(
         ArticleTag(shop_id=article.shop_id, article=article, blog=blog, name=name, key=key)
-        for key, name in wanted.items()
+        for key, name in names.items()
     )
     _refresh_tags(blog)
 
 
 def _refresh_tags(blog: Blog) -> None:
-    text = ", ".join(tags(blog_id=blog.pk))
+    text = ", ".join(list_tags(blog_id=blog.pk))
     if text != blog.tags:
         Blog.objects.filter(pk=blog.pk).update(tags=text)

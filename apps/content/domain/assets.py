@@ -1,7 +1,7 @@
-"""The files of a theme: which keys and contents are taken, saving, deleting, restoring.
+"""Validate, save, delete and restore theme files.
 
-Contents are stored before the transaction (``prepare``), rows are written within it. Each save keeps what was there
-before as a version. Rule: decisions, Assets.
+Contents are stored before the transaction (``prepare``), rows are written in it. Each save keeps the previous content
+as a version. Rule: decisions, Assets.
 """
 
 import json
@@ -15,25 +15,25 @@ from django.db.models import Count, Q, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.content.domain import contents
-from apps.content.domain.archive import DEFAULT, LAYOUT, TEXT_SUFFIXES, is_key
+from apps.content.domain import blob_store
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, TEXT_SUFFIXES, is_theme_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, INVALID, larger_than, size_of, too_long
-from apps.ground.retelling import retold, tells
+from apps.ground.error_messages import BLANK, INVALID, format_bytes, larger_than, too_long
+from apps.ground.exceptions import DomainError
+from apps.ground.stored_messages import register_message, translate_stored
 from apps.media.attachments import AttachmentRefused, decode_attachment
-from apps.outgoing.client import Limits, fetch
-from apps.outgoing.errors import FetchFailed
+from apps.outgoing.errors import HttpRequestFailed
+from apps.outgoing.sync_client import Limits, download_file
 
-_SAVED = tells(gettext_noop("Saved {key}"))
-_DELETED = tells(gettext_noop("Deleted {key}"))
-_KEY_IS = tells(gettext_noop("key {problem}"), problem=retold)
-_TOO_LARGE = tells(gettext_noop("{key} is larger than {size}"))
-_NO_TEXT = tells(gettext_noop("{key} is not UTF-8 text"))
-_NO_JSON = tells(gettext_noop("{key} is not valid JSON: {problem}"), problem=retold)
-_EXACTLY_ONE = tells(gettext_noop("must have exactly one of {names}"))
-_FULL = tells(gettext_noop("the theme has {number} files already"))
+_SAVED = register_message(gettext_noop("Saved {key}"))
+_DELETED = register_message(gettext_noop("Deleted {key}"))
+_KEY_IS = register_message(gettext_noop("key {problem}"), problem=translate_stored)
+_TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}"))
+_NO_TEXT = register_message(gettext_noop("{key} is not UTF-8 text"))
+_NO_JSON = register_message(gettext_noop("{key} is not valid JSON: {problem}"), problem=translate_stored)
+_EXACTLY_ONE = register_message(gettext_noop("must have exactly one of {names}"))
+_FULL = register_message(gettext_noop("the theme has {number} files already"))
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
@@ -42,14 +42,14 @@ _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 class AssetRefused(DomainError):
-    """The key or the content does not belong into a theme."""
+    """Raised when a key or content is not allowed in a theme."""
 
     code = "asset_refused"
     field = "asset"
 
 
 class AssetNotFound(DomainError):
-    """The theme has no such file."""
+    """Raised when the theme has no such file."""
 
     code = "asset_not_found"
     field = "asset"
@@ -57,23 +57,23 @@ class AssetNotFound(DomainError):
 
 
 class EditConflict(DomainError):
-    """Somebody else saved the file meanwhile."""
+    """Raised when the file was changed since the actor loaded it."""
 
     code = "asset_edit_conflict"
     field = "asset"
     status = 409
 
 
-def is_text(key: str) -> bool:
-    """Whether a file's content is text, by its key."""
+def is_text_file(key: str) -> bool:
+    """Return True if a file with this key contains text."""
     return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
 
 
-def check_key(key: object) -> str:
-    """The key, if a theme may have it.
+def check_asset_key(key: object) -> str:
+    """Return the key if a theme file may have it.
 
     Raises:
-        AssetRefused: It may not.
+        AssetRefused: The key is invalid.
     """
     if key is None or key == "":
         raise AssetRefused(_KEY_IS.format(problem=BLANK))
@@ -81,21 +81,21 @@ def check_key(key: object) -> str:
         raise AssetRefused(_KEY_IS.format(problem=INVALID))
     if len(key) > MAX_KEY:
         raise AssetRefused(_KEY_IS.format(problem=too_long(MAX_KEY)))
-    if not is_key(key):
+    if not is_theme_key(key):
         raise AssetRefused(_KEY_IS.format(problem=INVALID))
     return key
 
 
-def check_content(key: str, data: bytes) -> None:
-    """Hold a file's content to the rules of its kind.
+def check_asset_content(key: str, data: bytes) -> None:
+    """Check the content of a file against the rules of its type.
 
     Raises:
-        AssetRefused: It is too large, no text though its key says so, or no JSON though its key says so.
+        AssetRefused: The content is too large, or is not text or JSON although the key requires it.
     """
-    limit = DEFAULT.asset_bytes(key)
+    limit = DEFAULT_LIMITS.asset_bytes(key)
     if len(data) > limit:
-        raise AssetRefused(_TOO_LARGE.format(key=key, size=size_of(limit)))
-    if not is_text(key):
+        raise AssetRefused(_TOO_LARGE.format(key=key, size=format_bytes(limit)))
+    if not is_text_file(key):
         return
     try:
         text = data.decode()
@@ -108,67 +108,67 @@ def check_content(key: str, data: bytes) -> None:
 def _check_json(key: str, text: str) -> None:
     comment = _COMMENT.match(text)
     try:
-        # Numbers are not of interest, so long ones cost nothing; NaN and Infinity are no JSON though Python reads them.
+        # Do not parse numbers, which can be long; reject NaN and Infinity, which Python accepts but JSON does not.
         json.loads(
-            text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+            text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError) as error:
         reason = gettext_noop("it is nested too deeply") if isinstance(error, RecursionError) else str(error)
         raise AssetRefused(_NO_JSON.format(key=key, problem=reason)) from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def prepare(theme: Theme, given: Mapping[str, object]) -> tuple[str, FileContent]:
-    """Store the content that a request brings; it may download, so it is called before the transaction.
+def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str, FileContent]:
+    """Store the content of a request; must be called before the transaction because it may download.
 
     Args:
         theme: The theme.
-        given: ``key`` and exactly one of ``SOURCES``.
+        values: ``key`` and exactly one of ``SOURCES``.
 
     Returns:
-        The key and the content.
+        The key and the stored content.
 
     Raises:
-        AssetRefused: The key or the content is not taken.
+        AssetRefused: The key or the content is not allowed.
     """
-    key = check_key(given.get("key"))
-    named = [name for name in SOURCES if given.get(name) is not None]
-    if len(named) != 1:
+    key = check_asset_key(values.get("key"))
+    sources = [name for name in SOURCES if values.get(name) is not None]
+    if len(sources) != 1:
         raise AssetRefused(_EXACTLY_ONE.format(names=", ".join(SOURCES)))
-    value = given[named[0]]
+    value = values[sources[0]]
     if not isinstance(value, str):
-        raise AssetRefused(f"{named[0]} {INVALID}")
-    if named[0] == "source_key":
+        raise AssetRefused(f"{sources[0]} {INVALID}")
+    if sources[0] == "source_key":
         source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
         if source is None:
             raise AssetRefused(_("source_key does not exist"))
-        data = contents.read(source.content)
-    elif named[0] == "src":
+        data = blob_store.read_blob(source.content)
+    elif sources[0] == "src":
         data = _download(value)
-    elif named[0] == "attachment":
-        data = _decoded(key, value)
+    elif sources[0] == "attachment":
+        data = _decode(key, value)
     else:
         data = value.encode()
-    check_content(key, data)
-    return key, contents.store(data)
+    check_asset_content(key, data)
+    return key, blob_store.store_blob(data)
 
 
-def _decoded(key: str, value: str) -> bytes:
+def _decode(key: str, value: str) -> bytes:
     try:
-        return decode_attachment(value, DEFAULT.asset_bytes(key))
+        return decode_attachment(value, DEFAULT_LIMITS.asset_bytes(key))
     except AttachmentRefused as error:
         raise AssetRefused(f"attachment {error}") from None
 
 
 def _download(src: str) -> bytes:
-    limits = Limits(max_bytes=DEFAULT.binary_bytes, total_seconds=10)
+    limits = Limits(max_bytes=DEFAULT_LIMITS.binary_bytes, total_seconds=10)
     try:
-        with fetch(src, limits=limits) as download:
+        with download_file(src, limits=limits) as download:
             return download.file.read()
-    except FetchFailed as error:
+    except HttpRequestFailed as error:
         raise AssetRefused(_("Could not download src: {error}").format(error=error)) from None
 
 
@@ -176,20 +176,20 @@ def _download(src: str) -> bytes:
 def save_asset(
     theme: Theme, key: str, content: FileContent, *, actor: str, at: datetime, expected: str | None = None
 ) -> Asset:
-    """Put a stored content into a theme under a key.
+    """Save stored content as a theme file.
 
     Args:
         theme: The theme.
         key: A checked key.
-        content: From ``prepare`` or ``contents.store``.
-        actor: Who saves it.
-        at: When.
-        expected: The checksum of what the actor began to edit, "" for a new file; None saves over anything.
+        content: The result of ``prepare`` or ``contents.store``.
+        actor: The actor of the event.
+        at: The time of the event.
+        expected: The checksum of the content that the actor edited, "" for a new file; None overwrites any content.
 
     Raises:
-        AssetRefused: The theme's files are not in place, or with this one they would fit no archive.
-        Theme.DoesNotExist: Somebody deleted the theme meanwhile.
-        EditConflict: The file is not what the actor began to edit.
+        AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.
+        Theme.DoesNotExist: The theme has been deleted.
+        EditConflict: The file has changed since the actor loaded it.
     """
     asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is not None and asset.content_id == content.pk:
@@ -198,15 +198,15 @@ def save_asset(
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
-        raise EditConflict(_("{key} was changed meanwhile").format(key=key))
+        raise EditConflict(_("{key} was changed by someone else").format(key=key))
     _check_size(theme, asset, content)
     if asset is None:
-        _check_neighbours(theme, key)
+        _check_key_conflicts(theme, key)
         asset = Asset.objects.create(
             shop_id=theme.shop_id, theme=theme, key=key, content=content, actor=actor, created_at=at
         )
     elif asset.content_id != content.pk:
-        _keep_version(asset)
+        _save_version(asset)
         asset.content, asset.actor = content, actor
         asset.save(update_fields=["content", "actor"])
     _record(theme, _SAVED.format(key=key), {key: [before or None, content.md5]}, actor=actor, at=at)
@@ -215,11 +215,11 @@ def save_asset(
 
 @transaction.atomic
 def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
-    """Delete a file of a theme; it can be restored from its versions.
+    """Delete a theme file; it can be restored from its versions.
 
     Raises:
-        AssetNotFound: There is none.
-        AssetRefused: A theme cannot do without it.
+        AssetNotFound: The file does not exist.
+        AssetRefused: The theme requires the file.
     """
     if key == LAYOUT:
         raise AssetRefused(_("{layout} cannot be deleted").format(layout=LAYOUT))
@@ -227,37 +227,37 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is None:
         raise AssetNotFound(_("{key} does not exist").format(key=key))
-    _keep_version(asset)
+    _save_version(asset)
     asset.delete()
     _record(theme, _DELETED.format(key=key), {key: [asset.content.md5, None]}, actor=actor, at=at)
 
 
 @transaction.atomic
-def restore_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
-    """Make a file again what it was in a version.
+def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
+    """Restore an earlier content of a file.
 
     Raises:
-        StorageFailed: The storage has lost what it was.
+        StorageFailed: The storage has lost the content.
     """
-    contents.open_content(version.content).close()
-    contents.keep([version.content_id])
+    blob_store.open_blob(version.content).close()
+    blob_store.protect_blobs([version.content_id])
     return save_asset(version.theme, version.key, version.content, actor=actor, at=at)
 
 
 def _touch(theme: Theme) -> None:
-    """Lock the theme, and move its version: its list of files shows the change."""
+    """Lock the theme and increase its version, because its file list changes."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
         raise AssetRefused(_("the theme's files are not in place yet"))
 
 
-def _check_neighbours(theme: Theme, key: str) -> None:
-    """Keep a theme such that its archive can be unpacked anywhere, and taken in again."""
+def _check_key_conflicts(theme: Theme, key: str) -> None:
+    """Reject keys that conflict with other files when the theme is unpacked on any file system or uploaded again."""
     folders = [key[:end] for end, character in enumerate(key) if character == "/"]
-    clash = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
+    conflict = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
     for folder in folders:
-        clash |= Q(key__iexact=folder)
-    other = Asset.objects.filter(clash, theme=theme).values_list("key", flat=True).first()
+        conflict |= Q(key__iexact=folder)
+    other = Asset.objects.filter(conflict, theme=theme).values_list("key", flat=True).first()
     if other is None:
         return
     if other.lower() == key.lower():
@@ -266,21 +266,21 @@ def _check_neighbours(theme: Theme, key: str) -> None:
 
 
 def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None:
-    """Hold the files of a theme to the limits of its archive."""
-    others = Asset.objects.filter(theme=theme)
+    """Check the theme's files against the limits of an archive."""
+    other_assets = Asset.objects.filter(theme=theme)
     if asset is not None:
-        others = others.exclude(pk=asset.pk)
-    total = others.aggregate(files=Count("id"), size=Sum("content__size"))
-    if asset is None and total["files"] >= DEFAULT.entries:
-        raise AssetRefused(_FULL.format(number=f"{DEFAULT.entries:,}"))
+        other_assets = other_assets.exclude(pk=asset.pk)
+    total = other_assets.aggregate(files=Count("id"), size=Sum("content__size"))
+    if asset is None and total["files"] >= DEFAULT_LIMITS.entries:
+        raise AssetRefused(_FULL.format(number=f"{DEFAULT_LIMITS.entries:,}"))
     grows = asset is None or content.size > asset.content.size
-    if grows and (total["size"] or 0) + content.size > DEFAULT.unpacked_bytes:
+    if grows and (total["size"] or 0) + content.size > DEFAULT_LIMITS.unpacked_bytes:
         raise AssetRefused(
-            _("with this file the theme would be {size}").format(size=larger_than(DEFAULT.unpacked_bytes))
+            _("with this file the theme would be {size}").format(size=larger_than(DEFAULT_LIMITS.unpacked_bytes))
         )
 
 
-def _keep_version(asset: Asset) -> None:
+def _save_version(asset: Asset) -> None:
     AssetVersion.objects.create(
         shop_id=asset.shop_id,
         theme_id=asset.theme_id,
@@ -289,10 +289,10 @@ def _keep_version(asset: Asset) -> None:
         actor=asset.actor,
         saved_at=asset.updated_at,
     )
-    kept = AssetVersion.objects.filter(theme_id=asset.theme_id, key=asset.key).order_by("-id")
-    oldest = kept.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
+    versions = AssetVersion.objects.filter(theme_id=asset.theme_id, key=asset.key).order_by("-id")
+    oldest = versions.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
     if oldest is not None:
-        kept.filter(pk__lt=oldest).delete()
+        versions.filter(pk__lt=oldest).delete()
 
 
 def _record(theme: Theme, message: str, changes: Mapping[str, object], *, actor: str, at: datetime) -> None:

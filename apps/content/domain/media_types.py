@@ -1,4 +1,4 @@
-"""The media types of theme files, by their names."""
+"""Media types of theme files by file name."""
 
 _TYPES = {
     ".avif": "image/avif",
@@ -35,7 +35,7 @@ _TYPES = {
     ".yml": "application/yaml",
 }
 UNKNOWN = "application/octet-stream"
-# What a browser does nothing with but show it, style with it or run it where a page asks for it.
+# Types that browsers only display, apply as a style sheet, or run if a page includes them.
 _SERVED = frozenset(
     _TYPES[suffix]
     for suffix in (
@@ -46,15 +46,15 @@ _SERVED = frozenset(
 )
 
 
-def media_type(key: str) -> str:
-    """The media type that the interface shows of a file."""
+def get_media_type(key: str) -> str:
+    """Return the media type of a file in the REST interface."""
     name = key.rpartition("/")[2].lower()
     return _TYPES.get(name[name.rfind(".") :], UNKNOWN) if "." in name else UNKNOWN
 
 
-def served_type(key: str) -> str:
-    """The media type with which a file is served: never a document, whatever its name."""
-    kind = media_type(key)
+def get_served_type(key: str) -> str:
+    """Return the media type that a file is served with; never a type that browsers open as a document."""
+    kind = get_media_type(key)
     if kind not in _SERVED:
         return "text/plain; charset=utf-8" if kind.startswith("text/") or "liquid" in kind else UNKNOWN
     return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind.endswith(("javascript", "json")) else kind

@@ -1,21 +1,21 @@
-"""Script tags: made by their app, and gone with it."""
+"""Create script tags of apps and delete them on uninstall."""
 
 from datetime import datetime
 
 from apps.content.models import ScriptTag
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
+from apps.ground.types import Attrs
 from apps.shops.models import Installation
 
 
 def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, at: datetime) -> ScriptTag:
-    """Add a script of the installed app to the pages of its shop; ``attrs`` are checked columns."""
+    """Create a script tag of an installed app; ``attrs`` are validated columns."""
     tag = ScriptTag.objects.create(shop_id=installation.shop_id, app_id=installation.app_id, **attrs)
     record_event("script_tags/create", tag, actor=actor, at=at)
     return tag
 
 
-def remove_script_tags(installation: Installation, at: datetime) -> None:
+def delete_script_tags(installation: Installation, at: datetime) -> None:
     """Delete the script tags of an app that is being uninstalled.
 
     Rule: spec part A, ScriptTag.

@@ -1,8 +1,7 @@
-"""The pictures that staff keep for descriptions and articles.
+"""Images that staff upload for descriptions and articles.
 
-A picture is stored under the name it had; where another has that name already, with a part of its digest behind it. The
-same picture under the same name is there once. Texts name a picture by its address alone, so one that is deleted leaves
-a gap in those that show it.
+An image keeps its file name; if another image has that name, a part of the digest is appended. The same image under the
+same name is stored once. Texts refer to images by URL only, so a deleted image is missing in the texts that show it.
 """
 
 from datetime import datetime
@@ -10,52 +9,54 @@ from pathlib import PurePath
 
 from django.db import transaction
 
-from apps.content.domain import pictures
+from apps.content.domain import article_images
 from apps.content.models import StoreFile
 from apps.events.domain.recording import record_event
-from apps.ground.tenancy import current_shop
+from apps.ground.tenancy import get_current_shop
 from apps.media.names import parse_transformation
 
-SHOWN = 60
+MAX_LISTED_FILES = 60
 
 
-def find(term: str) -> list[StoreFile]:
-    """The newest files whose name begins with a term."""
-    return list(StoreFile.objects.filter(name__istartswith=term).select_related("content").order_by("-id")[:SHOWN])
+def search_store_files(term: str) -> list[StoreFile]:
+    """Return the newest files with names that begin with a term."""
+    return list(
+        StoreFile.objects.filter(name__istartswith=term).select_related("content").order_by("-id")[:MAX_LISTED_FILES]
+    )
 
 
-def keep(data: bytes, name: str, *, actor: str, at: datetime) -> StoreFile:
-    """Store a picture under a safe name; the one that is there already, if it is the same.
+def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> StoreFile:
+    """Store an image under a sanitized name; return the existing file if it is the same.
 
     Raises:
-        PictureRefused: It is no picture that is kept.
-        StorageFailed: It could not be written.
+        PictureRefused: The file is not a supported image.
+        StorageFailed: The storage cannot write the file.
     """
-    picture = pictures.store_picture(data, name)
-    path = PurePath(picture.name)
-    # A name such as "hat_large.png" asks for a smaller version of "hat.png".
-    is_free = parse_transformation(picture.name) is None
-    of_its_own = f"{path.stem[:200]}-{picture.content.sha256[:12]}{path.suffix}"
-    attrs = {"content": picture.content, "width": picture.width, "height": picture.height}
-    for candidate in (picture.name, of_its_own) if is_free else (of_its_own,):
+    image = article_images.store_article_image(data, name)
+    path = PurePath(image.name)
+    # A name such as "hat_large.png" requests a resized version of "hat.png".
+    is_free = parse_transformation(image.name) is None
+    unique_name = f"{path.stem[:200]}-{image.content.sha256[:12]}{path.suffix}"
+    attrs = {"content": image.content, "width": image.width, "height": image.height}
+    for candidate in (image.name, unique_name) if is_free else (unique_name,):
         with transaction.atomic():
-            file, is_new = StoreFile.objects.get_or_create(shop=current_shop(), name=candidate, defaults=attrs)
+            file, is_new = StoreFile.objects.get_or_create(shop=get_current_shop(), name=candidate, defaults=attrs)
             if is_new:
                 record_event("files/create", file, actor=actor, at=at)
-        if file.content_id == picture.content.pk:
+        if file.content_id == image.content.pk:
             break
     return file
 
 
 @transaction.atomic
-def delete(file: StoreFile, *, actor: str, at: datetime) -> None:
-    """Let go of a file; its bytes go where nothing else uses them."""
+def delete_store_file(file: StoreFile, *, actor: str, at: datetime) -> None:
+    """Delete a file; the content is deleted later if nothing else uses it."""
     record_event("files/delete", file, actor=actor, at=at)
     file.delete()
 
 
-def named(name: str) -> StoreFile | None:
-    """The file of this name, or the one of which the name asks for a smaller version."""
+def find_store_file(name: str) -> StoreFile | None:
+    """Return the file with this name, or the original if the name requests a resized version."""
     files = StoreFile.objects.select_related("content")
     file = files.filter(name=name).first()
     parsed = None if file else parse_transformation(name)

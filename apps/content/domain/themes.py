@@ -1,7 +1,7 @@
-"""The life of themes: creating, publishing, renaming, duplicating, retrying, deleting.
+"""Create, publish, rename, duplicate, retry and delete themes.
 
-Whatever changes how many themes a shop has, or which is published, holds the shop's row lock, so two such changes never
-meet. Rule: spec part A, Theme role; decisions, Themes.
+Changes of the number of themes or of the published theme lock the shop row, so that they never run concurrently.
+Rule: spec part A, Theme role; decisions, Themes.
 """
 
 from datetime import datetime
@@ -12,50 +12,50 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.content.domain import contents
+from apps.content.domain import blob_store
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError
-from apps.ground.locks import reread
-from apps.ground.retelling import tells
+from apps.ground.exceptions import DomainError
+from apps.ground.row_locks import refresh_for_update
+from apps.ground.stored_messages import register_message
 from apps.jobs.domain.queue import enqueue
 from apps.shops.domain.locks import lock_shop
 
-_COPIED = tells(gettext_noop("Copied from {name}"))
+_COPIED = register_message(gettext_noop("Copied from {name}"))
 
 MAX_THEMES = 20
-EXTRACT = "content.extract_theme"
+EXTRACT_TASK = "content.extract_theme"
 PUBLISHABLE = frozenset({Theme.Role.MAIN, Theme.Role.UNPUBLISHED})
 _COPY_BATCH = 500
 
 
 class TooManyThemes(DomainError):
-    """The shop has as many themes as it may have."""
+    """Raised when the shop has the maximum number of themes."""
 
     code = "too_many_themes"
 
 
 class NotPublishable(DomainError):
-    """Demo and development themes cannot be published, nor can one without files."""
+    """Raised when a theme cannot be published: demo and development themes, and themes without files."""
 
     code = "theme_not_publishable"
     field = "role"
 
 
 class NotDeletable(DomainError):
-    """The theme is being worked on, or is the published one."""
+    """Raised when the theme is processing or published."""
 
     code = "theme_not_deletable"
 
 
 class NotCopyable(DomainError):
-    """The theme has no files yet."""
+    """Raised when the theme has no files yet."""
 
     code = "theme_not_copyable"
 
 
 class NotRetryable(DomainError):
-    """The theme has not failed."""
+    """Raised when the theme has not failed."""
 
     code = "theme_not_retryable"
 
@@ -70,44 +70,44 @@ def create_theme(
     actor: str,
     at: datetime,
 ) -> Theme:
-    """Make a theme whose files a job copies into place.
+    """Create a theme; a job installs its files.
 
     Args:
-        name: What staff call it.
-        role: ``main`` publishes it once its files are there.
-        src: The URL of a ZIP archive; without one (and without an upload) it gets the files of the starter theme.
-        upload: A ZIP archive that is stored already.
-        actor: Who makes it.
-        at: When.
+        name: The name.
+        role: ``main`` publishes the theme once its files are installed.
+        src: The URL of a ZIP archive; without URL and upload, the theme gets the files of the starter theme.
+        upload: A stored ZIP archive.
+        actor: The actor of the event.
+        at: The time of the event.
 
     Raises:
-        TooManyThemes: The shop has as many as it may have.
+        TooManyThemes: The shop has the maximum number of themes.
     """
     shop = lock_shop()
-    _check_room()
-    asked = role == Theme.Role.MAIN
-    if asked:
-        _forget_wishes()
+    _check_theme_count()
+    publish_requested = role == Theme.Role.MAIN
+    if publish_requested:
+        _clear_pending_publications()
     theme: Theme = Theme.objects.create(
         shop=shop,
         name=name,
-        role=Theme.Role.UNPUBLISHED if asked else role,
+        role=Theme.Role.UNPUBLISHED if publish_requested else role,
         src=src,
         upload=upload,
-        publish_when_ready=asked,
+        publish_when_ready=publish_requested,
         created_at=at,
     )
     record_event("themes/create", theme, actor=actor, at=at)
-    enqueue(EXTRACT, actor=actor, theme_id=theme.pk)
+    enqueue(EXTRACT_TASK, actor=actor, theme_id=theme.pk)
     return theme
 
 
 @transaction.atomic
-def complete(theme_id: int, files: dict[str, FileContent], *, actor: str, at: datetime) -> bool:
-    """Give a theme its files, all at once, and publish it if that was asked for.
+def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: str, at: datetime) -> bool:
+    """Add all files to a theme in one transaction and publish it if requested.
 
     Returns:
-        Whether it was still waiting for them.
+        True if the theme was still processing.
     """
     shop = lock_shop()
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(
@@ -126,13 +126,13 @@ def complete(theme_id: int, files: dict[str, FileContent], *, actor: str, at: da
     changes = {"processing": [True, False], "previewable": [False, True]}
     record_event("themes/update", theme, actor=actor, at=at, changes=changes)
     if theme.publish_when_ready:
-        _switch_to(theme, actor=actor, at=at)
+        _set_published(theme, actor=actor, at=at)
     return True
 
 
 @transaction.atomic
-def fail(theme_id: int, *, reason: str, actor: str, at: datetime) -> None:
-    """Note that a theme's files cannot be had; it may be retried."""
+def mark_theme_failed(theme_id: int, *, reason: str, actor: str, at: datetime) -> None:
+    """Record that a theme's files are unavailable; the theme can be retried."""
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(processing=False, failure=reason)
     if moved:
         theme = Theme.objects.get(pk=theme_id)
@@ -140,33 +140,33 @@ def fail(theme_id: int, *, reason: str, actor: str, at: datetime) -> None:
 
 
 @transaction.atomic
-def retry(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Try once more to get the files of a theme that failed.
+def retry_theme(theme: Theme, *, actor: str, at: datetime) -> None:
+    """Retry the installation of a failed theme.
 
     Raises:
-        NotRetryable: It did not fail.
+        NotRetryable: The theme has not failed.
     """
-    if not resume(theme.pk):
+    if not resume_processing(theme.pk):
         raise NotRetryable(_("Only a theme that failed can be retried."))
     theme.refresh_from_db()
     record_event("themes/update", theme, actor=actor, at=at, changes={"processing": [False, True]})
-    enqueue(EXTRACT, actor=actor, theme_id=theme.pk)
+    enqueue(EXTRACT_TASK, actor=actor, theme_id=theme.pk)
 
 
-def resume(theme_id: int) -> bool:
-    """Let a theme that failed wait for its files again; returns whether it had failed."""
+def resume_processing(theme_id: int) -> bool:
+    """Set a failed theme back to processing; return True if it had failed."""
     failed = Theme.objects.filter(pk=theme_id, processing=False, previewable=False)
     return bool(failed.update(processing=True, failure=""))
 
 
 @transaction.atomic
-def rename(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
-    """Give a theme another name.
+def rename_theme(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
+    """Rename a theme.
 
     Raises:
-        Gone: Somebody deleted it a moment ago.
+        Gone: The theme has been deleted.
     """
-    reread(theme, no_key=True)
+    refresh_for_update(theme, no_key=True)
     if name == theme.name:
         return
     changes = {"name": [theme.name, name]}
@@ -175,21 +175,21 @@ def rename(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
     record_event("themes/update", theme, actor=actor, at=at, changes=changes)
 
 
-def hold(theme: Theme) -> None:
-    """Hold the shop, then a theme together with the published one, whose place it may take."""
+def lock_theme(theme: Theme) -> None:
+    """Lock the shop, then the theme together with the published theme that it may replace."""
     lock_shop()
     both = Theme.objects.select_for_update(no_key=True).filter(Q(pk=theme.pk) | Q(role=Theme.Role.MAIN))
     list(both.order_by("pk").values_list("pk", flat=True))
 
 
 @transaction.atomic
-def publish(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Show a theme to customers; the published one becomes a draft. One that is processing follows when it is done.
+def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
+    """Publish a theme; the published one becomes a draft. A processing theme is published once its files are installed.
 
     Raises:
-        NotPublishable: It is a demo or development theme, or it failed.
+        NotPublishable: The theme has a demo or development role, or failed.
     """
-    hold(theme)
+    lock_theme(theme)
     theme.refresh_from_db()
     if theme.role not in PUBLISHABLE:
         raise NotPublishable(_("A {role} theme cannot be published").format(role=theme.role))
@@ -198,25 +198,25 @@ def publish(theme: Theme, *, actor: str, at: datetime) -> None:
     if theme.role == Theme.Role.MAIN:
         return
     if theme.processing:
-        _forget_wishes()
+        _clear_pending_publications()
         theme.publish_when_ready = True
         theme.save(update_fields=["publish_when_ready"])
         changes = {"publish_when_ready": [False, True]}
         record_event("themes/update", theme, actor=actor, at=at, changes=changes)
         return
-    _switch_to(theme, actor=actor, at=at)
+    _set_published(theme, actor=actor, at=at)
 
 
 @transaction.atomic
-def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Theme:
+def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Theme:
     """Copy a theme as a draft; the copy refers to the same contents.
 
     Raises:
-        TooManyThemes: The shop has as many as it may have.
-        NotCopyable: It has no files yet.
+        TooManyThemes: The shop has the maximum number of themes.
+        NotCopyable: The theme has no files yet.
     """
     shop = lock_shop()
-    _check_room()
+    _check_theme_count()
     theme.refresh_from_db()
     if not theme.previewable:
         raise NotCopyable(_("A theme without files cannot be duplicated."))
@@ -228,7 +228,7 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
         created_at=at,
     )
     files = list(Asset.objects.filter(theme=theme).order_by("key").values_list("key", "content_id"))
-    contents.keep(content_id for _, content_id in files)
+    blob_store.protect_blobs(content_id for _, content_id in files)
     make = partial(Asset, shop=shop, theme=copy, actor=actor, created_at=at)
     Asset.objects.bulk_create(
         (make(key=key, content_id=content_id) for key, content_id in files), batch_size=_COPY_BATCH
@@ -239,14 +239,14 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
 
 @transaction.atomic
 def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Delete a theme with its files; contents that no other row uses are cleared later.
+    """Delete a theme with its files; unused contents are deleted later.
 
     Raises:
-        NotDeletable: It is processing, or it is the published one.
+        NotDeletable: The theme is processing or published.
     """
     lock_shop()
-    # Whoever changes its files locks the theme first, so that neither waits for what the other holds.
-    reread(theme)
+    # Writers of theme files lock the theme first as well, which avoids deadlocks.
+    refresh_for_update(theme)
     if theme.processing:
         raise NotDeletable(_("A theme cannot be deleted while its files are being copied."))
     if theme.role == Theme.Role.MAIN:
@@ -255,19 +255,19 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
     theme.delete()
 
 
-def _check_room() -> None:
+def _check_theme_count() -> None:
     if Theme.objects.count() >= MAX_THEMES:
         raise TooManyThemes(_("A shop can have at most {limit} themes.").format(limit=MAX_THEMES))
 
 
-def _forget_wishes() -> None:
-    """Whatever was to be published once its files are there: the last word counts, also over a retry weeks later."""
+def _clear_pending_publications() -> None:
+    """Clear pending publications: the latest request wins, even over a retry weeks later."""
     Theme.objects.filter(publish_when_ready=True).update(publish_when_ready=False)
 
 
-def _switch_to(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Make a theme the published one; the caller holds the shop's lock."""
-    _forget_wishes()
+def _set_published(theme: Theme, *, actor: str, at: datetime) -> None:
+    """Make a theme the published one; the caller holds the shop lock."""
+    _clear_pending_publications()
     for old in Theme.objects.filter(role=Theme.Role.MAIN).exclude(pk=theme.pk):
         old.role = Theme.Role.UNPUBLISHED
         old.save(update_fields=["role"])

@@ -1,1 +1,1 @@
-"""Commands of content."""
+"""Management commands of the content app."""

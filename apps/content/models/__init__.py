@@ -1,4 +1,4 @@
-"""What a shop shows on its pages."""
+"""Models of the content app."""
 
 from apps.content.models.blogs import Article, ArticleTag, ArticleVersion, Blog
 from apps.content.models.files import FileContent, StoreFile

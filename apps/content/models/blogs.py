@@ -1,18 +1,18 @@
-"""Blogs and their articles."""
+"""Blogs and articles."""
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import MAX_FOLDED, ShopOwned, VersionField
+from apps.ground.base_models import MAX_FOLDED, ShopOwned, VersionField
+from apps.ground.error_messages import TAKEN
 
 
 class Blog(ShopOwned):
     """A series of articles.
 
-    ``tags`` holds the tags of its articles, sorted; it follows them and is never set by itself.
+    ``tags`` holds the sorted tags of its articles; it is derived and never set directly.
     """
 
     class Commentable(models.TextChoices):
@@ -45,10 +45,10 @@ class Blog(ShopOwned):
 
 
 class Article(ShopOwned):
-    """A post of one blog.
+    """A post of a blog.
 
-    ``body_html`` is kept as it was sent; whoever shows it inside the panel sanitises it. A ``published_at`` in the
-    future means that it is not visible yet.
+    ``body_html`` is stored as sent; the panel sanitizes it before display. An article with ``published_at`` in the
+    future is not visible yet.
     """
 
     blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles", verbose_name=gettext_lazy("blog"))
@@ -105,7 +105,7 @@ class Article(ShopOwned):
 
 
 class ArticleVersion(ShopOwned):
-    """What the text of an article was until somebody, ``actor``, put another in its place."""
+    """A text of an article that ``actor`` replaced."""
 
     article = models.ForeignKey(
         Article, on_delete=models.CASCADE, related_name="text_versions", verbose_name=gettext_lazy("article")
@@ -126,7 +126,7 @@ class ArticleVersion(ShopOwned):
 
 
 class ArticleTag(ShopOwned):
-    """One tag of one article; ``key`` is the tag with case folded."""
+    """One tag of an article; ``key`` is the case-folded tag."""
 
     article = models.ForeignKey(
         Article, on_delete=models.CASCADE, related_name="tag_rows", verbose_name=gettext_lazy("article")

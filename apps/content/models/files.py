@@ -1,23 +1,23 @@
-"""The bytes behind theme files, pictures and cached scripts; and the pictures that staff keep for texts."""
+"""Stored file contents of themes, images and cached scripts, and the files that staff upload for texts."""
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 class FileContent(ShopOwned):
-    """Bytes that a shop keeps once, however many rows use them.
+    """Bytes that a shop stores once, however many rows use them.
 
-    The row is written before the file and goes after it, so that no file can be left that no row knows.
+    The row is written before the file and deleted after it, so that every file has a row.
 
     Attributes:
-        sha256: What the content is known by.
-        md5: The checksum that the interface shows.
-        stored: Whether the file is complete; until then nobody may refer to it.
-        used_at: When somebody last asked for it to be kept; young content is not cleared though nothing refers to it.
-        is_new: Whether this very object stands for the first request to keep it.
+        sha256: The digest that identifies the content.
+        md5: The checksum shown in the REST interface.
+        stored: True once the file is complete; until then no row may refer to it.
+        used_at: The last request to store the content; recent content is not deleted even if unreferenced.
+        is_new: True if this instance made the first request to store the content.
     """
 
     is_new = False
@@ -39,19 +39,19 @@ class FileContent(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Its path in the file storage; it names the shop."""
+        """Return the path in the file storage, which includes the shop id."""
         return f"shops/{self.shop_id}/content/{self.sha256[0]}/{self.sha256}"
 
     @property
     def renditions(self) -> str:
-        """The folder of its smaller versions, where it is a picture."""
+        """Return the folder of the resized versions of an image."""
         return f"shops/{self.shop_id}/renditions/{self.sha256}"
 
 
 class StoreFile(ShopOwned):
-    """A picture that staff put into descriptions and articles, under a name of its own.
+    """An image that staff use in descriptions and articles.
 
-    It never changes: another picture is another file, so that its address may be cached for good.
+    A file never changes: another image is another file, so its URL may be cached forever.
     """
 
     name = models.CharField(gettext_lazy("name"), max_length=255, editable=False)

@@ -3,8 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import TAKEN
 
 
 class MobilePlatformApplication(ShopOwned):

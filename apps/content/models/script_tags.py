@@ -1,4 +1,4 @@
-"""The scripts that apps put on a shop's pages."""
+"""Script tags and cached copies of their scripts."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,15 +6,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.phrases import NOT_SECURE
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import NOT_SECURE
 from apps.shops.models import App
 
 
 class ScriptTag(ShopOwned):
     """A remote script that the storefront loads on every page in its display scope.
 
-    It belongs to the app that made it and goes when the app is uninstalled.
+    A script tag belongs to the app that created it and is deleted when the app is uninstalled.
     """
 
     class Event(models.TextChoices):
@@ -34,7 +34,9 @@ class ScriptTag(ShopOwned):
         gettext_lazy("display scope"), max_length=20, choices=DisplayScope, default=DisplayScope.ONLINE_STORE
     )
     cache = models.BooleanField(
-        gettext_lazy("cache"), default=False, help_text=gettext_lazy("Serve our own copy, fresh for 15 minutes.")
+        gettext_lazy("cache"),
+        default=False,
+        help_text=gettext_lazy("Serve a cached copy that is refreshed every 15 minutes."),
     )
     version = VersionField()
 
@@ -55,9 +57,9 @@ class ScriptTag(ShopOwned):
 
 
 class ScriptCopy(ShopOwned):
-    """Our own copy of a script whose tag asks for one.
+    """A cached copy of a script tag's script.
 
-    ``src`` is where the copy came from, so that a tag that moves on never serves the old script.
+    ``src`` is the source of the copy, so that a tag with a changed source never serves the old script.
     """
 
     tag = models.OneToOneField(

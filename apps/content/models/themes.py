@@ -5,15 +5,15 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.phrases import NOT_IN_LIST, TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import NOT_IN_LIST, TAKEN
 
 
 class Theme(ShopOwned):
-    """The look of a shop: a set of files, of which customers see the published one.
+    """A storefront theme: a set of files. Customers see the published theme.
 
-    While ``processing`` is set a job copies its files into place. A theme that is neither processing nor previewable
-    failed; ``failure`` says why, and it has no files.
+    While ``processing`` is set, a job installs the files. A theme that is neither processing nor previewable has failed
+    and has no files; ``failure`` contains the reason.
     """
 
     class Role(models.TextChoices):
@@ -63,12 +63,12 @@ class Theme(ShopOwned):
 
     @property
     def failed(self) -> bool:
-        """Whether its files could not be had."""
+        """Return True if the files could not be installed."""
         return not self.processing and not self.previewable
 
 
 class Asset(ShopOwned):
-    """A file of a theme; ``key`` is its path inside the theme. ``actor`` saved it as it is now."""
+    """A file of a theme; ``key`` is its path in the theme, ``actor`` saved the current content."""
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="assets", editable=False, verbose_name=gettext_lazy("theme")
@@ -96,7 +96,7 @@ class Asset(ShopOwned):
 
 
 class AssetVersion(ShopOwned):
-    """What an asset was before it was saved over or deleted, who had saved that, and when."""
+    """An earlier content of an asset that was overwritten or deleted, with the actor and time of its save."""
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="asset_versions", verbose_name=gettext_lazy("theme")

@@ -1,4 +1,4 @@
-"""How script tags reach a shop's pages: one loader per shop, and our own copies of the scripts that ask for one.
+"""Script loader of the storefront, and cached copies of scripts with ``cache`` set.
 
 Rule: decisions, Script tags.
 """
@@ -10,23 +10,23 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
-from apps.content.domain import contents
-from apps.content.domain.addresses import storefront_url
+from apps.content.domain import blob_store
+from apps.content.domain.public_urls import get_storefront_url
 from apps.content.models import Asset, ScriptCopy, ScriptTag, Theme
-from apps.ground.tenancy import current_shop
+from apps.ground.tenancy import get_current_shop
 from apps.media.storage import StorageFailed
-from apps.outgoing.client import MIB, Limits, fetch
-from apps.outgoing.errors import FetchFailed
+from apps.outgoing.errors import HttpRequestFailed
+from apps.outgoing.sync_client import MIB, Limits, download_file
 from apps.shops.models import Shop
 
 logger = logging.getLogger(__name__)
 
-FRESH = timedelta(minutes=15)
-RETRY = timedelta(seconds=30)
+COPY_MAX_AGE = timedelta(minutes=15)
+RETRY_DELAY = timedelta(seconds=30)
 SCRIPT = Limits(max_bytes=5 * MIB, total_seconds=5, connect_seconds=2)
 SCOPES = (ScriptTag.DisplayScope.ONLINE_STORE, ScriptTag.DisplayScope.ORDER_STATUS)
 
-# Scripts run in the order of the list, once the page has loaded.
+# Scripts run in the order of the list after the page has loaded.
 _LOADER = """(function () {
   var sources = %s;
   function load() {
@@ -43,70 +43,70 @@ _LOADER = """(function () {
 
 
 class ScriptUnavailable(Exception):
-    """The script's origin does not answer, and there is no earlier copy."""
+    """Raised when the script cannot be downloaded and there is no earlier copy."""
 
 
 def is_vintage(theme: Theme) -> bool:
-    """Whether a theme is of the kind that loads script tags: one without JSON templates."""
+    """Return True for themes without JSON templates; only these load script tags."""
     return not Asset.objects.filter(theme=theme, key__startswith="templates/", key__endswith=".json").exists()
 
 
-def loader(scope: str) -> str:
-    """The script that loads the tags of a display scope, in their order."""
+def render_script_loader(scope: str) -> str:
+    """Return the loader script for the tags of a display scope, in their order."""
     main = Theme.objects.filter(role=Theme.Role.MAIN).first()
     tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
-    shop = current_shop()
+    shop = get_current_shop()
     sources = [_source(shop, tag) for tag in tags] if main is not None and is_vintage(main) else []
-    # As a part of a page's script, "</script>" in a source must not end it.
+    # Keep "</script>" in a source from ending an inline script.
     return _LOADER % json.dumps(sources, indent=2).replace("<", "\\u003c")
 
 
 def _source(shop: Shop, tag: ScriptTag) -> str:
-    return storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src
+    return get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src
 
 
-def cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
-    """Our copy of a script, at most 15 minutes old where its origin answers.
+def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
+    """Return the cached copy of a script, at most 15 minutes old while its origin responds.
 
-    Of several readers of a copy that has grown old one fetches, and the others get the old copy.
+    If a copy has expired, one of several concurrent requests downloads the script; the others return the old copy.
 
     Raises:
-        ScriptUnavailable: There is no copy, and none can be had.
+        ScriptUnavailable: There is no copy, and the script cannot be downloaded.
     """
     copy, _ = ScriptCopy.objects.select_related("content").get_or_create(
-        tag=tag, defaults={"shop": tag.shop, "src": tag.src, "tried_at": at - FRESH - RETRY}
+        tag=tag, defaults={"shop": tag.shop, "src": tag.src, "tried_at": at - COPY_MAX_AGE - RETRY_DELAY}
     )
     if copy.src != tag.src:
         ScriptCopy.objects.filter(pk=copy.pk, src=copy.src).update(
-            src=tag.src, content=None, fetched_at=None, tried_at=at - FRESH - RETRY
+            src=tag.src, content=None, fetched_at=None, tried_at=at - COPY_MAX_AGE - RETRY_DELAY
         )
         copy.refresh_from_db()
-    if _may_try(copy, at):
+    if _claim_download(copy, at):
         _refresh(copy, at)
     if copy.content is None:
         raise ScriptUnavailable(copy.error)
     try:
-        return contents.read(copy.content)
+        return blob_store.read_blob(copy.content)
     except StorageFailed as failure:
-        # The origin still has it: the next reader fetches it again.
+        # The next request downloads the script again.
         ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(
-            content=None, fetched_at=None, tried_at=at - FRESH - RETRY
+            content=None, fetched_at=None, tried_at=at - COPY_MAX_AGE - RETRY_DELAY
         )
         raise ScriptUnavailable(failure.sentence) from failure
 
 
-def _may_try(copy: ScriptCopy, at: datetime) -> bool:
-    """Whether this reader is the one to fetch: the guard is in the update."""
-    due = Q(fetched_at=None) | Q(fetched_at__lte=at - FRESH)
-    mine = ScriptCopy.objects.filter(due, pk=copy.pk, tried_at__lte=at - RETRY).update(tried_at=at)
-    return bool(mine)
+def _claim_download(copy: ScriptCopy, at: datetime) -> bool:
+    """Return True if this request should download the script; the conditional update is the guard."""
+    is_due = Q(fetched_at=None) | Q(fetched_at__lte=at - COPY_MAX_AGE)
+    claimed = ScriptCopy.objects.filter(is_due, pk=copy.pk, tried_at__lte=at - RETRY_DELAY).update(tried_at=at)
+    return bool(claimed)
 
 
 def _refresh(copy: ScriptCopy, at: datetime) -> None:
     try:
-        with fetch(copy.src, limits=SCRIPT, schemes=("https", "http")) as download:
-            content = contents.store(download.file.read())
-    except FetchFailed as error:
+        with download_file(copy.src, limits=SCRIPT, schemes=("https", "http")) as download:
+            content = blob_store.store_blob(download.file.read())
+    except HttpRequestFailed as error:
         logger.warning("Script %s could not be fetched: %s", copy.src, error)
         copy.error = str(error)
         ScriptCopy.objects.filter(pk=copy.pk).update(error=copy.error)

@@ -1,4 +1,4 @@
-"""Rules of mobile apps, and the two files by which phones learn which apps may open a shop's links.
+"""Validation of mobile apps and the two association files that phones read.
 
 Rule: decisions, Mobile platform applications.
 """
@@ -7,43 +7,43 @@ import re
 from collections.abc import Sequence
 
 from apps.content.models import MobilePlatformApplication
-from apps.ground.phrases import INVALID
+from apps.ground.error_messages import INVALID
 
 MAX_FINGERPRINTS = 50
 APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,255}")
 _FINGERPRINT = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}")
 
 
-def read_fingerprints(given: object) -> list[str]:
-    """The fingerprints of signing certificates, in upper case, once each.
+def parse_fingerprints(value: object) -> list[str]:
+    """Parse certificate fingerprints: upper case, without duplicates.
 
     Raises:
-        ValueError: It is no list of SHA-256 fingerprints such as ``AA:BB:…`` of 32 bytes.
+        ValueError: The value is not a list of SHA-256 fingerprints such as ``AA:BB:…`` of 32 bytes.
     """
-    if not isinstance(given, list) or len(given) > MAX_FINGERPRINTS:
+    if not isinstance(value, list) or len(value) > MAX_FINGERPRINTS:
         raise ValueError(INVALID)
-    found = [item.strip().upper() if isinstance(item, str) else "" for item in given]
-    if not all(_FINGERPRINT.fullmatch(item) for item in found):
+    fingerprints = [item.strip().upper() if isinstance(item, str) else "" for item in value]
+    if not all(_FINGERPRINT.fullmatch(item) for item in fingerprints):
         raise ValueError("must be SHA-256 fingerprints of 32 bytes such as AA:BB:…")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(fingerprints))
 
 
-def refusals(
+def validate_mobile_app(
     *, platform: str, application_id: str, fingerprints: Sequence[str], app_clip_application_id: str | None
 ) -> dict[str, str]:
-    """What does not fit together, by field."""
-    found: dict[str, str] = {}
+    """Return the errors by field."""
+    errors: dict[str, str] = {}
     if not APPLICATION_ID.fullmatch(application_id):
-        found["application_id"] = INVALID
+        errors["application_id"] = INVALID
     if app_clip_application_id and not APPLICATION_ID.fullmatch(app_clip_application_id):
-        found["app_clip_application_id"] = INVALID
+        errors["app_clip_application_id"] = INVALID
     if fingerprints and platform != MobilePlatformApplication.Platform.ANDROID:
-        found["sha256_cert_fingerprints"] = "must be empty for iOS"
-    return found
+        errors["sha256_cert_fingerprints"] = "must be empty for iOS"
+    return errors
 
 
-def apple_app_site_association() -> dict[str, object]:
-    """What iOS reads: which apps open links, share passwords, and run as app clips."""
+def build_apple_app_site_association() -> dict[str, object]:
+    """Return the association file of iOS: apps that open links, share passwords, and run as app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
     )
@@ -56,8 +56,8 @@ def apple_app_site_association() -> dict[str, object]:
     }
 
 
-def asset_links() -> list[dict[str, object]]:
-    """What Android reads: which apps, signed by whom, open links."""
+def build_asset_links() -> list[dict[str, object]]:
+    """Return the association file of Android: signed apps that open links."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

@@ -1,11 +1,8 @@
-"""Columns that hold no words of customers: pages, themes and apps.
+"""Content columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
 
-See ``apps.ground.personal``.
-"""
+from apps.ground.privacy_registry import ColumnsByModel
 
-from apps.ground.personal import Places
-
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "content.FileContent": ("sha256", "md5"),
     "content.Blog": ("title", "handle", "template_suffix", "tags"),
     "content.Article": (

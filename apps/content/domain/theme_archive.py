@@ -1,6 +1,6 @@
-"""Read theme archives: which files of a ZIP make a theme, and under which keys.
+"""Read theme archives: select the theme files of a ZIP and derive their keys.
 
-That the ZIP itself is harmless is the matter of `apps.media.zips`.
+``apps.media.zip_reader`` checks that the ZIP itself is safe.
 """
 
 import re
@@ -10,19 +10,28 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext_noop
 
-from apps.ground.phrases import size_of
-from apps.ground.retelling import tells
-from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, is_plain_path, refuse_if, shown
+from apps.ground.error_messages import format_bytes
+from apps.ground.stored_messages import register_message
+from apps.media.zip_reader import (
+    MIB,
+    ArchiveRefused,
+    EntryReader,
+    ValidatedZip,
+    ZipEntry,
+    is_plain_path,
+    quote_name,
+    refuse_if,
+)
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_LIMITS",
     "LAYOUT",
     "TEXT_SUFFIXES",
     "ArchiveLimits",
     "ArchiveRefused",
     "EntryReader",
     "ThemeArchive",
-    "is_key",
+    "is_theme_key",
     "open_theme",
 ]
 
@@ -32,27 +41,29 @@ TEXT_SUFFIXES = frozenset(
     | {".xml", ".yaml", ".yml"}
 )
 
-# Without it a theme shows nothing.
+# A theme without this file renders nothing.
 LAYOUT = "layout/theme.liquid"
 
-_BAD_NAME = tells(gettext_noop("The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {key}"))
-_TOO_LARGE = tells(gettext_noop("{key} is larger than {size}."))
+_BAD_NAME = register_message(
+    gettext_noop("The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {key}")
+)
+_TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}."))
 _KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
-# What macOS adds beside the folder that was compressed.
+# Entries that macOS adds next to the compressed folder.
 _FOREIGN_ROOTS = frozenset({"__MACOSX", ".DS_Store"})
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What an archive may cost.
+    """Limits of a theme archive.
 
     Attributes:
         packed_bytes: Size of the ZIP file.
-        unpacked_bytes: Size of all entries together.
-        entries: Number of entries, directories and skipped ones included.
+        unpacked_bytes: Total size of all entries.
+        entries: Number of entries, including directories and skipped entries.
         text_bytes: Size of one text asset.
         binary_bytes: Size of one other asset.
-        text_suffixes: File name endings, in lower case, of what counts as text.
+        text_suffixes: Lower-case file name suffixes of text files.
     """
 
     packed_bytes: int = 50 * MIB
@@ -63,37 +74,37 @@ class ArchiveLimits:
     text_suffixes: frozenset[str] = TEXT_SUFFIXES
 
     def asset_bytes(self, key: str) -> int:
-        """Say how many bytes the asset of a key may hold."""
+        """Return the size limit of the asset with this key."""
         _, dot, suffix = key.rpartition("/")[2].lower().rpartition(".")
         return self.text_bytes if dot + suffix in self.text_suffixes else self.binary_bytes
 
 
-DEFAULT = ArchiveLimits()
+DEFAULT_LIMITS = ArchiveLimits()
 
 
-def is_key(key: str) -> bool:
-    """Whether a file of a theme may have this key, whichever way it comes: what is saved alone also fits an archive."""
+def is_theme_key(key: str) -> bool:
+    """Return True if a theme file may have this key; the rule is the same for archives and single files."""
     return (
         _KEY.fullmatch(key) is not None and is_plain_path(key) and "/" in key and key.partition("/")[0] in DIRECTORIES
     )
 
 
 class ThemeArchive:
-    """A vetted archive; iterating unpacks it, asset by asset, in the order of the file.
+    """A checked archive; iterating unpacks the assets in file order.
 
-    The caller keeps the file open while it iterates, and closes it. An iteration that ends without an exception has
-    verified every asset, also those that were not read to their end. Iterating raises `ArchiveRefused` on damage, so
-    nothing may be made visible before the end.
+    The caller keeps the file open during the iteration and closes it. An iteration that completes has verified every
+    asset, including the assets that were not read to the end. Iterating raises ``ArchiveRefused`` on damage, so nothing
+    may be published before the end.
     """
 
-    def __init__(self, archive: VettedZip, assets: tuple[ZipEntry, ...], *, wrapper: str) -> None:
+    def __init__(self, archive: ValidatedZip, assets: tuple[ZipEntry, ...], *, wrapper: str) -> None:
         self._archive = archive
         self._assets = assets
         self._wrapper = wrapper
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of all assets, in the order of the file."""
+        """Return the keys of all assets in file order."""
         return tuple(self._key(asset) for asset in self._assets)
 
     def __len__(self) -> int:
@@ -107,20 +118,20 @@ class ThemeArchive:
         return asset.name.removeprefix(self._wrapper)
 
 
-def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchive:
-    """Vet the whole directory of a theme archive, without unpacking anything yet.
+def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> ThemeArchive:
+    """Check the directory of a theme archive without unpacking anything.
 
-    A single folder around everything is dropped from the keys. Entries outside the directories of a theme are skipped,
-    but vetted like the others. Rule: decisions, Themes.
+    A single folder around all files is removed from the keys. Entries outside of the theme directories are skipped, but
+    checked like the others. Rule: decisions, Themes.
 
     Args:
-        file: A seekable binary file; it must stay open for as long as the result is used.
-        limits: What the archive may cost.
+        file: A seekable binary file; it must stay open as long as the result is used.
+        limits: The limits of the archive.
 
     Raises:
-        ArchiveRefused: Something about the archive is unsafe, damaged, too large, or it holds no theme.
+        ArchiveRefused: The archive is unsafe, damaged or too large, or contains no theme.
     """
-    archive = VettedZip(
+    archive = ValidatedZip(
         file,
         packed_bytes=limits.packed_bytes,
         unpacked_bytes=limits.unpacked_bytes,
@@ -134,17 +145,17 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
         if entry.is_dir or not slash or directory not in DIRECTORIES:
             continue
         refuse_if(
-            not is_key(key),
-            _BAD_NAME.format(key=shown(key)),
+            not is_theme_key(key),
+            _BAD_NAME.format(key=quote_name(key)),
         )
         limit = limits.asset_bytes(key)
-        refuse_if(entry.size > limit, _TOO_LARGE.format(key=shown(key), size=size_of(limit)))
+        refuse_if(entry.size > limit, _TOO_LARGE.format(key=quote_name(key), size=format_bytes(limit)))
         assets.append(entry)
     refuse_if(not assets, gettext_noop("The archive holds no theme files."))
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)
 
 
 def _single_folder(entries: tuple[ZipEntry, ...]) -> str:
-    """Find the folder that holds everything, with its slash; empty if there is none or it is a theme's own."""
+    """Return the folder that contains all files, with its slash; empty if there is none or it is a theme directory."""
     roots = {entry.name.partition("/")[0] for entry in entries} - _FOREIGN_ROOTS
     return "" if len(roots) != 1 or roots <= DIRECTORIES else f"{roots.pop()}/"

@@ -1,0 +1,309 @@
+"""Panel pages of the theme editor: file tree, one file, versions and search."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db.models import Case, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils.translation import gettext as _
+
+from apps.content.domain import assets, blob_store
+from apps.content.domain.media_types import get_media_type
+from apps.content.domain.public_urls import get_asset_url, get_local_path
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT
+from apps.content.models import Asset, AssetVersion, FileContent, Theme
+from apps.ground.error_messages import larger_than
+from apps.ground.exceptions import DomainError
+from apps.ground.stored_messages import translate_stored
+from apps.media.storage import StorageFailed
+from apps.panel.admin_base.html_fields import restore_line_endings
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.palette_search import ROWS_PER_MODEL, register_search
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
+from apps.panel.theme import SearchResult
+from apps.staff.domain.actor_names import get_actor_names
+
+VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
+SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200
+_LANGUAGES = {
+    ".css": "css",
+    ".html": "html",
+    ".js": "javascript",
+    ".json": "json",
+    ".liquid": "liquid",
+    ".mjs": "javascript",
+    ".scss": "css",
+    ".svg": "html",
+    ".xml": "html",
+}
+_IMAGE_SUFFIXES = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".svg", ".ico")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A line that matches a search."""
+
+    key: str
+    line: int
+    text: str
+
+
+def get_editor_language(key: str) -> str:
+    """Return the editor's syntax mode for a file."""
+    name = key.lower().removesuffix(".liquid") if key.lower().endswith((".css.liquid", ".js.liquid")) else key.lower()
+    return _LANGUAGES.get(name[name.rfind(".") :], "")
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """The text of a file: None if it is not text; ``lost`` if the storage cannot read it."""
+
+    text: str | None = None
+    lost: bool = False
+
+
+def load_text(key: str, content: FileContent) -> FileText:
+    """Load the text of a file."""
+    if not assets.is_text_file(key):
+        return FileText()
+    try:
+        return FileText(blob_store.read_blob(content).decode())
+    except UnicodeDecodeError:
+        return FileText()
+    except StorageFailed:
+        return FileText(lost=True)
+
+
+def _read_current(asset: Asset | None) -> FileText:
+    return load_text(asset.key, asset.content) if asset else FileText()
+
+
+def search_theme(theme: Theme, term: str) -> list[SearchHit]:
+    """Search the lines of a theme's text files, ignoring case."""
+    folded_term = term.casefold()
+    hits: list[SearchHit] = []
+    for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key")[:SEARCHED_FILES]:
+        text = load_text(asset.key, asset.content).text
+        for number, line in enumerate(text.splitlines() if text else (), start=1):
+            if folded_term in line.casefold():
+                hits.append(SearchHit(asset.key, number, line.strip()[:LONGEST_LINE]))
+                if len(hits) == SHOWN_HITS:
+                    return hits
+    return hits
+
+
+@register_search
+def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
+    """Yield theme files with a matching key for the outside search, published theme first."""
+    if not (has_permission(request, VIEW_ASSET) or has_permission(request, CHANGE_ASSET)):
+        return
+    published_first = Case(When(theme__role=Theme.Role.MAIN, then=0), default=1)
+    matches = (
+        Asset.rows().filter(key__icontains=term).select_related("theme").order_by(published_first, "theme_id", "key")
+    )
+    for asset in matches[:ROWS_PER_MODEL]:
+        yield SearchResult(
+            title=asset.key,
+            description=_("File of {name}").format(name=asset.theme.name),
+            link=_get_editor_url(asset.theme_id, asset.key),
+            icon="code",
+        )
+
+
+def _get_editor_url(theme_id: int, key: str = "") -> str:
+    return reverse("admin:content_theme_code", args=(theme_id,)) + (f"?{urlencode({'key': key})}" if key else "")
+
+
+class ThemeEditorPages(ShopOwnedAdmin[Theme]):
+    """The editor pages of a theme."""
+
+    def get_editor_urls(self) -> Iterable[URLPattern]:
+        """Return the URLs of the editor."""
+        return (
+            self.build_action_url("<path:object_id>/code/", self.code_view, "code"),
+            self.build_action_url("<path:object_id>/code/delete/", self.delete_file_view, "delete_file"),
+            self.build_action_url("<path:object_id>/code/versions/<int:version_id>/", self.version_view, "version"),
+        )
+
+    def code_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the file tree and the file with the key in the query; save on POST."""
+        require_permission(request, VIEW_ASSET, CHANGE_ASSET)
+        theme = self.get_row_or_404(request, object_id)
+        if request.method == "POST":
+            require_permission(request, CHANGE_ASSET)
+            return self._save(request, theme)
+        key, term = request.GET.get("key", ""), request.GET.get("q", "").strip()
+        return self._show(request, theme, key, hits=search_theme(theme, term) if term else None, term=term)
+
+    def _save(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        """Save the submitted or uploaded content unless the file has changed since."""
+        key, expected = request.POST.get("key", "").strip(), request.POST.get("expected", "")
+        upload = request.FILES.get("file")
+        current = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        typed = request.POST.get("text", "")
+        try:
+            assets.check_asset_key(key)
+            if upload is not None and upload.size is not None and upload.size > DEFAULT_LIMITS.binary_bytes:
+                raise assets.AssetRefused(
+                    _("{key} is {size}").format(
+                        key=key, size=translate_stored(larger_than(DEFAULT_LIMITS.binary_bytes))
+                    )
+                )
+            if upload is None and "text" not in request.POST and current is not None and expected:
+                raise assets.AssetRefused(_("choose a file to replace {key}").format(key=key))
+            before = _read_current(current).text or ""
+            data = upload.read() if upload is not None else restore_line_endings(before, typed).encode()
+            assets.check_asset_content(key, data)
+            content = blob_store.store_blob(data)
+            assets.save_asset(theme, key, content, **self.event_kwargs(request), expected=expected)
+        except assets.EditConflict:
+            if not expected:
+                return self._show(request, theme, key, error=_("{key} already exists").format(key=key))
+            return self._show(request, theme, key, typed=None if upload else typed, conflict=True)
+        except Theme.DoesNotExist:
+            raise Http404 from None
+        except DomainError as error:
+            return self._show(request, theme, key, typed=None if upload else typed, error=format_errors(error))
+        self.message_user(request, _("Saved {key}.").format(key=key), messages.SUCCESS)
+        return HttpResponseRedirect(_get_editor_url(theme.pk, key))
+
+    def _show(
+        self,
+        request: HttpRequest,
+        theme: Theme,
+        key: str,
+        *,
+        typed: str | None = None,
+        conflict: bool = False,
+        error: str = "",
+        **context: object,
+    ) -> HttpResponse:
+        """Render the page of one file, with the saved or the submitted text and a matching status code."""
+        asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        history = _get_history_context(theme, key, asset)
+        may_change = has_permission(request, CHANGE_ASSET) and theme.previewable
+        response = self.page(
+            request,
+            "panel/themes/editor.html",
+            _("Code of {theme}").format(theme=theme),
+            original=theme,
+            key=key,
+            asset=asset,
+            # Warn about invalid Liquid in the published theme.
+            warns=may_change and theme.role == Theme.Role.MAIN and get_editor_language(key) == "liquid",
+            missing=bool(key) and asset is None and not error and not conflict,
+            conflict=conflict,
+            refusal=error,
+            may_change=may_change,
+            **_get_tree_context(theme),
+            **_get_content_context(theme, key, asset, submitted=typed, conflict=conflict),
+            **history,
+            **context,
+        )
+        unknown = bool(key) and asset is None and not history["versions"]
+        response.status_code = 409 if conflict else 422 if error else 404 if unknown else 200
+        return response
+
+    def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Delete a file; its versions remain."""
+        require_permission(request, CHANGE_ASSET)
+        theme = self.get_row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        key = request.POST.get("key", "")
+        try:
+            assets.delete_asset(theme, key, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+        else:
+            self.message_user(
+                request,
+                _("{key} deleted. You can restore it from an earlier version.").format(key=key),
+                messages.SUCCESS,
+            )
+        return HttpResponseRedirect(_get_editor_url(theme.pk, key))
+
+    def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
+        """Show the changes of restoring a version; restore it on POST."""
+        require_permission(request, VIEW_ASSET, CHANGE_ASSET)
+        theme = self.get_row_or_404(request, object_id)
+        version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()
+        if version is None:
+            return HttpResponseRedirect(_get_editor_url(theme.pk))
+        if request.method == "POST":
+            require_permission(request, CHANGE_ASSET)
+            try:
+                assets.restore_asset_version(version, **self.event_kwargs(request))
+            except DomainError as error:
+                self.message_user(request, format_errors(error), messages.ERROR)
+            else:
+                self.message_user(request, _("Restored {key}.").format(key=version.key), messages.SUCCESS)
+            return HttpResponseRedirect(_get_editor_url(theme.pk, version.key))
+        current = Asset.objects.select_related("content").filter(theme=theme, key=version.key).first()
+        earlier = load_text(version.key, version.content)
+        return self.page(
+            request,
+            "panel/themes/version.html",
+            f"{version.key}, {version.saved_at:%Y-%m-%d %H:%M}",
+            original=theme,
+            version=version,
+            who=get_actor_names([version.actor])[version.actor],
+            back=_get_editor_url(theme.pk, version.key),
+            current=_read_current(current).text or "",
+            earlier=earlier.text,
+            lost=earlier.lost,
+            language=get_editor_language(version.key),
+            may_change=has_permission(request, CHANGE_ASSET),
+        )
+
+
+def _get_tree_context(theme: Theme) -> Context:
+    """Return the theme's files by folder and the keys of deleted files."""
+    files = Asset.objects.filter(theme=theme)
+    keys = list(files.order_by("key").values_list("key", flat=True))
+    deleted_versions = AssetVersion.objects.filter(theme=theme).exclude(key__in=keys)
+    return {
+        "tree": [(folder, list(group)) for folder, group in groupby(keys, key=lambda path: path.split("/")[0])],
+        "deleted": deleted_versions.order_by("key").values_list("key", flat=True).distinct(),
+    }
+
+
+def _get_content_context(
+    theme: Theme, key: str, asset: Asset | None, *, submitted: str | None, conflict: bool
+) -> Context:
+    """Return the context of a file's content, or of the submitted text."""
+    saved = _read_current(asset)
+    return {
+        "lost": saved.lost,
+        "is_text": assets.is_text_file(key) if key else False,
+        "text": saved.text if submitted is None else submitted,
+        "theirs": saved.text if conflict else None,
+        "language": get_editor_language(key),
+        "content_type": get_media_type(key) if key else "",
+        "picture": _get_image_path(theme, asset) if asset else "",
+        "deletable": asset is not None and key != LAYOUT,
+    }
+
+
+def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context:
+    """Return the versions of a file with their actors, and the actor of the current content."""
+    versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
+    names = get_actor_names([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+    return {
+        "versions": [(version, names[version.actor]) for version in versions],
+        "saved_by": names[asset.actor] if asset else "",
+    }
+
+
+def _get_image_path(theme: Theme, asset: Asset) -> str:
+    """Return the local URL of an image file; empty for other files."""
+    url = get_asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
+    if url is None or not asset.key.lower().endswith(_IMAGE_SUFFIXES):
+        return ""
+    return get_local_path(url)

@@ -1,0 +1,20 @@
+"""``manage.py strip_image_metadata``: strip metadata from images uploaded before this was done on upload."""
+
+from django.core.management.base import BaseCommand
+
+from apps.ground.tenancy import shop_scope
+from apps.media.metadata_stripping import strip_all_metadata
+from apps.shops.models import Shop
+
+
+class Command(BaseCommand):
+    """Strips image metadata; may be stopped and repeated at any time. A changed image gets a new URL."""
+
+    help = "Strip metadata (location, camera, texts) from stored images."
+
+    def handle(self, *args: object, **options: object) -> None:
+        """Process all shops."""
+        for shop in Shop.objects.order_by("pk"):
+            with shop_scope(shop):
+                cleaned = ", ".join(f"{count} {name}" for name, count in strip_all_metadata().items())
+            self.stdout.write(f"{shop.domain}: cleaned {cleaned}")

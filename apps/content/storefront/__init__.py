@@ -1,0 +1,1 @@
+"""Public views of the content app."""

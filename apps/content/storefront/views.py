@@ -1,0 +1,186 @@
+"""Public files of a shop: script loader, theme files, images and app association files.
+
+The files are untrusted content, so none may act in this origin: fixed media types, ``nosniff``, and a content security
+policy that sandboxes files opened directly.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+
+import orjson
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from apps.api.rows.page_reads import build_etag
+from apps.content.domain import article_images, blob_store, mobile_apps, script_loader, store_files
+from apps.content.domain.media_types import get_served_type
+from apps.content.domain.public_urls import get_image_version
+from apps.content.models import Article, Asset, FileContent, ScriptTag
+from apps.ground.tenancy import shop_scope
+from apps.media.image_validation import ImageRefused
+from apps.media.names import parse_transformation
+from apps.media.storage import StorageFailed
+from apps.shops.models import Shop
+
+SHORT_CACHE = timedelta(minutes=1)
+LONG_CACHE = timedelta(days=365)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+
+View = Callable[..., HttpResponse]
+
+
+def in_scope_of_domain(view: View) -> View:
+    """Run a view in the scope of the shop with the domain in the path."""
+
+    @require_safe
+    @wraps(view)
+    def scoped(request: HttpRequest, domain: str, **kwargs: object) -> HttpResponse:
+        shop = Shop.objects.filter(domain=domain).first()
+        if shop is None:
+            raise Http404
+        with shop_scope(shop):
+            try:
+                return view(request, **kwargs)
+            except StorageFailed as failure:
+                return HttpResponse(status=failure.status, headers=failure.headers)
+
+    return scoped
+
+
+def _in_scope_of_host(view: View) -> View:
+    """Run a view in the scope of the shop with the domain of the request's host."""
+
+    @require_safe
+    @wraps(view)
+    def scoped(request: HttpRequest) -> HttpResponse:
+        shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
+        if shop is None:
+            raise Http404
+        with shop_scope(shop):
+            return view(request)
+
+    return scoped
+
+
+@in_scope_of_domain
+def serve_script_loader(request: HttpRequest) -> HttpResponse:
+    """Serve the script that loads a shop's script tags."""
+    scope = request.GET.get("scope", script_loader.SCOPES[0])
+    if scope not in script_loader.SCOPES:
+        return HttpResponse("scope must be online_store or order_status", status=400, content_type="text/plain")
+    body = script_loader.render_script_loader(scope).encode()
+    return _respond(request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE)
+
+
+@in_scope_of_domain
+def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
+    """Serve the cached copy of a script."""
+    tag = ScriptTag.objects.filter(pk=tag_id, cache=True).first()
+    if tag is None:
+        raise Http404
+    try:
+        body = script_loader.get_cached_script(tag, at=timezone.now())
+    except script_loader.ScriptUnavailable:
+        return HttpResponse(status=503, headers={"Retry-After": str(script_loader.RETRY_DELAY.seconds)})
+    return _respond(request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE)
+
+
+@in_scope_of_domain
+def serve_asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
+    """Serve a theme file under ``assets/``."""
+    theme_file = Asset.objects.select_related("content").filter(theme_id=theme_id, key=f"assets/{key}").first()
+    if theme_file is None:
+        raise Http404
+    content_type = get_served_type(theme_file.key)
+    return _serve_content(
+        request, theme_file.content, content_type, current=request.GET.get("v") == theme_file.content.md5[:12]
+    )
+
+
+@in_scope_of_domain
+def serve_article_image(request: HttpRequest, article_id: int, name: str) -> HttpResponse:
+    """Serve an article's image or a resized version."""
+    article = Article.objects.select_related("image").filter(pk=article_id).exclude(image=None).first()
+    if article is None or article.image is None:
+        raise Http404
+    return _serve_image(request, article.image, article.image_name, name)
+
+
+@in_scope_of_domain
+def serve_store_file(request: HttpRequest, name: str) -> HttpResponse:
+    """Serve an uploaded image or a resized version."""
+    file = store_files.find_store_file(name)
+    if file is None:
+        raise Http404
+    return _serve_image(request, file.content, file.name, name)
+
+
+def _serve_image(request: HttpRequest, content: FileContent, original: str, name: str) -> HttpResponse:
+    """Serve an image by its own name, or a version with the size in its name."""
+    content_type = article_images.get_image_format(original).content_type
+    current = request.GET.get("v") == get_image_version(content.sha256)
+    if name == original:
+        return _serve_content(request, content, content_type, current=current)
+    parsed = parse_transformation(name)
+    if parsed is None or parsed[0] != original:
+        raise Http404
+    etag = build_etag((content.sha256, str(parsed[1])))
+    max_age = LONG_CACHE if current else SHORT_CACHE
+    if _is_known(request, etag):
+        return _not_modified(etag, max_age)
+    try:
+        body = article_images.get_image_rendition(content, parsed[1])
+    except ImageRefused:
+        raise Http404 from None
+    return _respond(request, body, content_type, etag=etag, max_age=max_age)
+
+
+@_in_scope_of_host
+def serve_apple_app_site_association(request: HttpRequest) -> HttpResponse:
+    """Serve the association file of iOS."""
+    return _json(request, mobile_apps.build_apple_app_site_association())
+
+
+@_in_scope_of_host
+def serve_asset_links(request: HttpRequest) -> HttpResponse:
+    """Serve the association file of Android."""
+    return _json(request, mobile_apps.build_asset_links())
+
+
+def _json(request: HttpRequest, value: object) -> HttpResponse:
+    body = orjson.dumps(value)
+    return _respond(request, body, "application/json", etag=build_etag(body), max_age=SHORT_CACHE)
+
+
+def _serve_content(request: HttpRequest, content: FileContent, content_type: str, *, current: bool) -> HttpResponse:
+    etag, max_age = build_etag(content.sha256), LONG_CACHE if current else SHORT_CACHE
+    if _is_known(request, etag):
+        return _not_modified(etag, max_age)
+    return _respond(request, blob_store.read_blob(content), content_type, etag=etag, max_age=max_age)
+
+
+def _is_known(request: HttpRequest, etag: str) -> bool:
+    return request.headers.get("If-None-Match") == etag
+
+
+def _not_modified(etag: str, max_age: timedelta) -> HttpResponse:
+    """Return a 304 response that extends the validity of the cached response."""
+    return HttpResponse(status=304, headers=_cache_headers(etag, max_age))
+
+
+def _cache_headers(etag: str, max_age: timedelta) -> dict[str, str]:
+    return {"ETag": etag, "Cache-Control": f"public, max-age={int(max_age.total_seconds())}"}
+
+
+def _respond(request: HttpRequest, body: bytes, content_type: str, *, etag: str, max_age: timedelta) -> HttpResponse:
+    if _is_known(request, etag):
+        return _not_modified(etag, max_age)
+    headers = _cache_headers(etag, max_age) | {
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Access-Control-Allow-Origin": "*",
+    }
+    return HttpResponse(body, content_type=content_type, headers=headers)
