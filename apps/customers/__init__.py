@@ -1,1 +1,1 @@
-"""A shop's customers: contact details, addresses, consents, accounts and personal data."""
+"""Customers of a shop: contact details, addresses, consents, accounts and personal data."""

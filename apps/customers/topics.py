@@ -1,4 +1,4 @@
-"""The topics that customers publish."""
+"""Topics of customers."""
 
 from datetime import UTC
 
@@ -6,93 +6,95 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.context import Context
-from apps.api.openapi.schemas import resource_schema
-from apps.api.rows.plans import plan_for
-from apps.api.shapes import Schema
-from apps.api.topics import PLAIN, register_resource
+from apps.api.openapi.schemas import build_resource_schema
+from apps.api.render_context import RenderContext
+from apps.api.rows.query_plans import get_read_plan
+from apps.api.types import Schema
+from apps.api.webhook_topics import DEFAULT_LABELS, register_resource_topics
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import personal_data
-from apps.customers.domain.compliance import DATA_REQUEST, REDACT
 from apps.customers.domain.customers import TAGS_ADDED, TAGS_REMOVED
-from apps.customers.domain.merging import TOPIC as MERGED
+from apps.customers.domain.merge import MERGE_TOPIC as MERGED
+from apps.customers.domain.privacy_webhooks import DATA_REQUEST, REDACT
 from apps.customers.models import Customer
 from apps.events.domain import topics
 from apps.events.models import Event
-from apps.ground.attrs import Attrs
-from apps.ground.tenancy import current_shop
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
 
 SCOPE = "read_customers"
-_IDS: Schema = {"type": "array", "items": {"type": "integer"}}
+_IDS_SCHEMA: Schema = {"type": "array", "items": {"type": "integer"}}
 
 
-def _shown(instance: Model, version: str, *names: str) -> Attrs:
-    plan = plan_for(CustomerSerializer, version, frozenset(names))
-    shown: Attrs = plan.read_one(instance.pk, Context(current_shop(), version))
-    return shown
+def _render_fields(instance: Model, version: str, *names: str) -> Attrs:
+    plan = get_read_plan(CustomerSerializer, version, frozenset(names))
+    values: Attrs = plan.read_one(instance.pk, RenderContext(get_current_shop(), version))
+    return values
 
 
-def _email_consent(instance: Model, version: str) -> Attrs:
-    shown = _shown(instance, version, "email", "email_marketing_consent")
+def _render_email_consent(instance: Model, version: str) -> Attrs:
+    values = _render_fields(instance, version, "email", "email_marketing_consent")
     return {
         "customer_id": instance.pk,
-        "email_address": shown["email"],
-        "email_marketing_consent": shown["email_marketing_consent"],
+        "email_address": values["email"],
+        "email_marketing_consent": values["email_marketing_consent"],
     }
 
 
-def _sms_consent(instance: Model, version: str) -> Attrs:
-    return _shown(instance, version, "id", "phone", "sms_marketing_consent")
+def _render_sms_consent(instance: Model, version: str) -> Attrs:
+    return _render_fields(instance, version, "id", "phone", "sms_marketing_consent")
 
 
-def _email_shape(version: str) -> Schema:
-    known: dict[str, Schema] = resource_schema(CustomerSerializer, version)["properties"]
+def _email_consent_schema(version: str) -> Schema:
+    properties: dict[str, Schema] = build_resource_schema(CustomerSerializer, version)["properties"]
     names = {"customer_id": "id", "email_address": "email", "email_marketing_consent": "email_marketing_consent"}
-    return _object({name: known[of] for name, of in names.items()})
+    return _object_schema({name: properties[of] for name, of in names.items()})
 
 
-def _sms_shape(version: str) -> Schema:
-    known: dict[str, Schema] = resource_schema(CustomerSerializer, version)["properties"]
-    return _object({name: known[name] for name in ("id", "phone", "sms_marketing_consent")})
+def _sms_consent_schema(version: str) -> Schema:
+    properties: dict[str, Schema] = build_resource_schema(CustomerSerializer, version)["properties"]
+    return _object_schema({name: properties[name] for name in ("id", "phone", "sms_marketing_consent")})
 
 
-def _account(instance: Model, version: str) -> Attrs:
+def _render_account(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
     return {"id": instance.pk, "state": instance.state}
 
 
-def _tags(instance: Model, version: str) -> Attrs:
+def _render_tags(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
-    assert instance.told_at is not None
-    moment = instance.told_at.astimezone(UTC).isoformat(timespec="milliseconds")
+    assert instance.tags_changed_at is not None
+    moment = instance.tags_changed_at.astimezone(UTC).isoformat(timespec="milliseconds")
     return {
         "customerId": f"gid://{settings.BRAND}/Customer/{instance.pk}",
-        "tags": list(instance.told_tags),
+        "tags": list(instance.event_tags),
         "occurredAt": moment.replace("+00:00", "Z"),
     }
 
 
-def _tags_shape(version: str) -> Schema:
+def _tags_schema(version: str) -> Schema:
     text: Schema = {"type": "string"}
     moment: Schema = {"type": "string", "format": "date-time"}
-    return _object({"customerId": text, "tags": {"type": "array", "items": text}, "occurredAt": moment})
+    return _object_schema({"customerId": text, "tags": {"type": "array", "items": text}, "occurredAt": moment})
 
 
-def _merged(instance: Model, version: str) -> Attrs:
+def _render_merge(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
-    kept, deleted = (f"gid://{settings.BRAND}/Customer/{pk}" for pk in (instance.pk, instance.merged_id))
+    kept_gid, deleted_gid = (
+        f"gid://{settings.BRAND}/Customer/{pk}" for pk in (instance.pk, instance.merged_customer_id)
+    )
     return {
-        "admin_graphql_api_customer_kept_id": kept,
-        "admin_graphql_api_customer_deleted_id": deleted,
+        "admin_graphql_api_customer_kept_id": kept_gid,
+        "admin_graphql_api_customer_deleted_id": deleted_gid,
         "admin_graphql_api_job_id": None,
         "status": "completed",
         "errors": [],
     }
 
 
-def _merged_shape(version: str) -> Schema:
+def _merge_schema(version: str) -> Schema:
     text: Schema = {"type": "string"}
-    return _object(
+    return _object_schema(
         {
             "admin_graphql_api_customer_kept_id": text,
             "admin_graphql_api_customer_deleted_id": text,
@@ -103,97 +105,130 @@ def _merged_shape(version: str) -> Schema:
     )
 
 
-def _one_merged() -> Customer | None:
+def _get_merge_example() -> Customer | None:
     customer = Customer.objects.order_by("pk").first()
     if customer is not None:
-        customer.merged_id = customer.pk + 1
+        customer.merged_customer_id = customer.pk + 1
     return customer
 
 
-def _one_tagged() -> Customer | None:
+def _get_tags_example() -> Customer | None:
     customer = Customer.objects.exclude(tags="").order_by("pk").first()
     if customer is not None:
-        customer.told_tags, customer.told_at = customer.tags.split(", "), customer.created_at
+        customer.event_tags, customer.tags_changed_at = customer.tags.split(", "), customer.created_at
     return customer
 
 
-def _asked(instance: Model, version: str) -> Attrs:
+def _render_data_request(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
     requests = Event.objects.filter(subject_type=Customer._meta.label_lower, subject_id=instance.pk)
     request = requests.filter(topic="customers/export").order_by("-pk").values_list("pk", flat=True).first()
-    ids = personal_data.ids_of(instance, "orders")
-    return {**_about(instance), "orders_requested": ids, "data_request": {"id": request}}
+    ids = personal_data.get_part_ids(instance, "orders")
+    return {**_render_contact(instance), "orders_requested": ids, "data_request": {"id": request}}
 
 
-def _forgotten(instance: Model, version: str) -> Attrs:
+def _render_redact(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
-    return {**_about(instance), "orders_to_redact": personal_data.ids_of(instance, "orders")}
+    return {**_render_contact(instance), "orders_to_redact": personal_data.get_part_ids(instance, "orders")}
 
 
-def _about(customer: Customer) -> Attrs:
-    shop = current_shop()
+def _render_contact(customer: Customer) -> Attrs:
+    shop = get_current_shop()
     contact = {"id": customer.pk, "email": customer.email or None, "phone": customer.phone or None}
     return {"shop_id": shop.pk, "shop_domain": shop.domain, "customer": contact}
 
 
-def _about_shape(**further: Schema) -> Schema:
-    whole = {"type": "integer"}
-    contact = {"id": whole, "email": {"type": ["string", "null"]}, "phone": {"type": ["string", "null"]}}
-    members = {"shop_id": whole, "shop_domain": {"type": "string"}, "customer": _object(contact), **further}
-    return _object(members)
+def _contact_schema(**extra_members: Schema) -> Schema:
+    integer = {"type": "integer"}
+    contact = {"id": integer, "email": {"type": ["string", "null"]}, "phone": {"type": ["string", "null"]}}
+    members = {
+        "shop_id": integer,
+        "shop_domain": {"type": "string"},
+        "customer": _object_schema(contact),
+        **extra_members,
+    }
+    return _object_schema(members)
 
 
-def _object(members: Schema) -> Schema:
+def _object_schema(members: Schema) -> Schema:
     return {"type": "object", "properties": members}
 
 
-def _asked_shape(version: str) -> Schema:
-    return _about_shape(orders_requested=_IDS, data_request=_object({"id": {"type": ["integer", "null"]}}))
+def _data_request_schema(version: str) -> Schema:
+    return _contact_schema(
+        orders_requested=_IDS_SCHEMA, data_request=_object_schema({"id": {"type": ["integer", "null"]}})
+    )
 
 
-def _forgotten_shape(version: str) -> Schema:
-    return _about_shape(orders_to_redact=_IDS)
+def _redact_schema(version: str) -> Schema:
+    return _contact_schema(orders_to_redact=_IDS_SCHEMA)
 
 
-def register_all() -> None:
-    """Add the topics."""
+def register_customers_topics() -> None:
+    """Register the topics."""
     verbs = {
-        **PLAIN,
+        **DEFAULT_LABELS,
         "enable": gettext_noop("Customer account activated"),
         "disable": gettext_noop("Customer account disabled"),
     }
-    register_resource("customers", gettext_noop("Customer"), CustomerSerializer, scope=SCOPE, verbs=verbs)
+    register_resource_topics("customers", gettext_noop("Customer"), CustomerSerializer, scope=SCOPE, verbs=verbs)
     for name, render, shape, label in (
         (
             "customers_email_marketing_consent/update",
-            _email_consent,
-            _email_shape,
-            gettext_noop("E-mail marketing consent changed"),
+            _render_email_consent,
+            _email_consent_schema,
+            gettext_noop("Email marketing consent changed"),
         ),
-        ("customers_marketing_consent/update", _sms_consent, _sms_shape, gettext_noop("SMS marketing consent changed")),
+        (
+            "customers_marketing_consent/update",
+            _render_sms_consent,
+            _sms_consent_schema,
+            gettext_noop("SMS marketing consent changed"),
+        ),
     ):
-        topics.register(name, scope=SCOPE, render=render, shape=shape, label=label, example=Customer)
+        topics.register_topic(name, scope=SCOPE, render=render, shape=shape, label=label, example=Customer)
     for name, label in (
         (TAGS_ADDED, gettext_noop("Tags added to a customer")),
-        (TAGS_REMOVED, gettext_noop("Tags taken off a customer")),
+        (TAGS_REMOVED, gettext_noop("Tags removed from a customer")),
     ):
-        topics.register(name, scope=SCOPE, render=_tags, shape=_tags_shape, label=label, example=_one_tagged, each=True)
+        topics.register_topic(
+            name,
+            scope=SCOPE,
+            render=_render_tags,
+            shape=_tags_schema,
+            label=label,
+            example=_get_tags_example,
+            is_cumulative=True,
+        )
     label = gettext_noop("Another customer merged into this one")
-    topics.register(
-        MERGED, scope=SCOPE, render=_merged, shape=_merged_shape, label=label, example=_one_merged, each=True
+    topics.register_topic(
+        MERGED,
+        scope=SCOPE,
+        render=_render_merge,
+        shape=_merge_schema,
+        label=label,
+        example=_get_merge_example,
+        is_cumulative=True,
     )
     for name, label in (
         ("customers/invite", gettext_noop("Invitation sent")),
-        ("customers/activation_url", gettext_noop("Activation link made")),
-        ("customers/export", gettext_noop("Personal data handed over")),
+        ("customers/activation_url", gettext_noop("Activation link created")),
+        ("customers/export", gettext_noop("Personal data exported")),
         ("customers/erase", gettext_noop("Personal data erased")),
     ):
-        # For the audit trail alone: no scope opens them to subscribers.
-        topics.register(name, scope="", render=_account, label=label)
-    # What the law has apps told; they come from an app's configuration file alone. Who asks is shown with the contact.
-    label = gettext_noop("Apps asked for a customer's data")
-    topics.register(
-        DATA_REQUEST, scope=SCOPE, render=_asked, shape=_asked_shape, label=label, offered=False, example=Customer
+        # Audit log only: without a scope no app can subscribe.
+        topics.register_topic(name, scope="", render=_render_account, label=label)
+    # Privacy webhooks: apps subscribe to them only in their configuration file. The payload includes the customer's
+    # contact data.
+    label = gettext_noop("Customer data request sent to apps")
+    topics.register_topic(
+        DATA_REQUEST,
+        scope=SCOPE,
+        render=_render_data_request,
+        shape=_data_request_schema,
+        label=label,
+        offered=False,
+        example=Customer,
     )
-    label = gettext_noop("Apps asked to forget a customer")
-    topics.register(REDACT, scope="", render=_forgotten, shape=_forgotten_shape, label=label, example=Customer)
+    label = gettext_noop("Customer erasure request sent to apps")
+    topics.register_topic(REDACT, scope="", render=_render_redact, shape=_redact_schema, label=label, example=Customer)

@@ -1,15 +1,13 @@
-"""Customers as staff see them."""
+"""The customer pages of the panel."""
 
 from django.utils.translation import gettext_lazy
 
 from apps.customers.admin.customers import CustomerAdmin
 from apps.customers.models import Address, ConsentChange, Invitation
-from apps.panel.screens.deleting import tell_as
+from apps.panel.admin_base.delete_preview import register_delete_label
 
-tell_as(Address, gettext_lazy("address"), gettext_lazy("addresses"))
-tell_as(
-    ConsentChange, gettext_lazy("entry about consent to marketing"), gettext_lazy("entries about consent to marketing")
-)
-tell_as(Invitation, gettext_lazy("invitation"), gettext_lazy("invitations"))
+register_delete_label(Address, gettext_lazy("address"), gettext_lazy("addresses"))
+register_delete_label(ConsentChange, gettext_lazy("marketing consent entry"), gettext_lazy("marketing consent entries"))
+register_delete_label(Invitation, gettext_lazy("invitation"), gettext_lazy("invitations"))
 
 __all__ = ["CustomerAdmin"]

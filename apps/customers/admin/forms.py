@@ -1,4 +1,4 @@
-"""The forms of a customer: contact details and consents, an address, an invitation."""
+"""Panel forms for customers, addresses and invitations."""
 
 from django import forms
 from django.utils import timezone
@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.domain import validation
 from apps.customers.domain.addresses import clean_address
-from apps.customers.domain.consents import KINDS
+from apps.customers.domain.consents import CHANNEL_DEFINITIONS
 from apps.customers.models import Address, ConsentState, Customer
-from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
+from apps.panel.admin_base.forms import PanelForm, ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
-from apps.shops.domain.countries import country_choices
+from apps.shops.domain.countries import get_country_choices
 
 COLUMNS = (
     "first_name",
@@ -24,15 +24,15 @@ COLUMNS = (
     "tax_exempt",
 )
 CONSENTS = {"email_consent": "email_marketing_consent", "sms_consent": "sms_marketing_consent"}
-CHANNELS = {f"{channel}_consent": KINDS[channel].columns["state"] for channel in KINDS}
-# What staff may set; the others come about by erasure and by bounced messages.
+CHANNELS = {f"{channel}_consent": CHANNEL_DEFINITIONS[channel].columns["state"] for channel in CHANNEL_DEFINITIONS}
+# Staff can't choose the other states: they are set when data is erased or messages bounce.
 STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
 
 
 class CustomerForm(PanelForm[Customer]):
-    """Contact details, notes and consents; what does not fit is the rules' to say."""
+    """Contact details, notes and consents; the domain rules validate the values."""
 
-    email_consent = forms.ChoiceField(label=gettext_lazy("E-mail marketing"), required=False, widget=ThemedSelect)
+    email_consent = forms.ChoiceField(label=gettext_lazy("Email marketing"), required=False, widget=ThemedSelect)
     sms_consent = forms.ChoiceField(label=gettext_lazy("SMS marketing"), required=False, widget=ThemedSelect)
 
     class Meta:
@@ -40,21 +40,23 @@ class CustomerForm(PanelForm[Customer]):
         fields = COLUMNS
 
     def prepare(self) -> None:
-        """The states that a consent may take, and the present one."""
+        """Offer the selectable consent states and the current one."""
         for name, column in CHANNELS.items():
             if name in self.fields:
-                present = getattr(self.instance, column)
-                known = dict(STATES) | {present: str(ConsentState(present).label)}
-                self.offer(name, known.items())
-                self.initial.setdefault(name, present)
+                current = getattr(self.instance, column)
+                choices = dict(STATES) | {current: str(ConsentState(current).label)}
+                self.set_choices(name, choices.items())
+                self.initial.setdefault(name, current)
 
     def clean(self) -> Values | None:
-        """Check by the rules that REST has; the values stay as they were typed, the service makes them canonical."""
+        """Validate with the rules of the REST interface; the service normalizes the values on save."""
         cleaned = super().clean() or self.cleaned_data
-        present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
-        values, errors = validation.clean(self.values, customer=present, shop=self.instance.shop, at=timezone.now())
-        errors = {**validation.taken(values, besides=present), **errors}
-        fields = {whole: short for short, whole in CONSENTS.items()}
+        current = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
+        values, errors = validation.clean_customer(
+            self.values, customer=current, shop=self.instance.shop, at=timezone.now()
+        )
+        errors = {**validation.find_taken_contacts(values, customer=current), **errors}
+        fields = {consent_field: form_field for form_field, consent_field in CONSENTS.items()}
         for name, messages in errors.items():
             field = fields.get(name.split(".")[0], name)
             if field not in self.errors:
@@ -63,16 +65,16 @@ class CustomerForm(PanelForm[Customer]):
 
     @property
     def values(self) -> Values:
-        """What the service takes."""
+        """Return the values for the service."""
         values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
-        for name, whole in CONSENTS.items():
+        for name, consent_field in CONSENTS.items():
             if self.cleaned_data.get(name) and name in self.changed_data:
-                values[whole] = {"state": self.cleaned_data[name]}
+                values[consent_field] = {"state": self.cleaned_data[name]}
         return values
 
 
 class AddressForm(ShopOwnedForm[Address]):
-    """An address; country and province are completed."""
+    """An address; the service completes country and province."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
     is_default = forms.BooleanField(label=gettext_lazy("Default"), required=False)
@@ -93,16 +95,16 @@ class AddressForm(ShopOwnedForm[Address]):
         )
 
     def prepare(self) -> None:
-        """The countries to choose from, and whether the address is the default."""
-        self.offer("country_code", [("", _("Choose a country")), *country_choices()])
+        """Offer the countries and set whether the address is the default."""
+        self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
     def clean(self) -> Values | None:
-        """Check by the rules that REST has."""
+        """Validate with the rules of the REST interface."""
         cleaned = super().clean() or self.cleaned_data
-        present = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
-        _values, errors = clean_address(self.values, present)
+        current = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
+        _values, errors = clean_address(self.values, current)
         for name, messages in errors.items():
             field = {"country": "country_code"}.get(name, name)
             self.add_error(field if field in self.fields else None, messages)
@@ -110,15 +112,18 @@ class AddressForm(ShopOwnedForm[Address]):
 
     @property
     def values(self) -> Values:
-        """What the service takes; of one that there is only what changed, as blank and absent look alike here."""
-        named = self.Meta.fields if self.instance._state.adding else self.changed_data
+        """Return the values for the service.
+
+        An existing address includes only changed fields, because the form can't tell a blank value from a missing one.
+        """
+        names = self.Meta.fields if self.instance._state.adding else self.changed_data
         return {
-            name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data and name in named
+            name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data and name in names
         }
 
 
 class InviteForm(forms.Form):
-    """What an invitation says; whatever is left out is filled in."""
+    """An invitation; the service fills in missing values."""
 
     to = forms.EmailField(label=pgettext_lazy("mail", "To"), max_length=255)
     subject = forms.CharField(label=gettext_lazy("Subject"), max_length=255)

@@ -1,4 +1,4 @@
-"""What stands in a customer's form besides the customer: addresses, and the history of consents."""
+"""Inlines of the customer form: addresses and consent history."""
 
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -14,11 +14,16 @@ from django.utils.translation import gettext_lazy
 from apps.customers.admin.forms import AddressForm
 from apps.customers.domain import addresses
 from apps.customers.models import Address, ConsentChange, Customer
-from apps.panel.requests import By
-from apps.panel.screens.bases import ReadOnly
-from apps.panel.screens.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline, nothing_to_save, saved_by
+from apps.panel.admin_base.inlines import (
+    ShopOwnedStackedInline,
+    ShopOwnedTabularInline,
+    add_actor_to_formset,
+    mark_formset_saved,
+)
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin
+from apps.panel.staff_request import EventKwargs
 from apps.panel.theme import display
-from apps.staff.domain.actors import name_of
+from apps.staff.domain.actor_names import get_actor_name
 
 
 class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
@@ -27,45 +32,47 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
     actor = ""
 
     def clean(self) -> None:
-        """One address at most is the default."""
+        """Allow only one default address."""
         super().clean()
-        chosen = [
-            form for form in self._kept() if "is_default" in form.changed_data and form.cleaned_data["is_default"]
+        default_forms = [
+            form
+            for form in self._get_filled_forms()
+            if "is_default" in form.changed_data and form.cleaned_data["is_default"]
         ]
-        for form in chosen[1:]:
+        for form in default_forms[1:]:
             form.add_error("is_default", _("Only one address can be the default."))
 
-    def _kept(self) -> list[AddressForm]:
+    def _get_filled_forms(self) -> list[AddressForm]:
         filled = (form for form in self.forms if form not in self.deleted_forms and getattr(form, "cleaned_data", None))
         return [cast("AddressForm", form) for form in filled]
 
     def save(self, commit: bool = True) -> list[Address]:
-        """Write what changed; nothing is left for the caller to save."""
-        nothing_to_save(self)
-        by: By = {"actor": self.actor, "at": timezone.now()}
+        """Save the changes through the services, so that the caller has nothing left to save."""
+        mark_formset_saved(self)
+        by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
         customer = Customer.objects.get(pk=self.instance.pk)
         default: Address | None = None
-        for form in self._kept():
+        for form in self._get_filled_forms():
             if not form.has_changed():
                 continue
             row = form.instance
             if form.instance._state.adding:
                 row = addresses.create_address(customer, form.values, **by)
             elif set(form.changed_data) - {"is_default"}:
-                stored = Address.objects.select_related("customer").get(pk=row.pk)
-                row = addresses.update_address(stored, form.values, **by)
+                current = Address.objects.select_related("customer").get(pk=row.pk)
+                row = addresses.update_address(current, form.values, **by)
             if "is_default" in form.changed_data and form.cleaned_data["is_default"]:
                 default = row
         if default is not None:
-            addresses.set_default(Address.objects.select_related("customer").get(pk=default.pk), **by)
-        gone = [form.instance.pk for form in self.deleted_forms if form.instance.pk]
-        if gone:
-            addresses.delete_addresses(customer, gone, **by)
+            addresses.set_default_address(Address.objects.select_related("customer").get(pk=default.pk), **by)
+        deleted_ids = [form.instance.pk for form in self.deleted_forms if form.instance.pk]
+        if deleted_ids:
+            addresses.delete_addresses(customer, deleted_ids, **by)
         return []
 
 
 class AddressInline(ShopOwnedStackedInline[Address, Customer]):
-    """The addresses, the most recently used first."""
+    """The addresses, most recently updated first."""
 
     model = Address
     form = AddressForm
@@ -82,18 +89,18 @@ class AddressInline(ShopOwnedStackedInline[Address, Customer]):
     ordering = ("-updated_at", "-id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Address]:
-        """The shop's addresses, each with its customer."""
+        """Load the customer of each address."""
         return Address.rows().select_related("customer").order_by(*self.ordering)
 
     def get_formset(
         self, request: HttpRequest, obj: Customer | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Address, Customer, ModelForm[Address]]]:
-        """A set that knows who saves."""
-        return saved_by(request, super().get_formset(request, obj, **kwargs))
+        """Pass the current actor to the formset."""
+        return add_actor_to_formset(request, super().get_formset(request, obj, **kwargs))
 
 
-class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
-    """The history of consents, newest first."""
+class ConsentInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[ConsentChange, Customer]):
+    """The consent history, newest first."""
 
     model = ConsentChange
     verbose_name = gettext_lazy("consent")
@@ -104,15 +111,13 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentChange]:
-        """The shop's rows."""
         return ConsentChange.rows().order_by(*self.ordering)
 
     @display(description=gettext_lazy("Recorded by"))
     def by(self, change: ConsentChange) -> str:
-        """Who recorded it."""
-        return self._name_of(change.actor)
+        return self._get_actor_name(change.actor)
 
     @cached_property
-    def _name_of(self) -> Callable[[str], str]:
-        """The names of this request, of which each is looked up once."""
-        return cache(name_of)
+    def _get_actor_name(self) -> Callable[[str], str]:
+        """Return a function that looks up each actor name once per request."""
+        return cache(get_actor_name)

@@ -1,1 +1,1 @@
-"""The REST face of customers."""
+"""REST interface of customers."""

@@ -1,4 +1,4 @@
-"""Customers over REST: listed, searched, made, changed, invited."""
+"""REST resource of customers: list, search, create, update, delete and invite."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,43 +11,43 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.errors import BadRequest, Unprocessable
+from apps.api.exceptions import BadRequest, Unprocessable
+from apps.api.render_context import RenderContext
 from apps.api.requests.views import MANY
 from apps.api.resources.fields import (
     BooleanField,
-    Column,
-    Computed,
-    Constant,
-    FromModel,
-    GlobalId,
+    ComputedField,
+    ConstantField,
+    ModelDerivedField,
+    ReadOnlyColumn,
     TagsField,
     TextField,
+    global_id_field,
 )
-from apps.api.resources.related import Row, TakenRows
-from apps.api.resources.serializers import ResourceSerializer, read_body
-from apps.api.rows import paging
-from apps.api.rows.narrowed import Narrowed
-from apps.api.shapes import Attrs, Errors
+from apps.api.resources.nested_rows import NestedObject, WritableNestedRows
+from apps.api.resources.serializers import ResourceSerializer, validate_body
+from apps.api.rows import keyset_pagination
+from apps.api.rows.filtered_pages import FilteredRows
+from apps.api.types import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import (
-    AcceptsField,
-    AcceptsLevelField,
-    AcceptsMomentField,
-    BlankableText,
+    AcceptsMarketingField,
+    AcceptsMarketingUpdatedAtField,
+    BlankAsNullTextField,
     ConsentField,
+    MarketingOptInLevelField,
     MetafieldsField,
-    TextsField,
+    TextListField,
 )
 from apps.customers.api.invites import InviteSerializer
 from apps.customers.domain import accounts, customers, tokens
-from apps.customers.domain.addresses import MAX_SHOWN
-from apps.customers.domain.search import ORDERS, SEARCH
-from apps.customers.domain.validation import CustomerRefused, clean, taken
+from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
+from apps.customers.domain.search_fields import ORDERS, SEARCH
+from apps.customers.domain.validation import CustomerRefused, clean_customer, find_taken_contacts
 from apps.customers.models import Customer, OptInLevel
-from apps.ground.money import text_of
-from apps.ground.tenancy import current_shop
+from apps.ground.money import format_decimal
+from apps.ground.tenancy import get_current_shop
 from apps.query import QuerySyntaxError
 from apps.query.database import QueryValueError
 
@@ -56,51 +56,56 @@ DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
 
 
-def _money(context: Context, amount: Decimal) -> str:
-    return text_of(amount, context.shop.currency)
+def _money(context: RenderContext, amount: Decimal) -> str:
+    return format_decimal(amount, context.shop.currency)
 
 
-def _currency(context: Context, currency: str) -> str:
+def _currency(context: RenderContext, currency: str) -> str:
     return currency or context.shop.currency
 
 
 class DefaultAddressSerializer(AddressSerializer):
-    """The address that is the default."""
+    """The default address."""
 
-    default = Constant(True)
+    default = ConstantField(True)
 
 
 class CustomerSerializer(ResourceSerializer[Customer]):
-    """A customer as the interface shows it, with the ten most recently updated addresses."""
+    """A customer with the ten most recently updated addresses."""
 
-    email = BlankableText(max_length=255)
-    created_at = FromModel()
-    updated_at = FromModel()
-    first_name = BlankableText(max_length=255)
-    last_name = BlankableText(max_length=255)
-    orders_count = Column()
-    state = Column()
-    total_spent = Computed(_money, "total_spent", schema={"type": "string", "format": "decimal"})
-    last_order_id = Column()
-    note = BlankableText(max_length=5000)
-    verified_email = FromModel()
-    multipass_identifier = BlankableText(max_length=255)
-    tax_exempt = FromModel()
+    email = BlankAsNullTextField(max_length=255)
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    first_name = BlankAsNullTextField(max_length=255)
+    last_name = BlankAsNullTextField(max_length=255)
+    orders_count = ReadOnlyColumn()
+    state = ReadOnlyColumn()
+    total_spent = ComputedField(_money, "total_spent", schema={"type": "string", "format": "decimal"})
+    last_order_id = ReadOnlyColumn()
+    note = BlankAsNullTextField(max_length=5000)
+    verified_email = ModelDerivedField()
+    multipass_identifier = BlankAsNullTextField(max_length=255)
+    tax_exempt = ModelDerivedField()
     tags = TagsField()
-    last_order_name = BlankableText(read_only=True, required=None)
-    currency = Computed(_currency, "last_order_currency")
-    phone = BlankableText(max_length=255)
-    addresses = TakenRows(
-        AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=MAX_SHOWN, most=MAX_ADDRESSES, named=True
+    last_order_name = BlankAsNullTextField(read_only=True, required=None)
+    currency = ComputedField(_currency, "last_order_currency")
+    phone = BlankAsNullTextField(max_length=255)
+    addresses = WritableNestedRows(
+        AddressSerializer,
+        "addresses",
+        order=("-updated_at", "-pk"),
+        limit=MAX_LISTED_ADDRESSES,
+        most=MAX_ADDRESSES,
+        accepts_ids=True,
     )
-    tax_exemptions = TextsField()
+    tax_exemptions = TextListField()
     email_marketing_consent = ConsentField("email")
     sms_marketing_consent = ConsentField("sms")
-    admin_graphql_api_id = GlobalId("Customer")
-    default_address = Row(DefaultAddressSerializer, "default_address")
-    accepts_marketing = AcceptsField(required=False, allow_null=True)
-    accepts_marketing_updated_at = AcceptsMomentField(required=False, allow_null=True)
-    marketing_opt_in_level = AcceptsLevelField(
+    admin_graphql_api_id = global_id_field("Customer")
+    default_address = NestedObject(DefaultAddressSerializer, "default_address")
+    accepts_marketing = AcceptsMarketingField(required=False, allow_null=True)
+    accepts_marketing_updated_at = AcceptsMarketingUpdatedAtField(required=False, allow_null=True)
+    marketing_opt_in_level = MarketingOptInLevelField(
         choices=OptInLevel.choices, required=False, allow_null=True, allow_blank=True
     )
     password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
@@ -112,20 +117,20 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     class Meta:
         model = Customer
 
-    def check(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """Beside single fields that are refused, name what the rules refuse; else the service does."""
+    def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
+        """Add the errors of the domain rules if a field has already failed; otherwise the service reports them."""
         if not errors:
             return
-        cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
+        cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())
         if {"first_name", "last_name", "email"} & errors.keys():
-            found.pop("customer", None)
-        found = taken(cleaned, besides=instance) | found
-        for field, messages in found.items():
+            domain_errors.pop("customer", None)
+        domain_errors = find_taken_contacts(cleaned, customer=instance) | domain_errors
+        for field, messages in domain_errors.items():
             errors.setdefault(field, messages)
 
 
 _TEXT = {"type": ["string", "null"]}
-INVITE = {
+INVITE_SCHEMA = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("to", "from", "subject", "custom_message"), _TEXT),
@@ -135,7 +140,7 @@ INVITE = {
 
 
 class CustomerViewSet(ShopViewSet[Customer]):
-    """``/customers``."""
+    """Viewset of ``/customers``."""
 
     scope = "customers"
     model = Customer
@@ -143,50 +148,55 @@ class CustomerViewSet(ShopViewSet[Customer]):
     singular = "customer"
     plural = "customers"
     order = ("-id",)
-    versions = ("version",)
-    shows_made = True
-    bodies = {
+    version_columns = ("version",)
+    renders_created_instance = True
+    request_bodies = {
         "account_activation_url": {"type": "object"},
-        "send_invite": {"type": "object", "properties": {"customer_invite": INVITE}},
+        "send_invite": {"type": "object", "properties": {"customer_invite": INVITE_SCHEMA}},
     }
-    answers = {
+    responses = {
         "search": MANY,
         "account_activation_url": {
             "type": "object",
             "properties": {"account_activation_url": {"type": "string", "format": "uri"}},
         },
-        "send_invite": {"type": "object", "required": ["customer_invite"], "properties": {"customer_invite": INVITE}},
+        "send_invite": {
+            "type": "object",
+            "required": ["customer_invite"],
+            "properties": {"customer_invite": INVITE_SCHEMA},
+        },
     }
-    statuses = {"send_invite": 201}
+    success_statuses = {"send_invite": 201}
 
     def create(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Make a customer."""
-        return self._telling_all_taken(super().create, **kwargs)
+        """Create a customer."""
+        return self._report_taken_contacts(super().create, **kwargs)
 
     def update(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Change a customer."""
-        return self._telling_all_taken(super().update, **kwargs)
+        """Update a customer."""
+        return self._report_taken_contacts(super().update, **kwargs)
 
-    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
-        """Write; a refusal says of both e-mail and phone that they are taken, where the database names just one."""
+    def _report_taken_contacts(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
+        """Run the write and report a taken email and a taken phone together; the database names only one of them."""
         try:
             return write(self.request, **kwargs)
         except (CustomerRefused, IntegrityError):
-            present = self.get_object() if "id" in kwargs else None
-            cleaned, found = clean(self.attributes(present), customer=present, shop=self.shop, at=self.at)
-            if found := taken(cleaned, besides=present) | found:
-                raise Unprocessable(found) from None
+            current = self.get_object() if "id" in kwargs else None
+            cleaned, errors = clean_customer(
+                self.get_validated_attributes(current), customer=current, shop=self.shop, at=self.at
+            )
+            if errors := find_taken_contacts(cleaned, customer=current) | errors:
+                raise Unprocessable(errors) from None
             raise
 
     def perform_create(self, attrs: Attrs) -> Customer:
-        """Make a customer, with addresses, consents, account and mails."""
+        """Create a customer with addresses, consents, account and emails."""
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
-    def hold(self, instance: Customer) -> None:
-        """The body is compared with nothing before the service holds the customer."""
+    def lock_instance(self, instance: Customer) -> None:
+        """Skip the lock: the service locks the customer before it reads the body."""
 
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
-        """Change what is given."""
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Customer) -> None:
@@ -194,68 +204,71 @@ class CustomerViewSet(ShopViewSet[Customer]):
         customers.delete_customer(instance, actor=self.actor, at=self.at)
 
     def search(self, request: Request, **_: int) -> HttpResponse:
-        """A page of the customers that a query finds."""
-        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
-        order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
-        found = [self.get_queryset().filter(each) for each in self._alternatives(page)]
-        asked = bool(page.filters.get("query", "").strip())
-        return self.page_response(Narrowed(found) if asked else found, page, order)
+        """Return a page of the customers that match a query."""
+        page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
+        order = page.order or parse_search_order(page.filters.get("order", DEFAULT_ORDER))
+        querysets = [self.get_queryset().filter(condition) for condition in self._alternatives(page)]
+        has_query = bool(page.filters.get("query", "").strip())
+        return self.render_page(FilteredRows(querysets) if has_query else querysets, page, order)
 
-    def _alternatives(self, page: paging.PageRequest) -> Sequence[Q]:
-        """What the query asks for, a blank one for everybody."""
+    def _alternatives(self, page: keyset_pagination.PageRequest) -> Sequence[Q]:
+        """Return alternative conditions for the query; a blank query matches every customer."""
         text = page.filters.get("query", "")
         if not text.strip():
             return (Q(),)
         try:
-            return SEARCH.alternatives(SEARCH.parse(text), zone=self.shop.tzinfo)
+            return SEARCH.compile_alternatives(SEARCH.parse(text), zone=self.shop.tzinfo)
         except (QuerySyntaxError, QueryValueError) as error:
             raise BadRequest({"query": str(error)}) from None
 
     def account_activation_url(self, request: Request, **_: int) -> HttpResponse:
-        """Make the link with which the customer activates the account."""
+        """Create the link that activates the customer's account."""
         with transaction.atomic():
-            url = accounts.make_activation_url(self.get_object(), actor=self.actor, at=self.at)
-        return self.json({"account_activation_url": url})
+            url = accounts.create_activation_url(self.get_object(), actor=self.actor, at=self.at)
+        return self.json_response({"account_activation_url": url})
 
-    def kept(self, answer: bytes) -> bytes:
-        """Of an activation link its digest: whoever reads what is stored cannot follow it."""
+    def redact_for_replay(self, answer: bytes) -> bytes:
+        """Return the response with the link replaced by its digest, because a stored link would allow a login."""
         if self.action != "account_activation_url":
             return answer
         token = orjson.loads(answer)[self.action].rpartition("/")[2]
-        return orjson.dumps({self.action: tokens.digest_of(token)})
+        return orjson.dumps({self.action: tokens.get_token_digest(token)})
 
-    def restored(self, stored: bytes) -> bytes:
-        """An activation link as long as it is alive, else null: it was used, replaced, or went with the customer."""
+    def restore_for_replay(self, stored: bytes) -> bytes:
+        """Restore the activation link of a stored response.
+
+        The link is null if it was used or replaced, or if the customer was deleted.
+        """
         digest = orjson.loads(stored).get(self.action) if self.action == "account_activation_url" else None
         if digest is None:
             return stored
         customer = Customer.objects.filter(pk=self.kwargs["id"]).first()
-        alive = customer is not None and tokens.digest_of(customer.activation_nonce) == digest
-        url = accounts.activation_url(customer, customer.activation_nonce) if customer and alive else None
+        is_valid = customer is not None and tokens.get_token_digest(customer.activation_nonce) == digest
+        url = accounts.build_activation_url(customer, customer.activation_nonce) if customer and is_valid else None
         return orjson.dumps({self.action: url})
 
     def send_invite(self, request: Request, **_: int) -> HttpResponse:
         """Invite the customer to activate the account."""
         with transaction.atomic():
             customer = self.get_object()
-            given = {} if self.body in (None, {}) else self.unwrapped("customer_invite")
-            attrs = read_body(InviteSerializer, self.version, given)
+            body = {} if self.body in (None, {}) else self.unwrap_body("customer_invite")
+            attrs = validate_body(InviteSerializer, self.version, body)
             invitation = accounts.send_invite(customer, attrs, actor=self.actor, at=self.at)
-        shown = {
+        invite = {
             "to": invitation.to_address,
             "from": invitation.from_address,
             "subject": invitation.subject,
             "custom_message": invitation.custom_message,
             "bcc": invitation.bcc,
         }
-        return self.json({"customer_invite": shown}, 201)
+        return self.json_response({"customer_invite": invite}, 201)
 
 
-def read_order(text: str) -> paging.Order:
-    """The order that a search asks for: ``<field> asc|desc``, ascending if it does not say.
+def parse_search_order(text: str) -> keyset_pagination.Order:
+    """Parse the ``order`` parameter of a search: ``<field> asc|desc``, by default ascending.
 
     Raises:
-        BadRequest: It names no field of the search.
+        BadRequest: The text is not a valid order.
     """
     match = _ORDER.fullmatch(text)
     if match is None or match[1].lower() not in ORDERS:

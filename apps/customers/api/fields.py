@@ -1,4 +1,4 @@
-"""The fields that only customers have: consents, lists of texts, texts that are null where blank."""
+"""Serializer fields of customers: consents, lists of texts and texts that are null when blank."""
 
 from datetime import datetime
 from functools import cache
@@ -7,46 +7,46 @@ from typing import Unpack
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.context import Context
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields import ApiField, BooleanField, ChoiceField, DateTimeField, Render, TextField
 from apps.api.resources.fields.options import FieldOptions, TextOptions
-from apps.api.resources.serializers import flatten
-from apps.api.shapes import Errors, Shown
-from apps.api.versions import Gate
-from apps.customers.domain.consents import KINDS, Channel
+from apps.api.resources.serializers import flatten_errors
+from apps.api.types import Errors, Rendered
+from apps.api.versions import VersionRange
+from apps.customers.domain.consents import CHANNEL_DEFINITIONS, Channel
 from apps.customers.models import ConsentState, OptInLevel
-from apps.metafields.api.bodies import METAFIELDS
+from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
 
 MAX_TEXTS = 100
 
 
-class BlankableText(TextField):
-    """A text that may be absent: blank in the database, null in the interface."""
+class BlankAsNullTextField(TextField):
+    """A text that is blank in the database and null in the interface."""
 
     inline = "{0} or None"
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Absent, null and blank are all taken."""
+        """Accept missing, null and blank values by default."""
         options = {"required": False, "allow_null": True, "allow_blank": True, **options}
         super().__init__(**options)
 
 
-class TextsField(ApiField):
+class TextListField(ApiField):
     """A list of short texts."""
 
     schema = {"type": "array", "items": {"type": "string", "maxLength": 255}}
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        """It may be absent."""
+        """Accept missing and null values by default."""
         options = {"required": False, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Null means none."""
+        """Treat null as an empty list."""
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: object) -> list[str]:
-        """The texts, once each."""
+        """Return the texts without duplicates."""
         if not isinstance(data, list) or len(data) > MAX_TEXTS:
             self.fail("invalid")
         if not all(isinstance(item, str) and 0 < len(item) <= 255 for item in data):
@@ -55,22 +55,21 @@ class TextsField(ApiField):
 
 
 class MetafieldsField(ApiField):
-    """Metafields to set; ``apps.metafields`` checks each, and they are not shown."""
+    """Metafields to set; ``apps.metafields`` validates them and responses never include them."""
 
-    schema = METAFIELDS
+    schema = METAFIELDS_SCHEMA
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        """They may be absent."""
+        """Accept missing and null values by default."""
         options = {"required": False, "allow_null": True, "write_only": True, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> object:
-        """As they came."""
         return data
 
 
 class ConsentField(ApiField):
-    """A marketing consent: an object out of columns of the customer."""
+    """A marketing consent: an object built from columns of the customer."""
 
     schema = {
         "type": "object",
@@ -83,23 +82,20 @@ class ConsentField(ApiField):
     }
 
     def __init__(self, channel: str) -> None:
-        """Say for which channel."""
         super().__init__(required=False, allow_null=True)
         self.channel = Channel(channel)
 
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the consent."""
-        return tuple(KINDS[self.channel].columns.values())
+    def get_columns(self) -> tuple[str, ...]:
+        return tuple(CHANNEL_DEFINITIONS[self.channel].columns.values())
 
-    def reader(self) -> Render:
-        """The object."""
+    def get_renderer(self) -> Render:
         return _show_email if self.channel is Channel.EMAIL else _show_sms
 
-    def to_internal_value(self, data: object) -> Shown:
-        """The parts that are given, as ``consents.Consent`` names them."""
+    def to_internal_value(self, data: object) -> Rendered:
+        """Return the parts in the body under the names of ``consents.Consent``."""
         if not isinstance(data, dict):
             self.fail("invalid")
-        found: Shown = {}
+        parts: Rendered = {}
         errors: Errors = {}
         for name, (part, field) in _consent_parts(self.channel).items():
             if name not in data:
@@ -107,54 +103,51 @@ class ConsentField(ApiField):
             try:
                 value = field.run_validation(data[name])
             except serializers.ValidationError as error:
-                errors |= flatten(error.detail, name)
+                errors |= flatten_errors(error.detail, name)
                 continue
             if value is not None or part == "opt_in_level":
-                found[part] = value or ("" if self.channel is Channel.EMAIL else OptInLevel.SINGLE)
+                parts[part] = value or ("" if self.channel is Channel.EMAIL else OptInLevel.SINGLE)
         if errors:
             raise serializers.ValidationError(errors)
-        return found
+        return parts
 
 
-# The consent to mails as older clients know it: every version takes it, the oldest shows it.
-_SHOWN = Gate(until="2025-01")
+# Earlier form of the email consent: every version accepts these fields, only the oldest version renders them.
+_SHOWN = VersionRange(until="2025-01")
 
 
-class AcceptsField(BooleanField):
-    """Whether the customer wants mails."""
+class AcceptsMarketingField(BooleanField):
+    """The ``accepts_marketing`` flag: True if the customer is subscribed to email marketing."""
 
     inline = f"{{0}} == {ConsentState.SUBSCRIBED.value!r}"
-    shown = _SHOWN
+    rendered_versions = _SHOWN
 
-    def columns(self) -> tuple[str, ...]:
-        """The state of the consent."""
-        return (KINDS[Channel.EMAIL].columns["state"],)
-
-
-class AcceptsMomentField(DateTimeField):
-    """Since when."""
-
-    shown = _SHOWN
-
-    def columns(self) -> tuple[str, ...]:
-        """The moment of the consent."""
-        return (KINDS[Channel.EMAIL].columns["updated_at"],)
+    def get_columns(self) -> tuple[str, ...]:
+        return (CHANNEL_DEFINITIONS[Channel.EMAIL].columns["state"],)
 
 
-class AcceptsLevelField(ChoiceField):
-    """How the customer said so."""
+class AcceptsMarketingUpdatedAtField(DateTimeField):
+    """The time of the last change of the email consent."""
+
+    rendered_versions = _SHOWN
+
+    def get_columns(self) -> tuple[str, ...]:
+        return (CHANNEL_DEFINITIONS[Channel.EMAIL].columns["updated_at"],)
+
+
+class MarketingOptInLevelField(ChoiceField):
+    """The opt-in level of the email consent."""
 
     inline = "{0} or None"
-    shown = _SHOWN
+    rendered_versions = _SHOWN
 
-    def columns(self) -> tuple[str, ...]:
-        """The level of the consent."""
-        return (KINDS[Channel.EMAIL].columns["opt_in_level"],)
+    def get_columns(self) -> tuple[str, ...]:
+        return (CHANNEL_DEFINITIONS[Channel.EMAIL].columns["opt_in_level"],)
 
 
 @cache
 def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
-    """By name in the body: the part, and the field that checks it."""
+    """Return the part and the field that validates it, by name in the body."""
     parts: dict[str, tuple[str, ApiField]] = {
         "state": ("state", ChoiceField(choices=ConsentState.choices)),
         "opt_in_level": ("opt_in_level", ChoiceField(choices=OptInLevel.choices, allow_null=True)),
@@ -165,15 +158,17 @@ def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
     return parts
 
 
-def _moment(context: Context, value: datetime | None) -> str | None:
+def _moment(context: RenderContext, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
-def _show_email(context: Context, state: str, level: str, updated_at: datetime | None) -> Shown:
+def _show_email(context: RenderContext, state: str, level: str, updated_at: datetime | None) -> Rendered:
     return {"state": state, "opt_in_level": level or None, "consent_updated_at": _moment(context, updated_at)}
 
 
-def _show_sms(context: Context, state: str, level: str, updated_at: datetime | None, collected_from: str) -> Shown:
+def _show_sms(
+    context: RenderContext, state: str, level: str, updated_at: datetime | None, collected_from: str
+) -> Rendered:
     return {
         "state": state,
         "opt_in_level": level,

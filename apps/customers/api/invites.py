@@ -1,20 +1,20 @@
-"""The body of an invitation."""
+"""Request body of an invitation."""
 
 from apps.api.resources.serializers import ResourceSerializer
-from apps.customers.api.fields import BlankableText, TextsField
+from apps.customers.api.fields import BlankAsNullTextField, TextListField
 from apps.customers.models import Invitation
 
 
 class InviteSerializer(ResourceSerializer[Invitation]):
-    """An invitation as the interface takes it."""
+    """The body of ``send_invite``."""
 
     id = None
-    to = BlankableText(max_length=255)
-    # A keyword of Python.
-    locals()["from"] = BlankableText(max_length=255)
-    subject = BlankableText(max_length=255)
-    custom_message = BlankableText(max_length=5000)
-    bcc = TextsField()
+    to = BlankAsNullTextField(max_length=255)
+    # ``from`` is a Python keyword.
+    locals()["from"] = BlankAsNullTextField(max_length=255)
+    subject = BlankAsNullTextField(max_length=255)
+    custom_message = BlankAsNullTextField(max_length=5000)
+    bcc = TextListField()
 
     class Meta:
         model = Invitation

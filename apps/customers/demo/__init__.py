@@ -1,1 +1,1 @@
-"""The demo store's customers."""
+"""Customers of the demo store."""

@@ -1,1 +1,1 @@
-"""The workflows of customers."""
+"""Domain services of customers."""

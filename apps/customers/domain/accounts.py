@@ -1,4 +1,4 @@
-"""The customer's account: invited, activated with a password, declined, disabled; nothing else writes ``state``.
+"""Customer accounts: invite, activate, decline and disable; only this module writes ``Customer.state``.
 
 Rule: decisions, Customers (State, Invites).
 """
@@ -13,77 +13,74 @@ from django.db import transaction
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from apps.customers.domain.tokens import ACTIVATION, make_token, new_nonce, read_token
-from apps.customers.domain.validation import ACCOUNTS_OFF, password_errors
+from apps.customers.domain.tokens import ACTIVATION, create_nonce, create_token, verify_token
+from apps.customers.domain.validation import ACCOUNTS_OFF, validate_password
 from apps.customers.models import Customer, Invitation
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Errors, Given
-from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.phrases import BLANK, INVALID, too_many
-from apps.ground.tenancy import current_shop
+from apps.ground.error_messages import BLANK, INVALID, too_many
+from apps.ground.exceptions import DomainError, TransitionRefused
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Errors, ReadOnlyAttrs
 from apps.jobs.domain.queue import enqueue
 from apps.shops.models import Shop
 
-LIFETIME = timedelta(days=30)
+LINK_LIFETIME = timedelta(days=30)
 State = Customer.State
-MAY_ACTIVATE = (State.DISABLED, State.INVITED, State.DECLINED)
+ACTIVATABLE_STATES = (State.DISABLED, State.INVITED, State.DECLINED)
 MAX_BCC = 10
 
 
-class AlreadyEnabled(TransitionRefused):
-    """The account is active."""
+class AccountAlreadyActive(TransitionRefused):
+    """Raised when the account is already active."""
 
     code = "account_already_enabled"
 
     def __init__(self) -> None:
-        """Say it in the interface's words."""
         super().__init__(_("account already enabled"))
 
 
 class AccountsDisabled(DomainError):
-    """The shop has no customer accounts."""
+    """Raised when customer accounts are off in the shop."""
 
     code = "accounts_disabled"
 
     def __init__(self) -> None:
-        """Say so."""
         super().__init__(_(ACCOUNTS_OFF))
 
 
-class NotDisablable(TransitionRefused):
-    """There is no account that could be disabled."""
+class AccountNotActive(TransitionRefused):
+    """Raised when the customer has neither an account nor an invitation."""
 
     code = "account_not_active"
 
 
-class LinkDead(DomainError):
-    """The activation link is wrong, used, replaced or too old; which of them is not told."""
+class ActivationLinkInvalid(DomainError):
+    """Raised when the activation link is wrong, used, replaced or expired; the message does not say which."""
 
     code = "activation_link_dead"
     status = 410
 
     def __init__(self) -> None:
-        """The same words for all reasons."""
         super().__init__(_("This link is no longer valid."))
 
 
 class PasswordRefused(DomainError):
-    """The password cannot be used."""
+    """Raised when the password is not acceptable."""
 
     code = "password_refused"
     field = "password"
 
 
 class InviteRefused(DomainError):
-    """The invitation cannot be sent so."""
+    """Raised when the values of the invitation are invalid."""
 
     code = "invite_refused"
     field = "customer_invite"
 
 
 @transaction.atomic
-def make_activation_url(customer: Customer, *, actor: str, at: datetime) -> str:
-    """Make the link with which a customer activates the account; it voids earlier ones and lives for 30 days.
+def create_activation_url(customer: Customer, *, actor: str, at: datetime) -> str:
+    """Create an activation link that is valid for 30 days; earlier links stop working.
 
     Raises:
         AccountsDisabled: The shop has no customer accounts.
@@ -91,55 +88,55 @@ def make_activation_url(customer: Customer, *, actor: str, at: datetime) -> str:
     """
     nonce = _renew_nonce(customer, at=at)
     record_event("customers/activation_url", customer, actor=actor, at=at)
-    return activation_url(customer, nonce)
+    return build_activation_url(customer, nonce)
 
 
-def activation_url(customer: Customer, nonce: str) -> str:
-    """The address of the page on which a nonce activates the account."""
-    token = make_token(ACTIVATION, shop_id=customer.shop_id, customer_id=customer.pk, nonce=nonce)
-    return f"{settings.BASE_URL}/account/activate/{current_shop().handle}/{customer.pk}/{token}"
+def build_activation_url(customer: Customer, nonce: str) -> str:
+    """Return the URL of the page where the nonce activates the account."""
+    token = create_token(ACTIVATION, shop_id=customer.shop_id, customer_id=customer.pk, nonce=nonce)
+    return f"{settings.BASE_URL}/account/activate/{get_current_shop().handle}/{customer.pk}/{token}"
 
 
 def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
-    if current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED:
+    if get_current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED:
         raise AccountsDisabled
-    nonce = new_nonce()
-    moved = Customer.objects.filter(pk=customer.pk, state__in=MAY_ACTIVATE).update(
-        activation_nonce=nonce, activation_expires_at=at + LIFETIME, **columns
+    nonce = create_nonce()
+    updated = Customer.objects.filter(pk=customer.pk, state__in=ACTIVATABLE_STATES).update(
+        activation_nonce=nonce, activation_expires_at=at + LINK_LIFETIME, **columns
     )
-    if not moved:
-        raise AlreadyEnabled
+    if not updated:
+        raise AccountAlreadyActive
     customer.refresh_from_db()
     return nonce
 
 
 @transaction.atomic
-def send_invite(customer: Customer, given: Given, *, actor: str, at: datetime) -> Invitation:
-    """Invite a customer to activate the account; a worker sends the mail.
+def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Invitation:
+    """Invite a customer to activate the account; a worker sends the email.
 
     Args:
-        customer: Who.
-        given: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``; what is missing is filled in.
-        actor: Who invites.
-        at: When.
+        customer: The customer to invite.
+        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``; missing values are filled in.
+        actor: The sender of the invitation.
+        at: The time of the request.
 
     Raises:
         AccountsDisabled: The shop has no customer accounts.
         AlreadyEnabled: The account is active.
         InviteRefused: ``{field: [messages]}``.
     """
-    shop = current_shop()
+    shop = get_current_shop()
     invitation = Invitation(
         shop=shop,
         customer=customer,
-        to_address=given.get("to") or customer.email,
-        from_address=given.get("from") or shop.customer_email or shop.email,
-        subject=given.get("subject") or f"Activate your account at {shop.name}"[:255],
-        custom_message=given.get("custom_message") or "",
-        bcc=list(given.get("bcc") or ()),
+        to_address=values.get("to") or customer.email,
+        from_address=values.get("from") or shop.customer_email or shop.email,
+        subject=values.get("subject") or f"Activate your account at {shop.name}"[:255],
+        custom_message=values.get("custom_message") or "",
+        bcc=list(values.get("bcc") or ()),
         created_at=at,
     )
-    if errors := _wrong_in(invitation):
+    if errors := _validate_invitation(invitation):
         raise InviteRefused(errors)
     invitation.nonce = _renew_nonce(customer, at=at, state=State.INVITED)
     invitation.save()
@@ -148,7 +145,7 @@ def send_invite(customer: Customer, given: Given, *, actor: str, at: datetime) -
     return invitation
 
 
-def _wrong_in(invitation: Invitation) -> Errors:
+def _validate_invitation(invitation: Invitation) -> Errors:
     errors: Errors = {}
     if not invitation.to_address:
         errors["to"] = [BLANK]
@@ -174,82 +171,82 @@ def _is_email(text: str) -> bool:
     return len(text) <= 255
 
 
-def customer_of_link(*, customer_id: int, token: str, at: datetime) -> Customer:
-    """The customer whose account a link would activate.
+def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Customer:
+    """Return the customer with the account that the link activates.
 
-    A missing customer and a wrong token cost the same: one signature, one query.
+    A missing customer and a wrong token take the same time: one signature and one query.
 
     Raises:
-        LinkDead: It would not.
+        LinkDead: The link is not valid.
     """
-    nonce = read_token(ACTIVATION, token, shop_id=current_shop().pk, customer_id=customer_id)
+    nonce = verify_token(ACTIVATION, token, shop_id=get_current_shop().pk, customer_id=customer_id)
     customer: Customer | None = Customer.objects.filter(pk=customer_id).first()
-    kept = customer.activation_nonce if customer else ""
-    same = constant_time_compare(kept, nonce or "-")
+    stored_nonce = customer.activation_nonce if customer else ""
+    nonce_matches = constant_time_compare(stored_nonce, nonce or "-")
     if (
         customer is None
-        or not same
-        or customer.state not in MAY_ACTIVATE
+        or not nonce_matches
+        or customer.state not in ACTIVATABLE_STATES
         or customer.activation_expires_at is None
         or customer.activation_expires_at <= at
-        or current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED
+        or get_current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED
     ):
-        raise LinkDead
+        raise ActivationLinkInvalid
     return customer
 
 
-def activate(customer: Customer, *, password: str, confirmation: str, at: datetime) -> Customer:
-    """Activate an account with the password that the customer chose; a link does so once.
+def activate_account(customer: Customer, *, password: str, confirmation: str, at: datetime) -> Customer:
+    """Activate the account with the chosen password; a link works only once.
 
     Args:
-        customer: As ``customer_of_link`` gave it.
+        customer: The result of ``customer_of_link``.
         password: The new password.
-        confirmation: The same, typed again.
-        at: When.
+        confirmation: The repeated password.
+        at: The time of the request.
 
     Raises:
         PasswordRefused: ``{field: [messages]}``.
-        LinkDead: The link was used or replaced meanwhile.
+        LinkDead: The link was used or replaced concurrently.
     """
-    if errors := password_errors(password, confirmation):
+    if errors := validate_password(password, confirmation):
         raise PasswordRefused(errors)
     digest = hashers.make_password(password)
     with transaction.atomic():
-        # The nonce in the condition makes the link work once: of two requests at the same time one finds no row.
-        moved = Customer.objects.filter(
+        # The condition on the nonce makes the link work once: of two concurrent requests one updates no row.
+        updated = Customer.objects.filter(
             pk=customer.pk,
             activation_nonce=customer.activation_nonce,
             activation_expires_at__gt=at,
-            state__in=MAY_ACTIVATE,
+            state__in=ACTIVATABLE_STATES,
         ).update(state=State.ENABLED, password=digest, activation_nonce="", activation_expires_at=None)
-        if not moved:
-            raise LinkDead
+        if not updated:
+            raise ActivationLinkInvalid
         customer.refresh_from_db()
         record_event("customers/enable", customer, actor=f"customer:{customer.pk}", at=at)
     return customer
 
 
 @transaction.atomic
-def decline(customer: Customer, *, at: datetime) -> Customer:
-    """Turn an invitation down; the link is dead afterwards.
+def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
+    """Decline an invitation, which makes the link invalid.
 
     Raises:
-        LinkDead: The link was used or replaced meanwhile, or nobody invited the customer.
+        LinkDead: The customer was not invited, or the link was used or replaced concurrently.
     """
-    moved = Customer.objects.filter(
+    updated = Customer.objects.filter(
         pk=customer.pk, activation_nonce=customer.activation_nonce, state=State.INVITED
     ).update(state=State.DECLINED, activation_nonce="", activation_expires_at=None)
-    if not moved:
-        raise LinkDead
+    if not updated:
+        raise ActivationLinkInvalid
     customer.refresh_from_db()
     record_event("customers/update", customer, actor=f"customer:{customer.pk}", at=at)
     return customer
 
 
-def withdraw_link(customer: Customer) -> list[str]:
-    """Void the open activation link, which went to an e-mail that is no longer the customer's; the caller saves.
+def revoke_activation_link(customer: Customer) -> list[str]:
+    """Invalidate the open activation link after a change of email; the caller saves.
 
-    An invitation that was sent goes with it. Returns the columns that changed.
+    An open invitation is withdrawn too. Returns the changed columns.
     """
     if not customer.activation_nonce:
         return []
@@ -261,17 +258,17 @@ def withdraw_link(customer: Customer) -> list[str]:
 
 
 @transaction.atomic
-def disable(customer: Customer, *, actor: str, at: datetime) -> Customer:
-    """Take a customer's account away: the password and open links are useless at once.
+def disable_account(customer: Customer, *, actor: str, at: datetime) -> Customer:
+    """Disable the account: the password and open links stop working immediately.
 
     Raises:
         NotDisablable: The customer has no account and no invitation.
     """
-    moved = Customer.objects.filter(pk=customer.pk, state__in=(State.ENABLED, State.INVITED)).update(
+    updated = Customer.objects.filter(pk=customer.pk, state__in=(State.ENABLED, State.INVITED)).update(
         state=State.DISABLED, password="", activation_nonce="", activation_expires_at=None
     )
-    if not moved:
-        raise NotDisablable(_("The customer has no account."))
+    if not updated:
+        raise AccountNotActive(_("The customer has no account."))
     customer.refresh_from_db()
     record_event("customers/disable", customer, actor=actor, at=at)
     return customer

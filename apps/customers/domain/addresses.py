@@ -1,4 +1,4 @@
-"""The addresses of a customer: completed, ordered by use, one of them the default.
+"""Customer addresses: completed countries and provinces, order by last update, and the default address.
 
 Rule: decisions, Addresses.
 """
@@ -9,96 +9,99 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.customers.domain.aggregate import lock, touch
+from apps.customers.domain.locking import lock_customer, touch_customer
 from apps.customers.models import Address, Customer
-from apps.events.domain.changes import assign
+from apps.events.domain.diffs import apply_changes
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs, Errors, Given
-from apps.ground.errors import DomainError
-from apps.ground.locks import reread
-from apps.ground.phrases import BLANK, INVALID, too_long
-from apps.shops.domain.countries import UnknownCountry, complete
+from apps.ground.error_messages import BLANK, INVALID, too_long
+from apps.ground.exceptions import DomainError
+from apps.ground.row_locks import refresh_for_update
+from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
+from apps.shops.domain.countries import UnknownCountry, complete_region
 
-TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
-PLACE = ("country", "country_code", "province", "province_code")
-COLUMNS = (*TEXTS, *PLACE)
-# Of the first and of the last name, and so of both with a space between them.
-LONGEST_PART = 255
-LONGEST_NAME = 2 * LONGEST_PART + 1
-# How many a customer lists: the most recently updated ones.
-MAX_SHOWN = 10
+TEXT_COLUMNS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
+REGION_COLUMNS = ("country", "country_code", "province", "province_code")
+COLUMNS = (*TEXT_COLUMNS, *REGION_COLUMNS)
+# Maximum length of the first and of the last name; a full name has a space between them.
+MAX_NAME_PART = 255
+MAX_FULL_NAME = 2 * MAX_NAME_PART + 1
+# Number of addresses that a customer lists, most recently updated first.
+MAX_LISTED_ADDRESSES = 10
 
 
 class AddressRefused(DomainError):
-    """The values do not make an address."""
+    """Raised when the values of an address are invalid."""
 
     code = "address_refused"
     field = "address"
 
 
 class DefaultAddressNeeded(DomainError):
-    """The default address goes last."""
+    """Raised when the default address is deleted while the customer has other addresses."""
 
     code = "default_address_needed"
 
     def __init__(self) -> None:
-        """Say what would help."""
         super().__init__(_("Cannot delete the customer's default address while there are others"))
 
 
 class UnknownAddress(DomainError):
-    """The customer has no such address."""
+    """Raised when the customer has no address with this id."""
 
     code = "unknown_address"
     field = "address_ids"
 
 
-def clean_address(given: Given, present: Address | None = None) -> tuple[Attrs, Errors]:
-    """The values of an address as they are stored, and what is wrong with them.
+def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tuple[Attrs, Errors]:
+    """Return the normalized values of an address and the errors.
 
     Args:
-        given: Columns of ``Address``, and ``name``, which counts where neither part of the name is given.
-        present: The address that is changed; None for a new one.
+        values: Columns of ``Address``, and ``name``, which is used if neither first nor last name is given.
+        current: The current address; None for a new one.
     """
-    attrs = {name: given[name] for name in TEXTS if name in given}
-    attrs |= {name: given[name] or "" for name in PLACE if name in given}
-    name = (given.get("name") or "").strip()
-    known = present.name if present else None
-    if "name" in given and name != known and not attrs.keys() & {"first_name", "last_name"}:
+    attrs = {name: values[name] for name in TEXT_COLUMNS if name in values}
+    attrs |= {name: values[name] or "" for name in REGION_COLUMNS if name in values}
+    name = (values.get("name") or "").strip()
+    current_name = current.name if current else None
+    if "name" in values and name != current_name and not attrs.keys() & {"first_name", "last_name"}:
         first, _space, last = name.rpartition(" ")
         attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
-        if max(len(first), len(last)) > LONGEST_PART:
-            return attrs, {"name": [too_long(LONGEST_PART)]}
-    if present is None and not any((value or "").strip() for value in attrs.values()):
+        if max(len(first), len(last)) > MAX_NAME_PART:
+            return attrs, {"name": [too_long(MAX_NAME_PART)]}
+    if current is None and not any((value or "").strip() for value in attrs.values()):
         return attrs, {"address": [BLANK]}
     try:
-        attrs |= _place(attrs, present)
+        attrs |= _complete_region(attrs, current)
     except UnknownCountry as error:
         return attrs, error.errors
     return attrs, {}
 
 
-def _place(attrs: Attrs, present: Address | None) -> Attrs:
-    """Country and province by name and code, completed from what is given.
+def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
+    """Return country and province by name and code, completed from the given ones.
 
-    Of a code and its name the one that changes counts: clients send back whole objects, of which they changed one.
+    If a code and its name disagree, the changed one wins: clients send back whole objects with only one of them
+    changed.
     """
-    if not attrs.keys() & set(PLACE):
+    if not attrs.keys() & set(REGION_COLUMNS):
         return {}
-    before = {name: getattr(present, name) if present else "" for name in PLACE}
-    words = dict(before)
+    current_values = {name: getattr(current, name) if current else "" for name in REGION_COLUMNS}
+    region_values = dict(current_values)
     for name, code in (("country", "country_code"), ("province", "province_code")):
-        changed = {word for word in (name, code) if attrs.get(word, before[word]) != before[word]}
+        changed = {word for word in (name, code) if attrs.get(word, current_values[word]) != current_values[word]}
         if changed:
-            words |= {word: attrs[word] if word in changed else "" for word in (name, code)}
-    if (words["country"], words["country_code"]) != (before["country"], before["country_code"]) and (
-        words["province"],
-        words["province_code"],
-    ) == (before["province"], before["province_code"]):
-        words |= {"province": "", "province_code": ""}
-    if not any(words.values()):
-        return dict.fromkeys(PLACE, "")
-    region = complete(**words)
+            region_values |= {word: attrs[word] if word in changed else "" for word in (name, code)}
+    if (region_values["country"], region_values["country_code"]) != (
+        current_values["country"],
+        current_values["country_code"],
+    ) and (
+        region_values["province"],
+        region_values["province_code"],
+    ) == (current_values["province"], current_values["province_code"]):
+        region_values |= {"province": "", "province_code": ""}
+    if not any(region_values.values()):
+        return dict.fromkeys(REGION_COLUMNS, "")
+    region = complete_region(**region_values)
     return {
         "country": region.country.name,
         "country_code": region.country.code,
@@ -107,133 +110,134 @@ def _place(attrs: Attrs, present: Address | None) -> Attrs:
     }
 
 
-def build(customer: Customer, attrs: Attrs, at: datetime) -> Address:
-    """An unsaved address out of clean values."""
+def build_address(customer: Customer, attrs: Attrs, at: datetime) -> Address:
+    """Return an unsaved address with clean values."""
     return Address(shop_id=customer.shop_id, customer=customer, created_at=at, **attrs)
 
 
 @transaction.atomic
-def create_address(customer: Customer, attrs: Given, *, actor: str, at: datetime) -> Address:
-    """Give a customer one more address; the first one is the default.
+def create_address(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Address:
+    """Add an address to a customer; the first address becomes the default.
 
     Raises:
-        AddressRefused: The country is unknown, or nothing is given.
+        AddressRefused: The country is unknown, or all values are blank.
     """
     cleaned, errors = clean_address(attrs)
     if errors:
         raise AddressRefused(errors)
-    customer = lock(customer)
-    address = build(customer, cleaned, at)
+    customer = lock_customer(customer)
+    address = build_address(customer, cleaned, at)
     address.save()
     if customer.default_address_id is None:
         customer.default_address = address
-    touch(customer)
+    touch_customer(customer)
     record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [None, address.pk]})
     return address
 
 
 @transaction.atomic
-def update_address(address: Address, attrs: Given, *, actor: str, at: datetime) -> Address:
-    """Change what is given of an address.
+def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Address:
+    """Update the given columns of an address.
 
     Raises:
         AddressRefused: The country is unknown.
-        Gone: It was deleted meanwhile.
+        Gone: The address was deleted concurrently.
     """
-    customer = lock(address.customer)
-    reread(address, no_key=True)
+    customer = lock_customer(address.customer)
+    refresh_for_update(address, no_key=True)
     cleaned, errors = clean_address(attrs, address)
     if errors:
         raise AddressRefused(errors)
-    if changed := assign(address, cleaned):
+    if changed := apply_changes(address, cleaned):
         address.save(update_fields=list(changed))
-        touch(customer)
+        touch_customer(customer)
         record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [address.pk, address.pk]})
     return address
 
 
-def shown_addresses(customer: Customer) -> dict[int, Address]:
-    """The addresses that a customer lists, by id."""
+def get_listed_addresses(customer: Customer) -> dict[int, Address]:
+    """Return the addresses that a customer lists, by id."""
     rows = Address.objects.filter(customer=customer).order_by("-updated_at", "-pk")
-    return {row.pk: row for row in rows[:MAX_SHOWN]}
+    return {row.pk: row for row in rows[:MAX_LISTED_ADDRESSES]}
 
 
-def clean_addresses(given: Sequence[Given], customer: Customer | None) -> tuple[list[Attrs], Errors]:
-    """The addresses of a body as they are stored, and what is wrong with them.
+def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -> tuple[list[Attrs], Errors]:
+    """Return the normalized addresses of a request body and the errors.
 
     Args:
-        given: As for ``clean_address``; an ``id`` names one that the customer has.
-        customer: Who has them; None for a new customer, where ids say nothing.
+        items: Values as for ``clean_address``; an ``id`` refers to an existing address of the customer.
+        customer: The owner; None for a new customer, for whom ids are ignored.
     """
-    own = {row.pk: row for row in Address.objects.filter(customer=customer)} if customer else {}
+    existing = {row.pk: row for row in Address.objects.filter(customer=customer)} if customer else {}
     cleaned: list[Attrs] = []
     errors: Errors = {}
-    for index, item in enumerate(given):
+    for index, item in enumerate(items):
         pk = item.get("id") if customer else None
-        if pk is not None and pk not in own:
+        if pk is not None and pk not in existing:
             errors[f"addresses.{index}.id"] = [INVALID]
             continue
-        # Taken out, so that it can be named only once.
-        present = own.pop(pk) if pk is not None else None
-        attrs, wrong = clean_address(item, present)
-        cleaned.append(attrs | ({"id": pk} if present else {}))
-        errors |= {f"addresses.{index}.{field}": messages for field, messages in wrong.items()}
+        # Remove the address, so that the body can use each id only once.
+        current = existing.pop(pk) if pk is not None else None
+        attrs, item_errors = clean_address(item, current)
+        cleaned.append(attrs | ({"id": pk} if current else {}))
+        errors |= {f"addresses.{index}.{field}": messages for field, messages in item_errors.items()}
     return cleaned, errors
 
 
-def replace_addresses(customer: Customer, wanted: Sequence[Attrs], at: datetime) -> bool:
-    """Make the addresses that a customer lists those of a body: named ones change, unnamed ones go, others are made.
+def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) -> bool:
+    """Replace the listed addresses of a customer with the addresses in a request body.
 
-    Whoever has more than a customer lists keeps the others: nobody could have named them. If the default goes, the
-    first of the body takes its place.
+    Addresses with a known id are updated, other listed addresses are deleted and the rest are created. Addresses beyond
+    the listed ones stay, because the client did not see them. If the default address is deleted, the first address in
+    the body becomes the default.
 
     Args:
-        customer: Locked.
-        wanted: Of ``clean_addresses``.
-        at: When.
+        customer: The locked customer.
+        items: The result of ``clean_addresses``.
+        at: The time of the request.
 
     Returns:
-        Whether anything changed.
+        True if anything changed.
     """
-    listed = shown_addresses(customer)
-    own = {row.pk: row for row in Address.objects.filter(customer=customer)}
+    unmatched = get_listed_addresses(customer)
+    existing = {row.pk: row for row in Address.objects.filter(customer=customer)}
     rows: list[Address] = []
     changed = False
-    for item in wanted:
+    for item in items:
         attrs = {name: value for name, value in item.items() if name != "id"}
-        if row := own.get(item.get("id", 0)):
-            listed.pop(row.pk, None)
-            if columns := assign(row, attrs):
+        if row := existing.get(item.get("id", 0)):
+            unmatched.pop(row.pk, None)
+            if columns := apply_changes(row, attrs):
                 row.save(update_fields=list(columns))
                 changed = True
         else:
-            row = build(customer, attrs, at)
+            row = build_address(customer, attrs, at)
             row.save()
             changed = True
         rows.append(row)
-    if not changed and not listed:
+    if not changed and not unmatched:
         return False
-    if customer.default_address_id is None or customer.default_address_id in listed:
-        left = Address.objects.filter(customer=customer).exclude(pk__in=listed).order_by("-updated_at", "-pk")
-        customer.default_address = rows[0] if rows else left.first()
-    touch(customer, without=listed)
-    Address.objects.filter(pk__in=listed).delete()
+    if customer.default_address_id is None or customer.default_address_id in unmatched:
+        remaining = Address.objects.filter(customer=customer).exclude(pk__in=unmatched).order_by("-updated_at", "-pk")
+        customer.default_address = rows[0] if rows else remaining.first()
+    touch_customer(customer, excluded_ids=unmatched)
+    Address.objects.filter(pk__in=unmatched).delete()
     return True
 
 
 @transaction.atomic
-def set_default(address: Address, *, actor: str, at: datetime) -> Address:
-    """Make an address its customer's default.
+def set_default_address(address: Address, *, actor: str, at: datetime) -> Address:
+    """Make an address the customer's default.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: The address was deleted concurrently.
     """
-    customer = lock(address.customer)
-    reread(address, no_key=True)
+    customer = lock_customer(address.customer)
+    refresh_for_update(address, no_key=True)
     if customer.default_address_id != address.pk:
         changes = {"default_address_id": [customer.default_address_id, address.pk]}
         customer.default_address = address
-        touch(customer)
+        touch_customer(customer)
         record_event("customers/update", customer, actor=actor, at=at, changes=changes)
     return address
 
@@ -243,18 +247,18 @@ def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at
     """Delete addresses of a customer, all or none.
 
     Raises:
-        DefaultAddressNeeded: The default is among them, and others stay.
-        UnknownAddress: One is not this customer's.
+        DefaultAddressNeeded: The default would be deleted while other addresses stay.
+        UnknownAddress: An id is not an address of this customer.
     """
-    customer = lock(customer)
-    wanted = set(ids)
-    own = set(Address.objects.filter(customer=customer).values_list("pk", flat=True))
-    if wanted - own:
+    customer = lock_customer(customer)
+    requested_ids = set(ids)
+    existing_ids = set(Address.objects.filter(customer=customer).values_list("pk", flat=True))
+    if requested_ids - existing_ids:
         raise UnknownAddress(INVALID)
-    if customer.default_address_id in wanted and own - wanted:
+    if customer.default_address_id in requested_ids and existing_ids - requested_ids:
         raise DefaultAddressNeeded
-    if customer.default_address_id in wanted:
+    if customer.default_address_id in requested_ids:
         customer.default_address = None
-    touch(customer, without=wanted)
-    Address.objects.filter(pk__in=wanted).delete()
-    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [sorted(wanted), None]})
+    touch_customer(customer, excluded_ids=requested_ids)
+    Address.objects.filter(pk__in=requested_ids).delete()
+    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [sorted(requested_ids), None]})

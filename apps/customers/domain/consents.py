@@ -1,4 +1,4 @@
-"""Marketing consents: one per channel, each with its history.
+"""Marketing consents, one per channel, each with a history.
 
 Rule: spec part B, Customer; decisions, Consent.
 """
@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 
 from apps.customers.models import ConsentChange, ConsentState, Customer, OptInLevel
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs, Errors
-from apps.ground.dates import whole_second
+from apps.ground.timestamps import truncate_to_second
+from apps.ground.types import Attrs, Errors
 
 Channel = ConsentChange.Channel
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a customer agreed to on one channel, when and where."""
+    """The marketing consent of a customer on one channel."""
 
     state: str = ConsentState.NOT_SUBSCRIBED
     opt_in_level: str = OptInLevel.SINGLE
@@ -29,7 +29,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Where a channel's consent is kept, and what it needs."""
+    """The columns, contact and topic of a channel's consent."""
 
     field: str
     columns: dict[str, str]
@@ -37,7 +37,7 @@ class _Kind:
     topic: str
 
 
-KINDS = {
+CHANNEL_DEFINITIONS = {
     Channel.EMAIL: _Kind(
         field="email_marketing_consent",
         columns={
@@ -60,64 +60,64 @@ KINDS = {
         topic="customers_marketing_consent/update",
     ),
 }
-FIELDS = {kind.field: channel for channel, kind in KINDS.items()}
+FIELDS = {kind.field: channel for channel, kind in CHANNEL_DEFINITIONS.items()}
 
 
-def consent_of(customer: Customer, channel: Channel) -> Consent:
-    """A customer's present consent on a channel."""
-    columns = KINDS[channel].columns
+def get_consent(customer: Customer, channel: Channel) -> Consent:
+    """Return the customer's current consent on a channel."""
+    columns = CHANNEL_DEFINITIONS[channel].columns
     return Consent(**{name: getattr(customer, column) for name, column in columns.items()})
 
 
-def merged(present: Consent, given: Attrs, at: datetime) -> Consent:
-    """The consent after a change that names some of its parts; the same object where nothing changes.
+def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Consent:
+    """Return the consent after a partial change; the same object if nothing changes.
 
-    A moment is compared in whole seconds, as the interface shows it, so that an object that is sent back as it was read
-    changes nothing.
+    Times are compared in whole seconds, as the interface renders them, so that sending back an unchanged object changes
+    nothing.
     """
-    wanted = replace(present, **{name: value for name, value in given.items() if name != "updated_at"})
-    moment = given.get("updated_at")
-    same_moment = moment is None or (
-        present.updated_at is not None and whole_second(moment) == whole_second(present.updated_at)
+    updated = replace(current, **{name: value for name, value in values.items() if name != "updated_at"})
+    changed_at = values.get("updated_at")
+    same_time = changed_at is None or (
+        current.updated_at is not None and truncate_to_second(changed_at) == truncate_to_second(current.updated_at)
     )
-    if wanted == present and same_moment:
-        return present
-    return replace(wanted, updated_at=at if moment is None or (same_moment and wanted != present) else moment)
+    if updated == current and same_time:
+        return current
+    return replace(updated, updated_at=at if changed_at is None or (same_time and updated != current) else changed_at)
 
 
-def check(
-    channel: Channel, given: Attrs, present: Consent, *, has_contact: bool, creating: bool, at: datetime
+def check_consent(
+    channel: Channel, values: Attrs, current: Consent, *, has_contact: bool, creating: bool, at: datetime
 ) -> Errors:
-    """What forbids a consent: no contact to write to, or a moment that has not come yet."""
-    if not creating and merged(present, given, at) is present:
+    """Check a consent: the customer needs a contact on the channel, and the time must not be in the future."""
+    if not creating and apply_consent_change(current, values, at) is current:
         return {}
-    field = KINDS[channel].field
-    moment = given.get("updated_at")
-    if moment is not None and moment > at:
+    field = CHANNEL_DEFINITIONS[channel].field
+    changed_at = values.get("updated_at")
+    if changed_at is not None and changed_at > at:
         return {f"{field}.consent_updated_at": [_("must not be in the future")]}
     if not has_contact:
         return {field: [_("needs an email") if channel is Channel.EMAIL else _("needs a phone")]}
     return {}
 
 
-def put(customer: Customer, channel: Channel, consent: Consent) -> list[str]:
-    """Set the columns of a consent on an unsaved customer; returns their names."""
-    columns = KINDS[channel].columns
+def set_consent(customer: Customer, channel: Channel, consent: Consent) -> list[str]:
+    """Set the columns of a consent on an unsaved customer and return their names."""
+    columns = CHANNEL_DEFINITIONS[channel].columns
     for name, column in columns.items():
         setattr(customer, column, getattr(consent, name))
     return list(columns.values())
 
 
-def note(customer: Customer, channel: Channel, *, actor: str, at: datetime, silent: bool = False) -> None:
-    """Write the present consent into the history, and tell of it unless ``silent``."""
+def record_consent(customer: Customer, channel: Channel, *, actor: str, at: datetime, silent: bool = False) -> None:
+    """Add the current consent to the history and, unless ``silent``, record the event."""
     _change(customer, channel, actor, at).save(force_insert=True)
     if not silent:
-        record_event(KINDS[channel].topic, customer, actor=actor, at=at)
+        record_event(CHANNEL_DEFINITIONS[channel].topic, customer, actor=actor, at=at)
 
 
-def note_silently(given: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:
-    """Write the present consents of new customers into the history; of those nobody is told beside the customers."""
-    rows = [_change(customer, channel, actor, at) for customer, channel in given]
+def record_initial_consents(consents: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:
+    """Add the consents of new customers to the history without events; the create event already includes them."""
+    rows = [_change(customer, channel, actor, at) for customer, channel in consents]
     if len(rows) == 1:
         rows[0].save(force_insert=True)
     elif rows:
@@ -125,7 +125,7 @@ def note_silently(given: Sequence[tuple[Customer, Channel]], *, actor: str, at: 
 
 
 def _change(customer: Customer, channel: Channel, actor: str, at: datetime) -> ConsentChange:
-    consent = consent_of(customer, channel)
+    consent = get_consent(customer, channel)
     return ConsentChange(
         shop_id=customer.shop_id,
         customer=customer,

@@ -1,4 +1,4 @@
-"""Creating, changing and deleting customers; one function per verb, called by REST, the panel and imports."""
+"""Create, update and delete customers; REST, the panel and imports call these functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,293 +10,304 @@ from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
 from apps.customers.domain import accounts, addresses, consents
-from apps.customers.domain.aggregate import lock
-from apps.customers.domain.consents import Consent, consent_of, merged
-from apps.customers.domain.contacts import email_key
-from apps.customers.domain.search_text import own_words, places_of, renew, search_text
-from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import EDITABLE, PERSONAL, Address, ConsentChange, Customer
-from apps.events.domain.changes import assign
-from apps.events.domain.recording import Happening, record_aspects, record_event, record_events
-from apps.ground import sql
-from apps.ground.attrs import Given
-from apps.ground.errors import DomainError
-from apps.ground.tenancy import current_shop
+from apps.customers.domain.consents import Consent, apply_consent_change, get_consent
+from apps.customers.domain.contact_normalization import build_email_key
+from apps.customers.domain.locking import lock_customer
+from apps.customers.domain.search_columns import (
+    build_own_text,
+    build_search_text,
+    get_address_texts,
+    rebuild_search_columns,
+)
+from apps.customers.domain.validation import CustomerRefused, clean_customer
+from apps.customers.models import EDITABLE_FIELDS, PERSONAL_FIELDS, Address, ConsentChange, Customer
+from apps.events.domain.diffs import apply_changes
+from apps.events.domain.recording import EventInput, record_event, record_events, record_secondary_events
+from apps.ground import prepared_sql
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import ReadOnlyAttrs
 from apps.jobs.domain.queue import enqueue
-from apps.metafields.domain import setting as metafields
+from apps.metafields.domain import write as metafields
 
 Channel = ConsentChange.Channel
 TAGS_ADDED, TAGS_REMOVED = "customer.tags_added", "customer.tags_removed"
 _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s"
 
 
-class HasOrders(DomainError):
-    """The customer has orders, which book-keeping needs."""
+class CustomerHasOrders(DomainError):
+    """Raised when a customer has orders, which bookkeeping needs."""
 
     code = "customer_has_orders"
 
     def __init__(self) -> None:
-        """Say it in the interface's words."""
         super().__init__(_("Error deleting customer"))
 
 
 @transaction.atomic(savepoint=False)
-def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
-    """Make a customer of the current shop.
+def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
+    """Create a customer in the current shop.
 
-    An account is active at once where a password is given. Invitations and welcome mails are sent by a worker.
+    With a password the account is active immediately. Workers send invitations and welcome emails.
 
     Args:
-        attrs: See ``validation.clean``; further ``created_at`` for customers that come from elsewhere.
-        actor: Who makes the customer.
-        at: When.
+        attrs: See ``validation.clean``; also ``created_at`` for imported customers.
+        actor: The creator of the customer.
+        at: The time of the request.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all values that do not fit.
-        IntegrityError: The e-mail or the phone is another customer's; its constraint names the field.
+        CustomerRefused: ``{field: [messages]}`` for all invalid values.
+        IntegrityError: Another customer has the email or phone; the constraint names the field.
     """
-    return create_drafted([draft(attrs, at=at)], actor=actor, at=at)[0]
+    return create_from_drafts([draft_customer(attrs, at=at)], actor=actor, at=at)[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A new customer that is checked and not yet stored.
+class CustomerDraft:
+    """A validated new customer that is not saved yet.
 
     Attributes:
-        customer: Unsaved.
-        cleaned: The values as ``validation.clean`` gives them.
-        noted: The channels on which the customer consents to something.
+        customer: The unsaved customer.
+        cleaned: The values returned by ``validation.clean``.
+        noted: The channels with a consent to record.
     """
 
     customer: Customer
-    cleaned: Given
-    noted: Sequence[Channel]
+    cleaned: ReadOnlyAttrs
+    consent_channels: Sequence[Channel]
 
 
-def draft(attrs: Given, *, at: datetime) -> Draft:
-    """A new customer of the current shop out of its values, as ``create_customer`` takes them; nothing is written.
+def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
+    """Validate the values of a new customer for the current shop, as for ``create_customer``, without saving.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all values that do not fit.
+        CustomerRefused: ``{field: [messages]}`` for all invalid values.
     """
-    shop = current_shop()
-    cleaned, errors = clean(attrs, customer=None, shop=shop, at=at)
+    shop = get_current_shop()
+    cleaned, errors = clean_customer(attrs, customer=None, shop=shop, at=at)
     if errors:
         raise CustomerRefused(errors)
     customer = Customer(
         shop=shop,
         created_at=cleaned.get("created_at", at),
-        **{name: cleaned[name] for name in EDITABLE if name in cleaned},
+        **{name: cleaned[name] for name in EDITABLE_FIELDS if name in cleaned},
     )
-    customer.email_key = email_key(customer.email)
-    noted = _put_consents(customer, cleaned, at)
-    renew(customer, cleaned["addresses"])
-    return Draft(customer, cleaned, noted)
+    customer.email_key = build_email_key(customer.email)
+    noted = _set_consents(customer, cleaned, at)
+    rebuild_search_columns(customer, cleaned["addresses"])
+    return CustomerDraft(customer, cleaned, noted)
 
 
 @transaction.atomic(savepoint=False)
-def create_drafted(drafts: Sequence[Draft], *, actor: str, at: datetime) -> list[Customer]:
-    """Store new customers, in as few statements as one; all or none.
+def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datetime) -> list[Customer]:
+    """Save new customers, all or none; many customers take no more statements than one.
 
     Args:
-        drafts: Of whom no two have an e-mail or a phone in common.
-        actor: Who makes the customers.
-        at: When.
+        drafts: The new customers; no two may share an email or phone.
+        actor: The creator of the customers.
+        at: The time of the request.
 
     Raises:
-        IntegrityError: An e-mail or a phone is another customer's; its constraint names the field.
+        IntegrityError: Another customer has an email or phone; the constraint names the field.
     """
-    made = [each.customer for each in drafts]
-    for each in drafts:
-        if each.cleaned.get("password"):
-            each.customer.password = hashers.make_password(each.cleaned["password"])
-            each.customer.state = Customer.State.ENABLED
-    if len(made) == 1:
-        made[0].save(force_insert=True)
+    new_customers = [draft.customer for draft in drafts]
+    for draft in drafts:
+        if draft.cleaned.get("password"):
+            draft.customer.password = hashers.make_password(draft.cleaned["password"])
+            draft.customer.state = Customer.State.ENABLED
+    if len(new_customers) == 1:
+        new_customers[0].save(force_insert=True)
     else:
-        Customer.objects.bulk_create(made)
+        Customer.objects.bulk_create(new_customers)
     _add_addresses(drafts, at)
-    consents.note_silently([(each.customer, channel) for each in drafts for channel in each.noted], actor=actor, at=at)
-    with_metafields = [(each.customer, each.cleaned["metafields"]) for each in drafts if each.cleaned["metafields"]]
+    consents.record_initial_consents(
+        [(draft.customer, channel) for draft in drafts for channel in draft.consent_channels], actor=actor, at=at
+    )
+    with_metafields = [(draft.customer, draft.cleaned["metafields"]) for draft in drafts if draft.cleaned["metafields"]]
     if with_metafields:
-        metafields.set_of_each(with_metafields, actor=actor, at=at)
-    if len(made) == 1:
-        record_event("customers/create", made[0], actor=actor, at=at)
+        metafields.set_metafields_of_owners(with_metafields, actor=actor, at=at)
+    if len(new_customers) == 1:
+        record_event("customers/create", new_customers[0], actor=actor, at=at)
     else:
-        record_events([Happening("customers/create", customer) for customer in made], actor=actor, at=at)
-    tell_tags([(customer, "") for customer in made], actor=actor, at=at)
-    for each in drafts:
-        _write_to(each, actor=actor, at=at)
-    return made
+        record_events([EventInput("customers/create", customer) for customer in new_customers], actor=actor, at=at)
+    record_tag_changes([(customer, "") for customer in new_customers], actor=actor, at=at)
+    for draft in drafts:
+        _enqueue_emails(draft, actor=actor, at=at)
+    return new_customers
 
 
-def _write_to(made: Draft, *, actor: str, at: datetime) -> None:
-    """Ask for the mails that a new customer is to get."""
-    customer, cleaned = made.customer, made.cleaned
+def _enqueue_emails(draft: CustomerDraft, *, actor: str, at: datetime) -> None:
+    """Enqueue the welcome email and the invitation of a new customer."""
+    customer, cleaned = draft.customer, draft.cleaned
     if cleaned.get("send_email_welcome") and customer.email:
         enqueue("customers.send_welcome", actor=actor, customer_id=customer.pk)
     if cleaned.get("send_email_invite") and customer.state != Customer.State.ENABLED:
         accounts.send_invite(customer, {}, actor=actor, at=at)
 
 
-def _changing_consents(customer: Customer, cleaned: Given, at: datetime) -> list[str]:
-    """The given consents that differ from the present ones."""
+def _find_changed_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> list[str]:
+    """Return the given consents that differ from the current ones."""
     return [
         field
         for field, channel in consents.FIELDS.items()
-        if field in cleaned and merged(present := consent_of(customer, channel), cleaned[field], at) is not present
+        if field in cleaned
+        and apply_consent_change(current := get_consent(customer, channel), cleaned[field], at) is not current
     ]
 
 
-def _put_consents(customer: Customer, cleaned: Given, at: datetime) -> list[Channel]:
-    """Set the given consents; returns the channels whose consent changed."""
-    noted = []
+def _set_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> list[Channel]:
+    """Set the given consents and return the channels with a changed consent."""
+    channels = []
     for field, channel in consents.FIELDS.items():
         if field not in cleaned:
             continue
-        present = consent_of(customer, channel)
-        wanted = merged(present, cleaned[field], at)
-        if wanted is not present:
-            consents.put(customer, channel, wanted)
-            noted.append(channel)
-    return noted
+        current = get_consent(customer, channel)
+        updated = apply_consent_change(current, cleaned[field], at)
+        if updated is not current:
+            consents.set_consent(customer, channel, updated)
+            channels.append(channel)
+    return channels
 
 
-def _add_addresses(drafts: Sequence[Draft], at: datetime) -> None:
-    """Store new customers' addresses; the first one of each is the default."""
+def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
+    """Save the addresses of new customers; the first address of a customer becomes the default."""
     rows: list[Address] = []
-    for each in drafts:
-        customer = each.customer
-        own: list[Address] = [addresses.build(customer, item, at) for item in each.cleaned["addresses"]]
-        customer.written = {"addresses": own}
-        rows += own
+    for draft in drafts:
+        customer = draft.customer
+        new_addresses: list[Address] = [
+            addresses.build_address(customer, item, at) for item in draft.cleaned["addresses"]
+        ]
+        customer.written_related = {"addresses": new_addresses}
+        rows += new_addresses
     if len(rows) == 1:
         rows[0].save(force_insert=True)
     elif rows:
         Address.objects.bulk_create(rows)
-    # The rows are of this very transaction: nobody has seen the versions that they were inserted with.
-    first = []
+    # The customers were inserted in this transaction, so no one has seen their version and it need not increase.
+    defaults = []
     for row in rows:
         customer = row.customer
         if customer.default_address_id is None:
             customer.default_address = row
-            first.append((row.pk, customer.pk, customer.shop_id))
-    if len(first) == 1:
-        sql.execute(f"{_SET_DEFAULT} RETURNING id", first[0])
+            defaults.append((row.pk, customer.pk, customer.shop_id))
+    if len(defaults) == 1:
+        prepared_sql.execute_prepared(f"{_SET_DEFAULT} RETURNING id", defaults[0])
     else:
-        sql.execute_each(_SET_DEFAULT, first)
+        prepared_sql.execute_many(_SET_DEFAULT, defaults)
 
 
 @transaction.atomic
-def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetime) -> Customer:
-    """Change what is given of a customer; a changed e-mail or phone resets the consent that was given for it.
+def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
+    """Update the given columns of a customer; a changed email or phone resets the consent for that channel.
 
     Args:
-        customer: Who; read again under a lock.
-        attrs: See ``validation.clean``; what only a create takes is ignored.
-        actor: Who changes the customer.
-        at: When.
+        customer: The customer, reloaded with a lock.
+        attrs: See ``validation.clean``; values that only apply to new customers are ignored.
+        actor: The actor of the change.
+        at: The time of the request.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all values that do not fit.
-        IntegrityError: The e-mail or the phone is another customer's; its constraint names the field.
+        CustomerRefused: ``{field: [messages]}`` for all invalid values.
+        IntegrityError: Another customer has the email or phone; the constraint names the field.
     """
-    customer = lock(customer)
-    cleaned, errors = clean(attrs, customer=customer, shop=current_shop(), at=at)
+    customer = lock_customer(customer)
+    cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
     if errors:
         raise CustomerRefused(errors)
-    before = {name: getattr(customer, name) for name in EDITABLE}
-    changes = assign(customer, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
+    before = {name: getattr(customer, name) for name in EDITABLE_FIELDS}
+    changes = apply_changes(
+        customer, {name: cleaned[name] for name in EDITABLE_FIELDS if name in cleaned}, personal=PERSONAL_FIELDS
+    )
     changed = list(changes)
-    columns = [*changed, *_renew_contacts(customer, changed)]
-    # What is sent back as it was read was agreed to for the old e-mail or phone, so it is compared before the reset.
-    asked = {field: cleaned[field] for field in _changing_consents(customer, cleaned, at)}
-    noted = _reset_consents(customer, before, changed)
-    noted = list(dict.fromkeys([*noted, *_put_consents(customer, asked, at)]))
-    for channel in noted:
-        columns += consents.KINDS[channel].columns.values()
+    columns = [*changed, *_update_derived_columns(customer, changed)]
+    # Compare before the reset: an unchanged consent in the body was given for the old email or phone.
+    changed_consents = {field: cleaned[field] for field in _find_changed_consents(customer, cleaned, at)}
+    changed_channels = _reset_consents(customer, before, changed)
+    changed_channels = list(dict.fromkeys([*changed_channels, *_set_consents(customer, changed_consents, at)]))
+    for channel in changed_channels:
+        columns += consents.CHANNEL_DEFINITIONS[channel].columns.values()
     if columns:
         customer.save(update_fields=columns)
-    for channel in noted:
-        consents.note(customer, channel, actor=actor, at=at)
-    moved = "addresses" in cleaned and addresses.replace_addresses(customer, cleaned["addresses"], at)
-    if moved:
-        changes["addresses"] = [None, [row.pk for row in addresses.shown_addresses(customer).values()]]
-    if metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at) or columns or moved:
+    for channel in changed_channels:
+        consents.record_consent(customer, channel, actor=actor, at=at)
+    addresses_changed = "addresses" in cleaned and addresses.replace_addresses(customer, cleaned["addresses"], at)
+    if addresses_changed:
+        changes["addresses"] = [None, [row.pk for row in addresses.get_listed_addresses(customer).values()]]
+    if metafields.set_metafields(customer, cleaned["metafields"], actor=actor, at=at) or columns or addresses_changed:
         record_event("customers/update", customer, actor=actor, at=at, changes=changes)
-    tell_tags([(customer, before["tags"])], actor=actor, at=at)
+    record_tag_changes([(customer, before["tags"])], actor=actor, at=at)
     return customer
 
 
-def tell_tags(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
-    """Tell who listens which tags came and which went; of a tag that is only written otherwise nobody is told.
+def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
+    """Record events for added and removed tags; a change of case only is no event.
 
     Args:
-        changed: Customers with the tags that they had before.
-        actor: Who changed them.
-        at: When.
+        changed: Customers with their previous tags.
+        actor: The actor of the change.
+        at: The time of the change.
     """
     for topic in (TAGS_ADDED, TAGS_REMOVED):
-        told = []
-        for customer, before in changed:
-            had, has = ({tag.casefold(): tag for tag in text.split(", ") if tag} for text in (before, customer.tags))
-            names = has.keys() - had.keys() if topic == TAGS_ADDED else had.keys() - has.keys()
+        events = []
+        for customer, old_tags in changed:
+            old, new = ({tag.casefold(): tag for tag in text.split(", ") if tag} for text in (old_tags, customer.tags))
+            names = new.keys() - old.keys() if topic == TAGS_ADDED else old.keys() - new.keys()
             if names:
-                customer.told_tags = sorted((had | has)[name] for name in names)
-                customer.told_at = at
-                told.append(Happening(topic, customer))
-        if told:
-            record_aspects(told, actor=actor, at=at)
+                customer.event_tags = sorted((old | new)[name] for name in names)
+                customer.tags_changed_at = at
+                events.append(EventInput(topic, customer))
+        if events:
+            record_secondary_events(events, actor=actor, at=at)
 
 
-def _renew_contacts(customer: Customer, changed: list[str]) -> list[str]:
-    """Renew what is derived of what changed; returns the columns."""
+def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]:
+    """Update columns derived from changed columns and return the names of the derived columns."""
     columns = []
     if "email" in changed:
-        key = email_key(customer.email)
+        key = build_email_key(customer.email)
         if key != customer.email_key:
-            columns += accounts.withdraw_link(customer)
+            columns += accounts.revoke_activation_link(customer)
         customer.email_key = key
         columns.append("email_key")
         if "verified_email" not in changed and customer.verified_email:
             customer.verified_email = False
             columns.append("verified_email")
     if {"first_name", "last_name", "email", "phone"} & set(changed):
-        companies = [place["company"] for place in places_of(customer) if place["company"]]
-        customer.search_text = search_text(customer, companies)
+        companies = [address["company"] for address in get_address_texts(customer) if address["company"]]
+        customer.search_text = build_search_text(customer, companies)
         columns.append("search_text")
     if {"first_name", "last_name", "email", "tags", "note"} & set(changed):
-        customer.search_own = own_words(customer)
+        customer.search_own = build_own_text(customer)
         columns.append("search_own")
     return columns
 
 
-def _reset_consents(customer: Customer, before: Given, changed: list[str]) -> list[Channel]:
-    """Take back the consents whose e-mail or phone changed; returns the channels where there was one.
+def _reset_consents(customer: Customer, before: ReadOnlyAttrs, changed: list[str]) -> list[Channel]:
+    """Reset the consents for a changed email or phone and return the channels that had a consent.
 
-    Another spelling of the same e-mail is no change.
+    Another spelling of the same email is not a change.
     """
-    reset = []
-    for channel, kind in consents.KINDS.items():
-        same_email = kind.contact == "email" and email_key(before["email"]) == customer.email_key
-        if kind.contact in changed and not same_email and consent_of(customer, channel) != Consent():
-            consents.put(customer, channel, Consent())
-            reset.append(channel)
-    return reset
+    reset_channels = []
+    for channel, definition in consents.CHANNEL_DEFINITIONS.items():
+        same_email = definition.contact == "email" and build_email_key(before["email"]) == customer.email_key
+        if definition.contact in changed and not same_email and get_consent(customer, channel) != Consent():
+            consents.set_consent(customer, channel, Consent())
+            reset_channels.append(channel)
+    return reset_channels
 
 
 @transaction.atomic
 def delete_customer(customer: Customer, *, actor: str, at: datetime) -> None:
-    """Delete a customer with the addresses and the history of consents.
+    """Delete a customer with the addresses and the consent history.
 
     Raises:
-        HasOrders: There are orders.
+        HasOrders: The customer has orders.
     """
-    customer = lock(customer)
+    customer = lock_customer(customer)
     if customer.orders_count:
-        raise HasOrders
+        raise CustomerHasOrders
     record_event("customers/delete", customer, actor=actor, at=at)
     try:
         customer.delete()
     except (ProtectedError, RestrictedError):
-        raise HasOrders from None
+        raise CustomerHasOrders from None

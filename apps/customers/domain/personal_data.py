@@ -1,8 +1,8 @@
-"""What is known of one person: handed over on request, and erased on request.
+"""Export and erase the personal data of a customer.
 
-Apps above that keep data of customers (orders, say) register their part, with the columns where it lies; compliance
-webhooks and the panel call ``export`` and ``redact``. Erasing keeps what book-keeping needs: the row with its number,
-and the order summary. Every column of every table is declared so, or as impersonal (``apps.ground.personal``).
+Apps that store data of customers (orders, for example) register their part with its columns; privacy webhooks and the
+panel call ``export`` and ``redact``. Erasing keeps what bookkeeping needs: the customer's row with its id, and the
+order summary. Every column of every table is declared as personal or not (see ``apps.ground.privacy_registry``).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,60 +17,68 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.customers.domain import compliance, consents, full_text, merging
+from apps.customers.domain import consents, merge, privacy_webhooks, sqlite_fts
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentChange, ConsentState, Customer, Invitation
-from apps.events.domain.changes import HIDDEN
-from apps.events.domain.forgetting import forget
+from apps.customers.models import (
+    PERSONAL_FIELDS,
+    SEARCH_COLUMNS,
+    Address,
+    ConsentChange,
+    ConsentState,
+    Customer,
+    Invitation,
+)
+from apps.events.domain.diffs import HIDDEN_VALUE
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
-from apps.ground.locks import locked
-from apps.ground.personal import Places, mentions, personal
+from apps.events.domain.redaction import redact_events
+from apps.ground.privacy_registry import ColumnsByModel, build_mention_filter, declare_personal
+from apps.ground.row_locks import get_for_update
+from apps.ground.types import Attrs
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.staff.models import SavedView
 
-# The rows of a kind with an id above some other one, by ascending ids: of each its id and what is told of it.
+# Yields rows with an id above the given one in id order, as ``(id, exported value)``.
 RowsAfter = Callable[[int], Iterable[tuple[int, object]]]
 Export = Callable[[Customer, int], Iterable[tuple[int, object]]]
-Rows = Callable[[Customer], QuerySet[Any]]
+GetRows = Callable[[Customer], QuerySet[Any]]
 Redact = Callable[[Customer, str, datetime], None]
-Ids = Callable[[Customer], list[int]]
-# Erases the next rows after an id, ``(customer, after, actor, at)``; gives the ids of those it erased.
-RedactSome = Callable[[Customer, int, str, datetime], list[int]]
+GetIds = Callable[[Customer], list[int]]
+# Erases the next rows after an id, ``(customer, after, actor, at)``, and returns the ids of the erased rows.
+RedactBatch = Callable[[Customer, int, str, datetime], list[int]]
 
-# Of shorter words ("Li") too many other texts are made.
-SHORTEST = 4
-_BLANKED = (*PERSONAL, "email_key", *SEARCHED, "password", "activation_nonce")
+# Shorter words ("Li") occur in too many unrelated texts.
+MIN_WORD_LENGTH = 4
+_ERASED_COLUMNS = (*PERSONAL_FIELDS, "email_key", *SEARCH_COLUMNS, "password", "activation_nonce")
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     export: Export | None
     redact: Redact
-    locked_before: Rows | None
-    ids: Ids | None
-    redact_some: RedactSome | None
+    locked_before: GetRows | None
+    ids: GetIds | None
+    redact_some: RedactBatch | None
 
 
-class _CameMeanwhile(Exception):
-    """There are more rows to hold than there were before the customer was held."""
+class _RowsAdded(Exception):
+    """Raised when rows were added before the customer was locked."""
 
 
-# Asks for a file of a person's data, ``(customer, user, actor, at)``, and records who takes it; gives its number.
-HandOver = Callable[[Customer, AbstractBaseUser, str, datetime], int]
+# Creates an export file, ``(customer, user, actor, at)``, records the request and returns the number of the export.
+FileExporter = Callable[[Customer, AbstractBaseUser, str, datetime], int]
 
 _parts: dict[str, _Part] = {}
-_files: list[HandOver] = []
+_files: list[FileExporter] = []
 
 
-# What customers themselves keep, and what the kit keeps for them; ``redact`` below erases it.
-PLACES: Places = {
-    "customers.Customer": _BLANKED,
+# Columns of this app and of lower layers that ``redact`` erases.
+PERSONAL_COLUMNS: ColumnsByModel = {
+    "customers.Customer": _ERASED_COLUMNS,
     "customers.CustomerProfile": ("first_name", "last_name", "email_key"),
-    "customers.CustomerWords": SEARCHED,
+    "customers.CustomerWords": SEARCH_COLUMNS,
     "customers.Address": COLUMNS,
     "customers.Invitation": ("to_address", "from_address", "subject", "custom_message", "bcc", "nonce"),
     "metafields.Metafield": ("value", "description"),
@@ -81,119 +89,122 @@ PLACES: Places = {
 }
 
 
-def register(
+def register_personal_data(
     name: str,
     *,
     redact: Redact,
-    places: Places,
+    places: ColumnsByModel,
     export: Export | None = None,
-    locked_before: Rows | None = None,
-    ids: Ids | None = None,
-    redact_some: RedactSome | None = None,
+    locked_before: GetRows | None = None,
+    ids: GetIds | None = None,
+    redact_some: RedactBatch | None = None,
 ) -> None:
-    """Add what an app keeps of customers.
+    """Register the personal data that an app stores about customers.
 
     Args:
-        name: The part's key in exports, e.g. ``orders``.
-        redact: ``(customer, actor, at)`` erases what need not be kept, in the transaction of the erasure; the customer
-            is as before it.
-        places: The columns that ``redact`` erases, by the label of their model.
-        export: ``(customer, after)`` gives a customer's data in rows behind an id as JSON values, each with its id, by
-            ascending ids; none where it is all in other parts too.
-        locked_before: The rows that ``redact`` changes and that are locked before customers, where there are such;
-            of a customer who is ``erasing_at`` those that are left.
-        ids: The numbers by which apps know this part of a customer's, e.g. those of orders.
-        redact_some: Erases some hundred of the rows of ``locked_before`` in a transaction of their own, where there
-            can be any number; ``redact`` then finds only what is left.
+        name: The key of the part in exports, e.g. ``orders``.
+        redact: ``(customer, actor, at)`` erases personal data in the transaction of the erasure, before the customer
+            itself is erased.
+        places: The columns that ``redact`` erases, by model label.
+        export: ``(customer, after)`` returns the rows with an id above ``after`` in id order as ``(id, JSON value)``;
+            None if other parts include the data.
+        locked_before: Returns the rows that ``redact`` changes and that are locked before customers; while the customer
+            is ``erasing_at``, only the rows that are not erased yet.
+        ids: Returns the ids that apps know for this part of the customer, e.g. order ids.
+        redact_some: Erases a few hundred rows of ``locked_before`` in its own transaction, for parts without an upper
+            limit; ``redact`` then handles only the remaining rows.
     """
     _parts[name] = _Part(export, redact, locked_before, ids, redact_some)
-    personal(places)
+    declare_personal(places)
 
 
-def export(customer: Customer) -> Attrs:
-    """Everything that the shop knows of a customer, as JSON values; of one with few rows (``pieces``)."""
+def collect_data(customer: Customer) -> Attrs:
+    """Return all data of a customer with few rows as JSON values (see ``pieces``)."""
     return {
-        "customer": own_data(customer),
-        **{name: [told for _, told in rows_after(0)] for name, rows_after in pieces(customer)},
+        "customer": get_customer_data(customer),
+        **{name: [value for _, value in rows_after(0)] for name, rows_after in iter_parts(customer)},
     }
 
 
-def pieces(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
-    """What the shop knows beside the customer's own columns: by name, rows that are read as they are asked for."""
-    yield "addresses", _told(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS})
-    yield "consents", _told(customer.consent_changes.all(), _consent)
-    yield "invitations", _told(customer.invitations.all(), _invitation)
-    yield "metafields", _told(_metafields(customer), _metafield)
+def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
+    """Yield the name and the lazily read rows of everything outside the customer's own columns."""
+    yield (
+        "addresses",
+        _export_rows(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS}),
+    )
+    yield "consents", _export_rows(customer.consent_changes.all(), _export_consent)
+    yield "invitations", _export_rows(customer.invitations.all(), _export_invitation)
+    yield "metafields", _export_rows(_get_metafields(customer), _export_metafield)
     for name, part in _parts.items():
         if part.export is not None:
             yield name, partial(part.export, customer)
 
 
-def _told(rows: QuerySet[Any], tell: Callable[[Any], Attrs]) -> RowsAfter:
-    """What is told of each row."""
-    return lambda after: ((row.pk, tell(row)) for row in rows.filter(pk__gt=after).order_by("pk"))
+def _export_rows(rows: QuerySet[Any], export_row: Callable[[Any], Attrs]) -> RowsAfter:
+    """Return a function that exports each row."""
+    return lambda after: ((row.pk, export_row(row)) for row in rows.filter(pk__gt=after).order_by("pk"))
 
 
-def _consent(row: ConsentChange) -> Attrs:
+def _export_consent(row: ConsentChange) -> Attrs:
     return {
         "channel": row.channel,
         "state": row.state,
         "opt_in_level": row.opt_in_level,
         "collected_from": row.collected_from,
-        "consent_updated_at": _moment(row.consent_updated_at),
-        "recorded_at": _moment(row.created_at),
+        "consent_updated_at": _format_time(row.consent_updated_at),
+        "recorded_at": _format_time(row.created_at),
     }
 
 
-def _invitation(row: Invitation) -> Attrs:
+def _export_invitation(row: Invitation) -> Attrs:
     return {
         "to": row.to_address,
         "subject": row.subject,
         "message": row.custom_message,
-        "sent_at": _moment(row.sent_at),
+        "sent_at": _format_time(row.sent_at),
     }
 
 
-def _metafield(row: Metafield) -> Attrs:
+def _export_metafield(row: Metafield) -> Attrs:
     return {"namespace": row.namespace, "key": row.key, "type": row.type, "value": row.value}
 
 
-def ids_of(customer: Customer, name: str) -> list[int]:
-    """The numbers of one part of a customer's, e.g. of ``orders``; none where no app keeps that part."""
+def get_part_ids(customer: Customer, name: str) -> list[int]:
+    """Return the ids of one part of a customer, e.g. of ``orders``; empty if no app registered the part."""
     part = _parts.get(name)
     return part.ids(customer) if part and part.ids else []
 
 
-def _metafields(customer: Customer) -> QuerySet[Metafield]:
+def _get_metafields(customer: Customer) -> QuerySet[Metafield]:
     rows: QuerySet[Metafield] = Metafield.objects.filter(owner_resource="customer", owner_id=customer.pk)
     return rows
 
 
 @transaction.atomic
-def hand_over(customer: Customer, *, actor: str, at: datetime) -> Attrs:
-    """Export a customer's data, and record who took it."""
-    note_handing_over(customer, actor=actor, at=at)
-    return export(customer)
+def export_data(customer: Customer, *, actor: str, at: datetime) -> Attrs:
+    """Export a customer's data and record the request."""
+    record_data_export(customer, actor=actor, at=at)
+    return collect_data(customer)
 
 
-def use_files(hand_over: HandOver) -> None:
-    """Say who writes the files of those of whom there is too much for one answer."""
+def set_file_exporter(hand_over: FileExporter) -> None:
+    """Set the function that writes exports that are too large for a response."""
     _files[:] = [hand_over]
 
 
-def hand_over_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
-    """Have a worker write the file for who asks; gives the number of the export."""
+def export_data_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
+    """Create an export job for the customer's data and return the number of the export."""
     return _files[0](customer, user, actor, at)
 
 
-def note_handing_over(customer: Customer, *, actor: str, at: datetime) -> None:
-    """Record who takes a customer's data, and tell apps that it was asked for."""
+def record_data_export(customer: Customer, *, actor: str, at: datetime) -> None:
+    """Record the export in the audit log and notify apps of the data request."""
     record_event("customers/export", customer, actor=actor, at=at)
-    record_event(compliance.DATA_REQUEST, customer, actor=actor, at=at)
+    record_event(privacy_webhooks.DATA_REQUEST, customer, actor=actor, at=at)
 
 
-def own_data(customer: Customer) -> Attrs:
-    """A customer's own columns, as JSON values."""
+def get_customer_data(customer: Customer) -> Attrs:
+    """Return the customer's own columns as JSON values."""
     names = ("first_name", "last_name", "email", "phone", "note", "tags", "state", "multipass_identifier")
     return {
         "id": customer.pk,
@@ -201,38 +212,40 @@ def own_data(customer: Customer) -> Attrs:
         "verified_email": customer.verified_email,
         "tax_exempt": customer.tax_exempt,
         "tax_exemptions": customer.tax_exemptions,
-        "created_at": _moment(customer.created_at),
-        "updated_at": _moment(customer.updated_at),
+        "created_at": _format_time(customer.created_at),
+        "updated_at": _format_time(customer.updated_at),
         "orders_count": customer.orders_count,
         "total_spent": str(customer.total_spent),
     }
 
 
-def _moment(value: datetime | None) -> str | None:
+def _format_time(value: datetime | None) -> str | None:
     return value.isoformat() if value else None
 
 
 @transaction.atomic
-def redact(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
-    """Erase a customer's personal data, here and in the registered parts; once more, what came since.
+def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
+    """Erase a customer's personal data, here and in the registered parts.
+
+    A second call erases data that was added since.
 
     Args:
-        customer: Who; of one who is ``erasing_at`` what is left is erased, and the erasing has ended.
-        actor: Who wants it.
-        at: When.
-        job: In whose place it is done, held until the end.
+        customer: The customer; if ``erasing_at`` is set, the remaining data is erased and the erasure is complete.
+        actor: The actor of the erasure.
+        at: The time of the request.
+        job: The job that runs the erasure; its lease is locked until the end.
 
     Raises:
-        LeaseLost: The job is not ours any more.
+        LeaseLost: Another worker has taken over the job.
     """
-    customer = _hold(customer, job)
+    customer = _lock_customer(customer, job)
     _erase_mentions(customer)
     for part in _parts.values():
         part.redact(customer, actor, at)
-    for name in _BLANKED:
+    for name in _ERASED_COLUMNS:
         setattr(customer, name, "")
     for channel in Channel:
-        consents.put(customer, channel, Consent(state=ConsentState.REDACTED, updated_at=at))
+        consents.set_consent(customer, channel, Consent(state=ConsentState.REDACTED, updated_at=at))
     customer.state = Customer.State.DISABLED
     customer.verified_email = False
     customer.tax_exemptions = []
@@ -242,33 +255,33 @@ def redact(customer: Customer, *, actor: str, at: datetime, job: Job | None = No
     customer.erasing_at = None
     customer.save()
     for channel in Channel:
-        consents.note(customer, channel, actor=actor, at=at, silent=True)
+        consents.record_consent(customer, channel, actor=actor, at=at, silent=True)
     Address.objects.filter(customer=customer).delete()
     Invitation.objects.filter(customer=customer).delete()
     _erase_records(customer)
-    _metafields(customer).delete()
+    _get_metafields(customer).delete()
     record_event("customers/erase", customer, actor=actor, at=at)
     record_event("customers/update", customer, actor=actor, at=at)
-    compliance.tell_later(customer, at)
-    full_text.shred(actor=actor)
+    privacy_webhooks.schedule_redact_webhook(customer, at)
+    sqlite_fts.enqueue_clearing(actor=actor)
     return customer
 
 
-def redact_next(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
-    """Erase the next rows of a part in a transaction of their own; gives their ids, none where none is left.
+def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
+    """Erase the next rows of a part in its own transaction and return their ids; empty if none remain.
 
     Raises:
-        LeaseLost: The job is not ours any more.
+        LeaseLost: Another worker has taken over the job.
     """
     part = _parts[name]
     assert part.redact_some is not None
     with transaction.atomic():
-        queue.hold(job)
+        queue.lock_lease(job)
         return part.redact_some(customer, after, job.actor, at)
 
 
-def left_of(customer: Customer) -> dict[str, QuerySet[Any]]:
-    """By the name of the part, the rows that can be erased apart from the customer and that are left."""
+def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
+    """Return, by part, the remaining rows that can be erased separately from the customer."""
     return {
         name: part.locked_before(customer)
         for name, part in _parts.items()
@@ -276,57 +289,61 @@ def left_of(customer: Customer) -> dict[str, QuerySet[Any]]:
     }
 
 
-def _hold(customer: Customer, job: Job | None = None) -> Customer:
-    """The customer, locked after those rows of the parts that everybody locks before customers.
+def _lock_customer(customer: Customer, job: Job | None = None) -> Customer:
+    """Lock the rows that are locked before customers, and then the customer.
 
-    What was added before the customer was held is held in a second attempt; the first one's locks are let go of.
+    If rows were added before the customer was locked, release the locks and start again.
     """
 
     def jobs(customer: Customer) -> QuerySet[Job]:
-        return _failed_for(customer) if job is None else _failed_for(customer) | Job.objects.filter(pk=job.pk)
+        return (
+            _find_failed_jobs(customer) if job is None else _find_failed_jobs(customer) | Job.objects.filter(pk=job.pk)
+        )
 
-    # Higher apps register later, and are locked earlier.
-    further = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
-    chosen: list[Rows] = [jobs, *further]
+    # Apps of higher layers register later and their rows are locked earlier.
+    registered = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
+    locked_first: list[GetRows] = [jobs, *registered]
     while True:
-        with suppress(_CameMeanwhile), transaction.atomic():
-            held = [_ids(rows(customer).select_for_update(of=("self",)).order_by("pk")) for rows in chosen]
-            customer = locked(Customer, customer.pk)
-            if any(_ids(rows(customer)) - known for rows, known in zip(chosen, held, strict=True)):
-                raise _CameMeanwhile
+        with suppress(_RowsAdded), transaction.atomic():
+            locked_ids = [
+                _get_ids(rows(customer).select_for_update(of=("self",)).order_by("pk")) for rows in locked_first
+            ]
+            customer = get_for_update(Customer, customer.pk)
+            if any(_get_ids(rows(customer)) - ids for rows, ids in zip(locked_first, locked_ids, strict=True)):
+                raise _RowsAdded
             if job is not None:
-                queue.hold(job)
+                queue.lock_lease(job)
             return customer
 
 
-def _ids(rows: QuerySet[Any]) -> set[int]:
+def _get_ids(rows: QuerySet[Any]) -> set[int]:
     return set(rows.values_list("pk", flat=True))
 
 
-def _failed_for(customer: Customer) -> QuerySet[Job]:
-    """The jobs whose errors mention a customer."""
-    rows: QuerySet[Job] = Job.objects.filter(mentions(("error",), words_of(customer)))
+def _find_failed_jobs(customer: Customer) -> QuerySet[Job]:
+    """Return the jobs with an error that mentions the customer."""
+    rows: QuerySet[Job] = Job.objects.filter(build_mention_filter(("error",), get_identifying_words(customer)))
     return rows
 
 
-def words_of(customer: Customer) -> list[str]:
-    """The words by which texts that are not the person's own (errors, say) may mention them."""
+def get_identifying_words(customer: Customer) -> list[str]:
+    """Return the words that identify the customer in texts such as error messages."""
     addresses = customer.addresses.values_list("first_name", "last_name", "phone", "company", "address1")
-    own = (getattr(customer, name) for name in ("first_name", "last_name", "email", "phone"))
-    found = {*own, *(word for address in addresses for word in address)}
-    return sorted(word for word in found if word and len(word) >= SHORTEST)
+    own_values = (getattr(customer, name) for name in ("first_name", "last_name", "email", "phone"))
+    words = {*own_values, *(word for address in addresses for word in address)}
+    return sorted(word for word in words if word and len(word) >= MIN_WORD_LENGTH)
 
 
 def _erase_mentions(customer: Customer) -> None:
-    """Take the person out of what failed for them, and out of the lists that staff kept under their name."""
-    _failed_for(customer).update(error=HIDDEN)
-    words = words_of(customer)
-    # A kept list holds its search as the address of a page does.
+    """Remove the customer from errors of failed jobs and delete saved lists with the customer's name."""
+    _find_failed_jobs(customer).update(error=HIDDEN_VALUE)
+    words = get_identifying_words(customer)
+    # A saved list stores its search as a URL query.
     quoted = [*words, *map(quote_plus, words)]
-    SavedView.objects.filter(mentions(("name", "query"), quoted)).delete()
+    SavedView.objects.filter(build_mention_filter(("name", "query"), quoted)).delete()
 
 
 def _erase_records(customer: Customer) -> None:
-    """Empty what was told to subscribers, which held the data; that it was told, by whom and when, stays on record."""
-    forget(Customer, [customer.pk, *merging.former_ids(customer.pk)])
-    forget(Metafield, list(_metafields(customer).values_list("pk", flat=True)))
+    """Remove personal data from events and their payloads; the events themselves stay in the audit log."""
+    redact_events(Customer, [customer.pk, *merge.get_merged_ids(customer.pk)])
+    redact_events(Metafield, list(_get_metafields(customer).values_list("pk", flat=True)))

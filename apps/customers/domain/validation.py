@@ -1,6 +1,6 @@
-"""What a customer's new values must be, checked before anything is written; every failing field at once.
+"""Validate and normalize the values of a customer before anything is written; all errors are reported at once.
 
-REST, the panel and imports all pass through ``clean``; a value that is clean already passes unchanged.
+REST, the panel and imports call ``clean``; normalized values pass unchanged.
 Rule: decisions, Customers.
 """
 
@@ -12,49 +12,51 @@ from django.utils.translation import gettext_noop
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_addresses
-from apps.customers.domain.consents import Consent, consent_of
-from apps.customers.domain.contacts import clean_contacts, email_key
-from apps.customers.domain.known import has_email, has_phone
-from apps.customers.models import EDITABLE, ConsentState, Customer, OptInLevel
-from apps.ground.attrs import Attrs, Errors, Given
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, TAKEN, too_long
-from apps.metafields.domain.setting import BadMetafields, Draft, check_many
+from apps.customers.domain.consents import Consent, get_consent
+from apps.customers.domain.contact_normalization import build_email_key, clean_contacts
+from apps.customers.domain.lookup import match_email, match_phone
+from apps.customers.models import EDITABLE_FIELDS, ConsentState, Customer, OptInLevel
+from apps.ground.error_messages import BLANK, TAKEN, too_long
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
+from apps.metafields.domain.write import BadMetafields, MetafieldInput, validate_metafields
 from apps.shops.models import Shop
 
-NAMELESS = gettext_noop("must have a name or email address")
-TEXTS = tuple(
-    name for name in EDITABLE if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
+NAME_REQUIRED = gettext_noop("must have a name or email address")
+TEXT_COLUMNS = tuple(
+    name for name in EDITABLE_FIELDS if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
 )
 MIN_PASSWORD, MAX_PASSWORD = 5, 72
-MISMATCH = gettext_noop("doesn't match Password")
+PASSWORDS_DIFFER = gettext_noop("doesn't match Password")
 ACCOUNTS_OFF = gettext_noop("customer accounts are disabled")
 
 
 class CustomerRefused(DomainError):
-    """The values do not make a customer."""
+    """Raised when the values of a customer are invalid."""
 
     code = "customer_refused"
     field = "customer"
 
 
-def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
-    """The values as they are stored, and what is wrong with them.
+def clean_customer(
+    attrs: ReadOnlyAttrs, *, customer: Customer | None, shop: Shop, at: datetime
+) -> tuple[Attrs, Errors]:
+    """Return the normalized values and the errors.
 
     Args:
         attrs: Columns of ``Customer``; ``metafields`` and ``addresses`` (lists of mappings; an address may have the
-            ``id`` of one that the customer has), ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of
-            ``Consent``), ``accepts_marketing`` with its moment and level; on a create also ``password``,
+            ``id`` of an existing address), ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of
+            ``Consent``), ``accepts_marketing`` with its time and level; for a new customer also ``password``,
             ``password_confirmation``, ``send_email_invite`` and ``send_email_welcome``.
-        customer: Who is changed; None for a create.
-        shop: Whose customer it is.
-        at: The moment of the request.
+        customer: The current customer; None for a new one.
+        shop: The shop of the customer.
+        at: The time of the request.
 
     Returns:
-        The clean values, and ``{field: [messages]}``.
+        The normalized values, and ``{field: [messages]}``.
     """
-    cleaned = {name: value for name, value in attrs.items() if not (name in TEXTS and value is None)}
-    cleaned |= {name: "" for name in TEXTS if name in attrs and attrs[name] is None}
+    cleaned = {name: value for name, value in attrs.items() if not (name in TEXT_COLUMNS and value is None)}
+    cleaned |= {name: "" for name in TEXT_COLUMNS if name in attrs and attrs[name] is None}
     errors: Errors = clean_contacts(cleaned, shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)
@@ -65,77 +67,81 @@ def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) 
         if cleaned.get("send_email_invite") and not cleaned.get("password"):
             _check_invitable(cleaned, errors, shop)
     if "addresses" in cleaned:
-        given = cleaned.pop("addresses")
-        if customer is None or given is not None:
-            cleaned["addresses"], wrong = clean_addresses(given or (), customer)
-            errors |= wrong
+        address_values = cleaned.pop("addresses")
+        if customer is None or address_values is not None:
+            cleaned["addresses"], address_errors = clean_addresses(address_values or (), customer)
+            errors |= address_errors
     return cleaned, errors
 
 
-def taken(values: Given, *, besides: Customer | None = None) -> Errors:
-    """Which of a clean e-mail and phone are another customer's.
+def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = None) -> Errors:
+    """Return errors for the email and the phone that another customer already has.
 
-    The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second
-    only after the first is changed. So it is asked where a form is checked or a write was refused.
+    The database enforces uniqueness but reports only one of the two, and clients would see the second error only after
+    fixing the first. Forms and refused writes therefore call this function.
 
     Args:
-        values: ``email`` and ``phone``, as far as they are given.
-        besides: Who may have them.
+        values: Normalized ``email`` and ``phone``, if given.
+        customer: The customer that may have the values.
     """
-    others = Customer.objects.exclude(pk=besides.pk) if besides else Customer.objects.all()
-    wanted = {
-        "email": has_email(email_key(values.get("email") or "")),
-        "phone": has_phone(values.get("phone") or ""),
+    others = Customer.objects.exclude(pk=customer.pk) if customer else Customer.objects.all()
+    conditions = {
+        "email": match_email(build_email_key(values.get("email") or "")),
+        "phone": match_phone(values.get("phone") or ""),
     }
-    return {field: [TAKEN] for field, same in wanted.items() if values.get(field) and others.filter(same).exists()}
+    return {
+        field: [TAKEN]
+        for field, condition in conditions.items()
+        if values.get(field) and others.filter(condition).exists()
+    }
 
 
 def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:
-    """A name or an e-mail; a phone alone is not enough."""
-    named = ("first_name", "last_name", "email")
-    if customer is not None and not any(name in cleaned for name in named):
+    """Require a name or an email; a phone alone is not enough."""
+    names = ("first_name", "last_name", "email")
+    if customer is not None and not any(name in cleaned for name in names):
         return
-    values = [cleaned.get(name, getattr(customer, name) if customer else "") for name in named]
+    values = [cleaned.get(name, getattr(customer, name) if customer else "") for name in names]
     if not any(value.strip() for value in values) and "email" not in errors:
-        errors["customer"] = [_(NAMELESS)]
+        errors["customer"] = [_(NAME_REQUIRED)]
 
 
 def _clean_consents(cleaned: Attrs, errors: Errors, customer: Customer | None, at: datetime) -> None:
-    _translate_old_fields(cleaned, customer)
-    for channel, kind in consents.KINDS.items():
-        given = cleaned.get(kind.field)
-        if given is None:
+    _translate_legacy_fields(cleaned, customer)
+    for channel, kind in consents.CHANNEL_DEFINITIONS.items():
+        values = cleaned.get(kind.field)
+        if values is None:
             cleaned.pop(kind.field, None)
             continue
         contact = cleaned.get(kind.contact, getattr(customer, kind.contact) if customer else "")
-        errors |= consents.check(
+        errors |= consents.check_consent(
             channel,
-            given,
-            consent_of(customer, channel) if customer else Consent(),
+            values,
+            get_consent(customer, channel) if customer else Consent(),
             has_contact=bool(contact) or kind.contact in errors,
             creating=customer is None,
             at=at,
         )
 
 
-def _translate_old_fields(cleaned: Attrs, customer: Customer | None) -> None:
-    """``accepts_marketing`` and its companions say the same as the e-mail consent, which wins where both stand."""
+def _translate_legacy_fields(cleaned: Attrs, customer: Customer | None) -> None:
+    """Translate ``accepts_marketing`` and related fields; a given ``email_marketing_consent`` takes precedence."""
     accepts = cleaned.pop("accepts_marketing", None)
-    moment = cleaned.pop("accepts_marketing_updated_at", None)
+    changed_at = cleaned.pop("accepts_marketing_updated_at", None)
     level = cleaned.pop("marketing_opt_in_level", None)
     if accepts is None or cleaned.get("email_marketing_consent") is not None:
         return
-    present = customer.email_marketing_state if customer else ConsentState.NOT_SUBSCRIBED
+    current_state = customer.email_marketing_state if customer else ConsentState.NOT_SUBSCRIBED
     if accepts:
         state = ConsentState.SUBSCRIBED
     else:
-        state = ConsentState.UNSUBSCRIBED if present == ConsentState.SUBSCRIBED else ConsentState(present)
+        state = ConsentState.UNSUBSCRIBED if current_state == ConsentState.SUBSCRIBED else ConsentState(current_state)
     if customer is None and not accepts:
         return
     cleaned["email_marketing_consent"] = {
         "state": state,
         **({"opt_in_level": OptInLevel(level)} if level in OptInLevel.values else {}),
-        **({"updated_at": moment} if moment else {}),
+        **({"updated_at": changed_at} if changed_at else {}),
     }
 
 
@@ -144,31 +150,31 @@ def _clean_password(cleaned: Attrs, errors: Errors) -> None:
     if not password:
         cleaned.pop("password", None)
         if confirmation:
-            errors["password_confirmation"] = [_(MISMATCH)]
+            errors["password_confirmation"] = [_(PASSWORDS_DIFFER)]
         return
-    errors |= password_errors(password, confirmation)
+    errors |= validate_password(password, confirmation)
 
 
-def password_errors(password: str, confirmation: str | None) -> Errors:
-    """What is wrong with a new password; a confirmation counts where one is given."""
+def validate_password(password: str, confirmation: str | None) -> Errors:
+    """Return the errors of a new password; ``confirmation`` is only compared if given."""
     errors: Errors = {}
     if len(password) < MIN_PASSWORD:
         errors["password"] = [_("is too short (minimum is {limit} characters)").format(limit=MIN_PASSWORD)]
     if len(password) > MAX_PASSWORD:
         errors["password"] = [too_long(MAX_PASSWORD)]
     if confirmation is not None and confirmation != password:
-        errors["password_confirmation"] = [_(MISMATCH)]
+        errors["password_confirmation"] = [_(PASSWORDS_DIFFER)]
     return errors
 
 
 def _clean_metafields(cleaned: Attrs, errors: Errors) -> None:
     rows = cleaned.get("metafields")
-    if isinstance(rows, list) and all(isinstance(row, Draft) for row in rows):
+    if isinstance(rows, list) and all(isinstance(row, MetafieldInput) for row in rows):
         return
     try:
-        cleaned["metafields"] = check_many(rows)
-    except BadMetafields as refused:
-        errors |= refused.errors
+        cleaned["metafields"] = validate_metafields(rows)
+    except BadMetafields as error:
+        errors |= error.errors
 
 
 def _check_invitable(cleaned: Attrs, errors: Errors, shop: Shop) -> None:

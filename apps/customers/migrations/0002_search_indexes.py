@@ -1,4 +1,4 @@
-"""Trigram indexes for the search on PostgreSQL; SQLite gets its index after the migration (``apps.customers.domain.full_text``)."""
+"""Trigram indexes for searches on PostgreSQL; ``sqlite_fts`` creates the index of SQLite after ``migrate``."""
 
 from django.contrib.postgres.operations import TrigramExtension
 from django.db import migrations

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
-# So far blank and absent were one, and shown as absent, which is how these rows shall still be shown.
+# Until now blank and missing values were the same and rendered as null; existing rows keep that.
 ABSENT = f"UPDATE customers_address SET {', '.join(f'{name} = NULLIF({name}, {chr(39) * 2})' for name in TEXTS)}"
 
 

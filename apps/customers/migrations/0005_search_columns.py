@@ -1,12 +1,12 @@
-"""The search columns in their new form: by field, e-mail and phone first, and whole however long the names are."""
+"""Split the search text into columns by source, with email and phone first and room for long names."""
 
 from django.db import migrations, models
 
-from apps.customers.domain import full_text
+from apps.customers.domain import sqlite_fts
 
 
 def forget_index(apps, schema_editor):
-    full_text.remove(schema_editor.connection.alias)
+    sqlite_fts.drop_search_index(schema_editor.connection.alias)
 
 
 class Migration(migrations.Migration):

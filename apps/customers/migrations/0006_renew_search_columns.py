@@ -1,11 +1,11 @@
-"""Writes the search columns of the customers that are there; by batches, each in a transaction of its own.
+"""Rebuild the search columns of existing customers in batches, each in its own transaction.
 
-The index of the old columns goes first, so that PostgreSQL does not keep it up to date for nothing.
+The old indexes are dropped first, so that PostgreSQL does not maintain them during the updates.
 """
 
 from django.db import migrations, transaction
 
-from apps.customers.domain import search_text
+from apps.customers.domain import search_columns
 
 BATCH = 2_000
 REWRITE = "UPDATE customers_customer SET search_text = %s, search_own = %s, search_places = %s WHERE id = %s"
@@ -23,10 +23,10 @@ def renew(apps, schema_editor):
         last = rows[-1].pk
         places = {}
         addresses = Address.objects.filter(customer_id__gte=rows[0].pk, customer_id__lte=last).order_by("customer_id", "pk")
-        for customer_id, *place in addresses.values_list("customer_id", *search_text.PLACE):
-            places.setdefault(customer_id, []).append(dict(zip(search_text.PLACE, place)))
+        for customer_id, *place in addresses.values_list("customer_id", *search_columns.ADDRESS_COLUMNS):
+            places.setdefault(customer_id, []).append(dict(zip(search_columns.ADDRESS_COLUMNS, place)))
         for row in rows:
-            search_text.renew(row, places.get(row.pk, []))
+            search_columns.rebuild_search_columns(row, places.get(row.pk, []))
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
             cursor.executemany(
                 REWRITE, [(row.search_text, row.search_own, row.search_places, row.pk) for row in rows]

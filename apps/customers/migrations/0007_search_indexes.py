@@ -1,4 +1,4 @@
-"""Trigram indexes of the search columns on PostgreSQL; SQLite gets its index after the migration (``full_text``)."""
+"""Trigram indexes of the search columns on PostgreSQL; ``sqlite_fts`` creates the index of SQLite after ``migrate``."""
 
 from django.db import migrations
 

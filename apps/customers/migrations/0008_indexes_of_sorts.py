@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside, DropKeyIndex
+from apps.ground.migration_operations import AddIndexWithoutBlocking, DropForeignKeyIndex
 
 
 class Migration(migrations.Migration):
@@ -13,19 +13,19 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="customer",
             index=models.Index(fields=["shop", "first_name", "id"], name="customers_customer_by_first"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="customer",
             index=models.Index(fields=["shop", "state", "id"], name="customers_customer_by_state"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="customer",
             index=models.Index(condition=models.Q(("tax_exempt", True)), fields=["shop", "id"], name="customers_customer_tax_exempt"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="customer",
             index=models.Index(fields=["shop", "email_key", "id"], name="customers_customer_by_email"),
         ),
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
             model_name="customer",
             name="customers_customer_no_email",
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="customer",
             name="shop",
             field=models.ForeignKey(

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.ranks import TriggersGoToo
+from apps.ground.sort_tables import DropSortTriggers
 
 
 class Migration(migrations.Migration):
@@ -56,5 +56,5 @@ class Migration(migrations.Migration):
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_order"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_orders"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_spending"),
-        TriggersGoToo("CustomerRank"),
+        DropSortTriggers("CustomerRank"),
     ]

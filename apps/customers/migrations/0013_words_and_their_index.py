@@ -1,13 +1,13 @@
-"""Fills the table of words on PostgreSQL in short transactions, while others write, and moves the index to it.
+"""Fill ``CustomerWords`` on PostgreSQL in short transactions without blocking writers, and move the index to it.
 
-The index is built when the table is full, which takes less than one entry after the other. The one on the customers goes
-last: until then the processes of the release before read it.
+Building the index on the full table is faster than inserting entries one by one. The index on the customers table is
+dropped last, because processes of the previous release use it until then.
 """
 
 from django.db import migrations
 
-from apps.ground import ranks
-from apps.ground.indexes import AddPartsIndexBeside, DropPartsIndexBeside
+from apps.ground import sort_tables
+from apps.ground.migration_operations import AddPostgresIndex, DropPostgresIndex
 
 COLUMNS = "USING gin (search_text gin_trgm_ops, search_own gin_trgm_ops, search_places gin_trgm_ops)"
 OLD = "customers_customer_search"
@@ -15,7 +15,7 @@ OLD = "customers_customer_search"
 
 def fill(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
-        ranks.ensure(apps.get_model("customers", "CustomerWords"), schema_editor.connection.alias)
+        sort_tables.create_sort_triggers(apps.get_model("customers", "CustomerWords"), schema_editor.connection.alias)
 
 
 class Migration(migrations.Migration):
@@ -27,6 +27,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(fill, migrations.RunPython.noop),
-        AddPartsIndexBeside("customerwords", "customers_words_search", COLUMNS),
-        DropPartsIndexBeside("customer", OLD, COLUMNS),
+        AddPostgresIndex("customerwords", "customers_words_search", COLUMNS),
+        DropPostgresIndex("customer", OLD, COLUMNS),
     ]

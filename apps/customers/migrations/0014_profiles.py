@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.ranks import TriggersGoToo
+from apps.ground.sort_tables import DropSortTriggers
 
 
 class Migration(migrations.Migration):
@@ -51,5 +51,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        TriggersGoToo("CustomerProfile"),
+        DropSortTriggers("CustomerProfile"),
     ]

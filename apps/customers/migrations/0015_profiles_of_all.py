@@ -1,16 +1,16 @@
-"""Fills the profiles on PostgreSQL in short transactions, while others write; then the customers' own indexes go.
+"""Fill ``CustomerProfile`` on PostgreSQL in short transactions without blocking writers, then drop the old indexes.
 
-SQLite, which has one writer anyway, fills them behind the migrations.
+SQLite has only one writer, so its profiles are filled after the migrations.
 """
 
 from django.db import migrations
 
-from apps.ground import ranks
+from apps.ground import sort_tables
 
 
 def fill(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
-        ranks.ensure(apps.get_model("customers", "CustomerProfile"), schema_editor.connection.alias)
+        sort_tables.create_sort_triggers(apps.get_model("customers", "CustomerProfile"), schema_editor.connection.alias)
 
 
 class Migration(migrations.Migration):

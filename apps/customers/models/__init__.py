@@ -1,15 +1,22 @@
-"""The tables of customers."""
+"""Models of customers."""
 
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel
-from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, SEARCHED, Customer, Invitation
+from apps.customers.models.customers import (
+    EDITABLE_FIELDS,
+    NEVER_ORDERED,
+    PERSONAL_FIELDS,
+    SEARCH_COLUMNS,
+    Customer,
+    Invitation,
+)
 from apps.customers.models.ranks import CustomerProfile, CustomerRank, CustomerWords
 
 __all__ = [
-    "EDITABLE",
-    "NEVER",
-    "PERSONAL",
-    "SEARCHED",
+    "EDITABLE_FIELDS",
+    "NEVER_ORDERED",
+    "PERSONAL_FIELDS",
+    "SEARCH_COLUMNS",
     "Address",
     "ConsentChange",
     "ConsentState",

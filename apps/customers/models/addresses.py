@@ -1,21 +1,21 @@
-"""Where customers live."""
+"""Customer addresses."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.customers.models.customers import Customer
-from apps.ground.rows import ShopOwned
-from apps.shops.domain.countries import told_country
+from apps.ground.base_models import ShopOwned
+from apps.shops.domain.countries import localize_country
 
 
 def _text(label: StrOrPromise) -> "models.CharField[str | None, str | None]":
-    """A line of an address: null where it was not given, and blank where it was given blank, as it is shown again."""
+    """Return a column for an address line: null if the value is missing, blank if the client sent a blank."""
     return models.CharField(label, max_length=255, blank=True, null=True)
 
 
 class Address(ShopOwned):
-    """A postal address of a customer. One of them is the default, to which the customer points."""
+    """A postal address of a customer; ``Customer.default_address`` points to the default one."""
 
     customer = models.ForeignKey(
         Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
@@ -43,12 +43,12 @@ class Address(ShopOwned):
         )
 
     def __str__(self) -> str:
-        country = told_country(self.country_code, self.country)
+        country = localize_country(self.country_code, self.country)
         return ", ".join(
             part for part in (self.address1, f"{self.zip or ''} {self.city or ''}".strip(), country) if part
         )
 
     @property
     def name(self) -> str:
-        """First and last name of the recipient, as far as known."""
+        """Return the recipient's first and last name."""
         return f"{self.first_name or ''} {self.last_name or ''}".strip()

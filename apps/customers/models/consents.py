@@ -1,13 +1,13 @@
-"""What customers agreed to, and when."""
+"""Marketing consent states and the consent history."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 class ConsentState(models.TextChoices):
-    """Whether a customer wants marketing messages on a channel."""
+    """The marketing consent of a customer on one channel."""
 
     NOT_SUBSCRIBED = "not_subscribed", gettext_lazy("Not subscribed")
     PENDING = "pending", gettext_lazy("Waiting for confirmation")
@@ -18,7 +18,7 @@ class ConsentState(models.TextChoices):
 
 
 class OptInLevel(models.TextChoices):
-    """How sure it is that the consent came from the customer."""
+    """How the customer's consent was confirmed."""
 
     SINGLE = "single_opt_in", gettext_lazy("Single opt-in")
     CONFIRMED = "confirmed_opt_in", gettext_lazy("Confirmed opt-in")
@@ -26,10 +26,10 @@ class OptInLevel(models.TextChoices):
 
 
 class ConsentChange(ShopOwned):
-    """One step in the history of a customer's consent; never changed."""
+    """One entry in the consent history of a customer; entries are never changed."""
 
     class Channel(models.TextChoices):
-        EMAIL = "email", gettext_lazy("E-mail")
+        EMAIL = "email", gettext_lazy("Email")
         SMS = "sms", gettext_lazy("Text message")
 
     customer = models.ForeignKey(
@@ -37,7 +37,7 @@ class ConsentChange(ShopOwned):
     )
     channel = models.CharField(gettext_lazy("channel"), max_length=5, choices=Channel)
     state = models.CharField(gettext_lazy("state"), max_length=20, choices=ConsentState)
-    opt_in_level = models.CharField(gettext_lazy("opt in level"), max_length=20, choices=OptInLevel, blank=True)
+    opt_in_level = models.CharField(gettext_lazy("opt-in level"), max_length=20, choices=OptInLevel, blank=True)
     collected_from = models.CharField(gettext_lazy("collected from"), max_length=50, blank=True)
     consent_updated_at = models.DateTimeField(gettext_lazy("consent updated at"), null=True)
     actor = models.CharField(max_length=100)

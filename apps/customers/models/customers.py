@@ -1,6 +1,6 @@
-"""The people who buy: their contact details, their accounts, and what they agreed to.
+"""Customers and their account invitations.
 
-Blank text stands for "none"; the interface shows it as null. No card data is ever stored.
+Blank text means "no value"; the interface renders it as null. Card data is never stored.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.models.consents import ConsentState, OptInLevel
-from apps.ground.phrases import TAKEN
-from apps.ground.retelling import names, number
-from apps.ground.rows import ShopOwned, VersionField, shop_of_many
+from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
+from apps.ground.error_messages import TAKEN
+from apps.ground.stored_messages import register_label, require_number
 
-_NAMED = names(gettext_noop("Customer {number}"), number=number)
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+_EVENT_LABEL = register_label(gettext_noop("Customer {number}"), number=require_number)
+NEVER_ORDERED = datetime(1970, 1, 1, tzinfo=UTC)
 
-# What is said of a customer; the other columns follow from this and from what happens.
-EDITABLE = (
+# Columns that clients and staff can set; the services maintain all other columns.
+EDITABLE_FIELDS = (
     "first_name",
     "last_name",
     "email",
@@ -33,23 +33,23 @@ EDITABLE = (
     "tax_exemptions",
     "multipass_identifier",
 )
-# Of this the audit trail, whose rows are never changed, tells that it changed and not what it was.
-PERSONAL = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
+# Columns with personal data: the audit log is immutable, so it records that they changed but not the values.
+PERSONAL_FIELDS = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
-# What searches read, made of the above and of the addresses (``domain.search_text``).
-SEARCHED = ("search_text", "search_own", "search_places")
+# Search columns, built from the customer and the addresses (see ``domain.search_text``).
+SEARCH_COLUMNS = ("search_text", "search_own", "search_places")
 
 
 class Customer(ShopOwned):
-    """A customer of a shop; the root of the aggregate of addresses and consents.
+    """A customer of a shop; the aggregate root of addresses and consents.
 
-    ``email_key`` is the e-mail in the one form by which two are equal, ``phone`` is E.164; both are unique per shop.
-    ``search_text``, ``search_own`` and ``search_places`` hold what searches find (``domain.search_text``).
-    The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
-    none, so that lists sort by it without nulls. What moves with orders has its indexes in the customer's rank; names,
-    e-mail and consent, which a change of the person moves, in the profile.
+    ``email_key`` is the normalized email and ``phone`` is E.164; both are unique per shop. ``search_text``,
+    ``search_own`` and ``search_places`` hold the searchable text (see ``domain.search_text``). Orders update the order
+    summary in the transaction of the order; ``last_order_at`` is 1970 for customers without orders, so that lists
+    sort by it without nulls. Columns that change with orders are indexed in ``CustomerRank``; names, email and consent
+    are indexed in ``CustomerProfile``.
 
-    While a worker erases the personal data, ``erasing_at`` says since when; then nothing else changes the customer.
+    ``erasing_at`` is set while a worker erases the personal data; nothing else can change the customer then.
     """
 
     class State(models.TextChoices):
@@ -58,18 +58,18 @@ class Customer(ShopOwned):
         ENABLED = "enabled", pgettext_lazy("customer", "Active account")
         DECLINED = "declined", pgettext_lazy("customer", "Declined")
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     first_name = models.CharField(gettext_lazy("first name"), max_length=255, blank=True)
     last_name = models.CharField(gettext_lazy("last name"), max_length=255, blank=True)
-    email = models.EmailField(gettext_lazy("e-mail"), max_length=255, blank=True)
+    email = models.EmailField(gettext_lazy("email"), max_length=255, blank=True)
     email_key = models.CharField(max_length=320, blank=True, editable=False)
     phone = models.CharField(
         gettext_lazy("phone"),
         max_length=20,
         blank=True,
-        help_text=gettext_lazy("With the country's prefix, e.g. +46 8 123 456 78."),
+        help_text=gettext_lazy("Include the country code, e.g. +46 8 123 456 78."),
     )
-    verified_email = models.BooleanField(gettext_lazy("verified e-mail"), default=False)
+    verified_email = models.BooleanField(gettext_lazy("verified email"), default=False)
     state = models.CharField(
         gettext_lazy("state"), max_length=10, choices=State, default=State.DISABLED, editable=False
     )
@@ -90,7 +90,7 @@ class Customer(ShopOwned):
     total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=Decimal(0), editable=False)
     last_order_id = models.BigIntegerField(null=True, blank=True, editable=False)
     last_order_name = models.CharField(max_length=255, blank=True, editable=False)
-    last_order_at = models.DateTimeField(default=NEVER, editable=False)
+    last_order_at = models.DateTimeField(default=NEVER_ORDERED, editable=False)
     last_order_currency = models.CharField(max_length=3, blank=True, editable=False)
 
     email_marketing_state = models.CharField(
@@ -120,11 +120,11 @@ class Customer(ShopOwned):
     erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
-    # The tags that are being told of, and when they came or went.
-    told_tags: Sequence[str] = ()
-    told_at: datetime | None = None
-    # Who was merged into the customer a moment ago.
-    merged_id: int | None = None
+    # Data of the tag event that is being recorded: the tags and the time they changed.
+    event_tags: Sequence[str] = ()
+    tags_changed_at: datetime | None = None
+    # The id of the customer that was just merged into this one.
+    merged_customer_id: int | None = None
 
     class Meta:
         verbose_name = gettext_lazy("customer")
@@ -161,21 +161,21 @@ class Customer(ShopOwned):
 
     @property
     def name(self) -> str:
-        """First and last name, as far as known."""
+        """Return first and last name."""
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
     def event_label(self) -> str:
-        """How the audit trail names the customer: without personal data, since its rows are never changed."""
-        return _NAMED.format(number=self.pk)
+        """Return the name used in the audit log, which is immutable and so must not hold personal data."""
+        return _EVENT_LABEL.format(number=self.pk)
 
     def check_password(self, password: str) -> bool:
-        """Whether this is the account's password; a customer without an account has none."""
+        """Return True if this is the password of the account; customers without an account have no password."""
         return bool(self.password) and hashers.check_password(password, self.password)
 
 
 class Invitation(ShopOwned):
-    """A mail that asks a customer to activate the account."""
+    """An email that invites a customer to activate the account."""
 
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="invitations", editable=False)
     to_address = models.CharField(max_length=255)

@@ -1,14 +1,14 @@
-"""What of customers is indexed beside them: what moves with orders, what with the person, and what searches find."""
+"""Narrow tables for the sort and search indexes of customers."""
 
 from django.db import models
 
-from apps.ground.ranks import Rank, rank_of
+from apps.ground.sort_tables import Rank, sort_table_key
 
 
 class CustomerRank(Rank):
-    """When a customer last changed, and what the customer bought."""
+    """Columns of a customer that change with orders, for sorting."""
 
-    of = rank_of("customers.Customer")
+    of = sort_table_key("customers.Customer")
     updated_at = models.DateTimeField()
     last_order_at = models.DateTimeField()
     orders_count = models.PositiveIntegerField()
@@ -24,9 +24,9 @@ class CustomerRank(Rank):
 
 
 class CustomerProfile(Rank):
-    """What lists are sorted and narrowed by that a change of the person moves, and no order does."""
+    """Columns of a customer that change with contact details, for sorting and filtering."""
 
-    of = rank_of("customers.Customer", "profile")
+    of = sort_table_key("customers.Customer", "profile")
     first_name = models.CharField(max_length=255)
     last_name = models.CharField(max_length=255)
     email_key = models.CharField(max_length=320)
@@ -42,15 +42,15 @@ class CustomerProfile(Rank):
 
 
 class CustomerWords(Rank):
-    """What searches find of a customer; the index over it is PostgreSQL's, which alone keeps this table.
+    """The search columns of a customer with their trigram index; used on PostgreSQL only.
 
-    So a change of a customer that searches find alike, and the default address of a new one, leave that index alone,
-    and where other words come, no other index learns of them. SQLite has its full-text index over the customers.
+    With this table, updates that leave the search columns unchanged do not touch the trigram index, and updates of
+    the search columns touch no other index. SQLite has a full-text index on the customers table instead.
     """
 
-    kept_on = frozenset({"postgresql"})
-    sorts = False
-    of = rank_of("customers.Customer", "words")
+    used_on = frozenset({"postgresql"})
+    is_for_lists = False
+    of = sort_table_key("customers.Customer", "words")
     search_text = models.TextField()
     search_own = models.TextField()
     search_places = models.TextField()

@@ -1,1 +1,1 @@
-"""The pages of accounts for customers."""
+"""Public account pages for customers."""

@@ -1,10 +1,10 @@
-"""The public pages of customers' accounts."""
+"""Public routes of customer accounts."""
 
 from django.urls import path
 
 from apps.api import routing
-from apps.customers.public.views import activate
+from apps.customers.public.views import activate_account
 
 __all__ = ["routing", "urlpatterns"]  # the import registers the id converter
 
-urlpatterns = [path("activate/<slug:shop>/<id:customer>/<str:token>", activate, name="activate-account")]
+urlpatterns = [path("activate/<slug:shop>/<id:customer>/<str:token>", activate_account, name="activate-account")]

@@ -1,11 +1,11 @@
-"""Where the demo store's customers live, and what people there are called."""
+"""Names and addresses for the customers of the demo store."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A country of the demo: names, cities ``(city, province, postal code)``, streets and phones as patterns."""
+class DemoCountry:
+    """A country of the demo: names, cities ``(city, province, postal code)``, and patterns for streets and phones."""
 
     country_code: str
     first_names: tuple[str, ...]
@@ -16,8 +16,8 @@ class Place:
     companies: tuple[str, ...]
 
 
-PLACES = (
-    Place(
+DEMO_COUNTRIES = (
+    DemoCountry(
         "SE",
         ("Anna", "Erik", "Åsa", "Björn", "Maja", "Örjan"),
         ("Lindqvist", "Åkesson", "Nyström", "Sjöberg", "Öberg"),
@@ -26,7 +26,7 @@ PLACES = (
         "+46 70 174 {:04d}",
         ("Garn & Tråd AB", "Nordljus Form"),
     ),
-    Place(
+    DemoCountry(
         "US",
         ("Emily", "Marcus", "Grace", "Tyler", "Naomi", "Diego"),
         ("Carter", "Nguyen", "O'Brien", "Washington", "Delgado"),
@@ -35,7 +35,7 @@ PLACES = (
         "+1 415 555 {:04d}",
         ("Blue Heron Supply", "Carter & Daughters"),
     ),
-    Place(
+    DemoCountry(
         "DE",
         ("Jürgen", "Käthe", "Leonie", "Sören", "Ümit", "Friederike"),
         ("Müller", "Groß", "Schäfer", "Yılmaz", "von der Heide"),
@@ -44,7 +44,7 @@ PLACES = (
         "+49 171 3920{:04d}",
         ("Wollwerk GmbH", "Kontor Elbe"),
     ),
-    Place(
+    DemoCountry(
         "JP",
         ("陽菜", "健太", "さくら", "大輔", "美咲", "ケンジ"),
         ("佐藤", "鈴木", "高橋", "田中", "渡辺"),
@@ -53,7 +53,7 @@ PLACES = (
         "+81 90 1790 {:04d}",
         ("株式会社つむぎ", "青空商店"),
     ),
-    Place(
+    DemoCountry(
         "GR",
         ("Ελένη", "Γιώργος", "Σοφία", "Νίκος"),
         ("Παπαδόπουλος", "Οικονόμου", "Νικολάου", "Γεωργίου"),
@@ -62,7 +62,7 @@ PLACES = (
         "+30 690 000 {:04d}",
         ("Νήμα Ο.Ε.", "Αιγαίο Εμπορική"),
     ),
-    Place(
+    DemoCountry(
         "EG",
         ("ليلى", "أحمد", "نور", "يوسف"),
         ("حسن", "المصري", "عبد الله", "فؤاد"),
@@ -71,7 +71,7 @@ PLACES = (
         "+20 100 192 {:04d}",
         ("دار النسيج", "مكتبة النهر"),
     ),
-    Place(
+    DemoCountry(
         "BR",
         ("João", "Luísa", "Thiago", "Conceição", "Inês"),
         ("da Silva", "Gonçalves", "Araújo", "Magalhães"),
@@ -80,7 +80,7 @@ PLACES = (
         "+55 11 91730 {:04d}",
         ("Fio & Cor Ltda.", "Casa Araújo"),
     ),
-    Place(
+    DemoCountry(
         "UA",
         ("Оксана", "Тарас", "Ірина", "Богдан"),
         ("Шевченко", "Коваленко", "Бондаренко", "Їжакевич"),
@@ -89,7 +89,7 @@ PLACES = (
         "+380 50 190 {:04d}",
         ("Нитка", "Карпатський двір"),
     ),
-    Place(
+    DemoCountry(
         "IN",
         ("आरव", "Priya", "अनन्या", "Rohan", "कबीर"),
         ("शर्मा", "Iyer", "वर्मा", "Mukherjee"),
@@ -98,7 +98,7 @@ PLACES = (
         "+91 98190 0{:04d}",
         ("Chakra Textiles", "सूत घर"),
     ),
-    Place(
+    DemoCountry(
         "GB",
         ("Siân", "Alasdair", "Imogen", "Callum", "Zoë"),
         ("Smith-Jones", "MacLeod", "Okafor", "Llewellyn"),
@@ -107,7 +107,7 @@ PLACES = (
         "+44 20 7946 {:04d}",
         ("Llewellyn & Sons", "North Sea Trading"),
     ),
-    Place(
+    DemoCountry(
         "CA",
         ("Geneviève", "Étienne", "Sophie", "Noah"),
         ("Tremblay", "Bélanger", "Singh", "Roy"),
@@ -116,7 +116,7 @@ PLACES = (
         "+1 604 555 {:04d}",
         ("Atelier du Nord", "Pacific Wool Co."),
     ),
-    Place(
+    DemoCountry(
         "IL",
         ("נועה", "איתן", "תמר", "יונתן"),
         ("כהן", "לוי", "מזרחי", "פרידמן"),

@@ -1,11 +1,8 @@
-"""Columns that hold no words of customers: what is counted of customers.
+"""Customer columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
 
-See ``apps.ground.personal``.
-"""
+from apps.ground.privacy_registry import ColumnsByModel
 
-from apps.ground.personal import Places
-
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "customers.ConsentChange": ("collected_from", "actor"),
     "customers.CustomerProfile": ("email_marketing_state",),
     "customers.Customer": ("tax_exemptions", "last_order_name", "last_order_currency", "sms_marketing_collected_from"),

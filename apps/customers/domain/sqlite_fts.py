@@ -1,8 +1,8 @@
-"""The full-text index that narrows searches on SQLite; PostgreSQL has trigram indexes instead.
+"""Full-text index for customer searches on SQLite; PostgreSQL has trigram indexes instead.
 
-The index is an FTS5 table over columns of the customers' table, kept true by triggers. Rebuilding that table, as a
-migration on SQLite may do, drops the triggers; so they are made (again) after every ``migrate``. Where SQLite was built
-without FTS5, searches read the table.
+The index is an FTS5 table over columns of the customers table, maintained by triggers. A migration that rebuilds the
+customers table on SQLite drops the triggers, so they are created again after every ``migrate``. If SQLite was built
+without FTS5, searches scan the table.
 """
 
 from unicodedata import ucd_3_2_0 as _unicode
@@ -12,12 +12,12 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-from apps.customers.models import SEARCHED
+from apps.customers.models import SEARCH_COLUMNS
 from apps.jobs.domain.queue import enqueue
 from apps.jobs.models import Job
 
 TABLE = "customers_search"
-_COLUMNS = SEARCHED
+_COLUMNS = SEARCH_COLUMNS
 _NEW = ", ".join(f"new.{column}" for column in _COLUMNS)
 _OLD = ", ".join(f"old.{column}" for column in _COLUMNS)
 _LIST = ", ".join(_COLUMNS)
@@ -30,18 +30,18 @@ _TRIGGERS = {
 }
 _QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - names of our own
 
-SHRED = "customers.shred"
-MERGED_AT_ONCE = 500
+CLEAR_TASK = "customers.shred"
+MERGE_PAGES = 500
 
 _present: dict[str, bool] = {}
 
 
-class LogInUse(Exception):
-    """The write-ahead log cannot be emptied now."""
+class WriteAheadLogBusy(Exception):
+    """Raised when a reader keeps the write-ahead log from being emptied."""
 
 
-def ensure(using: str = "default", **_: object) -> None:
-    """Make the table and its triggers where they are missing, and fill the table; a receiver of ``post_migrate``."""
+def create_search_index(using: str = "default", **_: object) -> None:
+    """Create missing tables and triggers and fill the index; a receiver of ``post_migrate``."""
     database = connections[using]
     if database.vendor != "sqlite" or "customers_customer" not in database.introspection.table_names():
         return
@@ -63,8 +63,8 @@ def ensure(using: str = "default", **_: object) -> None:
     _present.pop(using, None)
 
 
-def remove(using: str = "default") -> None:
-    """Drop the table and its triggers, for a migration that changes what it stands on; ``ensure`` makes them again."""
+def drop_search_index(using: str = "default") -> None:
+    """Drop the index and its triggers for a migration of the indexed columns; ``ensure`` creates them again."""
     database = connections[using]
     if database.vendor != "sqlite":
         return
@@ -75,34 +75,34 @@ def remove(using: str = "default") -> None:
     _present.pop(using, None)
 
 
-def shred(*, actor: str) -> None:
-    """Have a worker clear what an erasure leaves behind in SQLite's files; PostgreSQL's autovacuum does so alone."""
+def enqueue_clearing(*, actor: str) -> None:
+    """Enqueue a job that clears erased text from SQLite's files; PostgreSQL's autovacuum does this itself."""
     if connection.vendor == "sqlite":
-        enqueue(SHRED, actor=actor)
+        enqueue(CLEAR_TASK, actor=actor)
 
 
-def clear_traces(job: Job, **_: object) -> None:
-    """Merge the index until no segment holds a word that is gone, and empty the write-ahead log.
+def clear_erased_text(job: Job, **_: object) -> None:
+    """Merge the index until no segment holds deleted words, and empty the write-ahead log.
 
-    Freed pages need no more: ``PRAGMA secure_delete`` overwrites them. Each step is a short transaction.
+    Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
 
     Raises:
-        LogInUse: A reader needs the log; the job comes again.
+        LogInUse: A reader needs the log; the job is retried.
     """
     with connection.cursor() as cursor:
         if _exists():
-            # A negative number begins to merge everything into one segment; nothing is left to do where it changes
-            # fewer than two rows.
-            before = -2
-            pages = -MERGED_AT_ONCE
-            while (after := _changed_so_far(cursor)) - before >= 2:
-                before = after
+            # A negative number starts merging all segments into one; the merge is complete when it changes fewer than
+            # two rows.
+            previous = -2
+            pages = -MERGE_PAGES
+            while (current := _changed_so_far(cursor)) - previous >= 2:
+                previous = current
                 cursor.execute(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', %s)", [pages])  # noqa: S608
-                pages = MERGED_AT_ONCE
+                pages = MERGE_PAGES
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (busy, *_counts) = cursor.fetchone()
     if busy:
-        raise LogInUse("The write-ahead log is in use")
+        raise WriteAheadLogBusy("The write-ahead log is in use")
 
 
 def _changed_so_far(cursor: CursorWrapper) -> int:
@@ -111,11 +111,11 @@ def _changed_so_far(cursor: CursorWrapper) -> int:
     return changed
 
 
-def narrowed(text: str, column: str) -> Q:
-    """A superset of the rows that have words beginning with this text in a column; everything where no index serves.
+def narrow_by_index(text: str, column: str) -> Q:
+    """Return a superset of the rows with words that begin with ``text`` in a column; every row if there is no index.
 
-    The index cuts text into words at other places than the exact conditions do, but never inside of what they match:
-    both begin at the beginning of a word.
+    The index splits text into words at other positions than the exact conditions, but never inside a match: both start
+    at the beginning of a word.
     """
     if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
         return Q()
@@ -131,9 +131,9 @@ def _exists() -> bool:
 
 
 def _has_word(text: str) -> bool:
-    """Whether the index would find a word in the text: all characters are letters, digits or plain punctuation.
+    """Return True if the index has a word for the text: all characters are letters, digits or plain punctuation.
 
-    Others (emoji, lone marks, scripts added to Unicode since) may be cut differently by the index's older tables.
+    The index's older Unicode tables may split other characters differently: emoji, combining marks and newer scripts.
     """
     return any(character.isalnum() for character in text) and all(
         character.isascii() or _unicode.category(character) in {"Lu", "Ll", "Lo", "Nd"} for character in text

@@ -1,0 +1,100 @@
+"""Search box of the customer list: queries of the query language, or plain words."""
+
+import re
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy
+
+from apps.customers.domain.search_fields import SEARCH
+from apps.customers.models import Customer
+from apps.ground import sort_tables
+from apps.ground.lookups import in_materialized
+from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
+from apps.panel.admin_base.search import select_first_keys
+from apps.query import QuerySyntaxError, Term
+from apps.query.database import MATCH_NOTHING, QueryValueError
+from apps.query.nodes import Comparator
+from apps.shops.models import Shop
+
+MAX_WORDS = 10
+# Number of newest customers scanned first, and the number of matches among them that is enough to show.
+RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
+# With FREQUENT matches in the first MET rows a term counts as very common: only WALKED rows are then scanned.
+COMMON_TERM_MATCHES, COMMON_TERM_SCAN, MAX_SCAN = 25, 2_000, 8_000
+TOO_MANY_MATCHES = gettext_lazy(
+    "Too many customers match. Only matches among the first {number} customers in the list are shown."
+    " Add a word to narrow the search."
+)
+
+
+def build_search_condition(text: str, shop: Shop) -> Q:
+    """Return the condition for a search text; text that is no valid query is searched word by word.
+
+    Alternatives in several tables are limited to the newest rows of each, as many as a list counts.
+    """
+    alternatives = _alternatives(text.replace("\x00", "")[:500].strip(), shop)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    rows = Customer.rows()
+    return in_materialized(
+        select_first_keys([rows.filter(condition) for condition in alternatives], limit=MAX_COUNTED_ROWS)
+    )
+
+
+def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Customer]:
+    """Return up to ``most`` matches: the newest ones if enough of the newest customers match, else any.
+
+    Args:
+        matching: The matching customers, unordered.
+        most: The maximum number of customers.
+    """
+    recent_ids = scan_first_rows(matching, ("-pk",), RECENT_SCAN)[:most]
+    return matching[:most] if len(recent_ids) < MIN_RECENT_MATCHES else Customer.rows().filter(pk__in=recent_ids)
+
+
+def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
+    """Return the ids of the matches among the first ``WALKED`` rows of a list, if the search term is very common.
+
+    If other filters leave few rows in list order, any ``WALKED`` of the filtered rows are scanned.
+
+    Args:
+        rows: The ordered list without the search condition.
+        condition: The search condition.
+
+    Returns:
+        An empty list if the term is rare enough for the indexes to find all matches.
+    """
+    order = [name for name in rows.query.order_by if isinstance(name, str)]
+    matching = rows.filter(condition)
+    if (
+        len(order) < len(matching.query.order_by)
+        or len(scan_first_rows(Customer.rows().filter(condition), order, COMMON_TERM_SCAN)) < COMMON_TERM_MATCHES
+    ):
+        return []
+    ids = scan_first_rows(matching, order, MAX_SCAN)
+    if len(ids) >= COMMON_TERM_MATCHES:
+        return ids
+    scanned_ids = list(rows.order_by().values_list("pk", flat=True)[:MAX_SCAN])
+    ids = list(matching.order_by().filter(pk__in=scanned_ids).values_list("pk", flat=True))
+    return ids if len(scanned_ids) == MAX_SCAN and len(ids) >= COMMON_TERM_MATCHES else []
+
+
+def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: int) -> list[int]:
+    """Return the ids of the matches among the first rows of an order, found by scanning these rows.
+
+    If each of two words is very common, the index is slow to intersect them and a scan finds matches sooner.
+    """
+    first = sort_tables.get_first_keys(Customer.rows(), sort_tables.map_to_sort_columns(Customer, order), limit)
+    return list(matching.filter(in_materialized(first)).order_by().values_list("pk", flat=True))
+
+
+def _alternatives(text: str, shop: Shop) -> list[Q]:
+    """Return alternative conditions; a customer matches if one of them does."""
+    try:
+        return SEARCH.compile_alternatives(SEARCH.parse(text), zone=shop.tzinfo)
+    except (QuerySyntaxError, QueryValueError):
+        words = re.findall(r"[^\s\"'()*:<>=\\]+", text)[:MAX_WORDS]
+    if not words:
+        return [MATCH_NOTHING]
+    return [Q(*(SEARCH.compile(Term(None, Comparator.EQUAL, word), zone=shop.tzinfo) for word in words))]

@@ -1,0 +1,103 @@
+"""Normalize email addresses and phone numbers so that equal ones compare equal.
+
+Rule: decisions, Customers (unique ignoring case; phones as E.164).
+"""
+
+import re
+import unicodedata
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from django.core.validators import EmailValidator
+from django.utils.encoding import punycode
+
+from apps.ground.error_messages import INVALID
+from apps.ground.types import Attrs, Errors
+
+_is_email = EmailValidator()
+_MAX_EMAIL = 255
+# The key is longer than the email, because it has international domains in ASCII.
+MAX_EMAIL_KEY = 320
+_MAX_TYPED_PHONE = 50
+
+
+class InvalidEmail(ValueError):
+    """Raised when the text is not an email address."""
+
+
+class InvalidPhone(ValueError):
+    """Raised when the text is not a phone number."""
+
+
+def normalize_email(text: str) -> str:
+    """Return an email address as stored: composed Unicode without surrounding spaces.
+
+    Raises:
+        NotAnEmail: The text is no email address, is longer than 255 characters, or has too long a domain.
+    """
+    email = unicodedata.normalize("NFC", text.strip())
+    try:
+        _is_email(email)
+    except ValidationError:
+        raise InvalidEmail(text) from None
+    if len(email) > _MAX_EMAIL or len(build_email_key(email)) > MAX_EMAIL_KEY:
+        raise InvalidEmail(text)
+    return email
+
+
+def build_email_key(email: str) -> str:
+    """Return the key that equal addresses share: lower case, with the domain in ASCII."""
+    local, at, domain = email.rpartition("@")
+    folded = unicodedata.normalize("NFC", local.casefold())
+    try:
+        return f"{folded}{at}{punycode(domain).lower()}"
+    except UnicodeError:
+        return f"{folded}{at}{domain.casefold()}"
+
+
+def normalize_phone(text: str, country_code: str) -> str:
+    """Return a phone number as E.164.
+
+    The number must have a possible length for its country. Assigned numbers are not checked, because numbering plans
+    change faster than the library.
+
+    Args:
+        text: The number as people write it.
+        country_code: The country of a number without a country prefix.
+
+    Raises:
+        NotAPhone: The text is no phone number.
+    """
+    if len(text) > _MAX_TYPED_PHONE or not re.search(r"\d", text):
+        raise InvalidPhone(text)
+    try:
+        number = phonenumbers.parse(text, country_code)
+    except phonenumbers.NumberParseException:
+        raise InvalidPhone(text) from None
+    if not phonenumbers.is_possible_number(number):
+        raise InvalidPhone(text)
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def clean_contacts(values: Attrs, country_code: str) -> Errors:
+    """Normalize ``email`` and ``phone`` in place and return the errors."""
+    errors = {}
+    try:
+        if values.get("email"):
+            values["email"] = normalize_email(values["email"])
+    except InvalidEmail:
+        errors["email"] = [INVALID]
+    try:
+        if values.get("phone"):
+            values["phone"] = normalize_phone(values["phone"], country_code)
+    except InvalidPhone:
+        errors["phone"] = [INVALID]
+    return errors
+
+
+def get_national_number(phone: str) -> str:
+    """Return the digits of an E.164 number without the country prefix; blank for a blank number."""
+    try:
+        return phonenumbers.national_significant_number(phonenumbers.parse(phone, None)) if phone else ""
+    except phonenumbers.NumberParseException:
+        return ""

@@ -1,0 +1,84 @@
+"""Erase customers with many rows: a worker erases the rows in batches and the customer last.
+
+While ``Customer.erasing_at`` is set, the customer accepts no orders and no changes (``BeingErased``), so that no rows
+appear behind the batches. Each batch is a transaction; after a crash the next worker finds the remaining rows by their
+content. The privacy webhooks and the audit log entry are written once, at the end.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.ground.row_locks import get_for_update
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+
+ERASE_TASK = "customers.erase"
+# Customers with more rows are erased by a worker.
+MAX_ROWS_IN_REQUEST = 250
+_UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
+
+
+def erase_customer(customer: Customer, *, actor: str, at: datetime) -> bool:
+    """Erase a customer's personal data, or enqueue a job if there are many rows; return True if the data is erased.
+
+    For a customer who is already being erased, a stopped job is enqueued again.
+    """
+    if has_few_rows(customer):
+        personal_data.redact_customer(customer, actor=actor, at=at)
+        return True
+    _begin(customer, actor=actor, at=at)
+    return False
+
+
+def has_few_rows(customer: Customer) -> bool:
+    """Return True if the data can be erased within the request; a running erasure always stays with its worker."""
+    remaining = personal_data.get_remaining_rows(customer).values()
+    return customer.erasing_at is None and all(
+        len(rows.values_list("pk")[: MAX_ROWS_IN_REQUEST + 1]) <= MAX_ROWS_IN_REQUEST for rows in remaining
+    )
+
+
+@transaction.atomic
+def _begin(customer: Customer, *, actor: str, at: datetime) -> None:
+    """Block new data for a customer and enqueue the job unless one is unfinished."""
+    customer = get_for_update(Customer, customer.pk)
+    if customer.erasing_at is None:
+        Customer.objects.filter(pk=customer.pk).update(erasing_at=at)
+    if find_erasure_job(customer.pk) is None:
+        queue.enqueue(ERASE_TASK, actor=actor, customer_id=customer.pk)
+
+
+def find_erasure_job(customer_id: int) -> Job | None:
+    """Return the unfinished job that erases the customer."""
+    jobs = Job.objects.filter(state__in=_UNFINISHED, task=ERASE_TASK, arguments__customer_id=customer_id)
+    job: Job | None = jobs.order_by("due_at", "pk").first()
+    return job
+
+
+def run_erasure_job(job: Job, **arguments: Any) -> None:
+    """Erase the remaining data of the customer in ``customer_id``; do nothing if another job already finished.
+
+    Raises:
+        LeaseLost: Another worker has taken over the job.
+    """
+    customer = Customer.objects.filter(pk=arguments["customer_id"]).first()
+    if customer is None or customer.erasing_at is None:
+        return
+    started_at = customer.erasing_at
+    remaining = {name: rows.count() for name, rows in personal_data.get_remaining_rows(customer).items()}
+    # Plus one for the customer.
+    total = max(job.progress_total, sum(remaining.values()) + 1)
+    done_count = total - sum(remaining.values()) - 1
+    for name in remaining:
+        last_id = 0
+        # Clocks of machines differ, and the time of a batch must not be earlier than the start of the erasure.
+        while ids := personal_data.redact_next_batch(job, customer, name, last_id, at=max(timezone.now(), started_at)):
+            last_id, done_count = ids[-1], done_count + len(ids)
+            queue.report_progress(job, completed=min(done_count, total), total=total)
+    personal_data.redact_customer(customer, actor=job.actor, at=max(timezone.now(), started_at), job=job)
+    queue.report_progress(job, completed=total, total=total)

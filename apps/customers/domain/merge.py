@@ -1,0 +1,310 @@
+"""Merge a customer into another: all rows move to the customer that is kept, and the other customer is deleted.
+
+Apps that store rows of customers (orders, for example) register them here. With few rows, the merge is one
+transaction. With many rows, a worker moves them in batches, each in a transaction with correct totals for both
+customers, and merges the customers last. Rows that arrive for the other customer during the merge are moved too. After
+a crash the next worker finds the remaining rows by their customer.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.customers.domain import consents, merge_rules
+from apps.customers.domain.consents import Channel, get_consent
+from apps.customers.domain.customers import record_tag_changes
+from apps.customers.domain.locking import BeingErased, raise_if_being_erased
+from apps.customers.domain.merge_rules import Choices, MergeRefused, Side
+from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
+from apps.customers.models import PERSONAL_FIELDS, SEARCH_COLUMNS, Address, ConsentChange, Customer, Invitation
+from apps.events.domain.diffs import apply_changes
+from apps.events.domain.recording import record_event
+from apps.events.models import Event
+from apps.ground.exceptions import RowDeleted
+from apps.ground.stored_messages import register_message
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.metafields.domain import transfer
+from apps.metafields.domain.owners import get_owner_type_of_row
+
+MERGE_TASK, MERGE_TOPIC = "customers.merge", "customers/merge"
+# Customers with more rows are merged by a worker; also the batch size of the worker.
+BATCH_SIZE = 250
+_UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
+
+GetRows = Callable[[int], QuerySet[Any]]
+# Moves locked rows to a customer: ``(rows, keep_id, other_id, actor, at)``; both customers are locked too.
+MoveRows = Callable[[Sequence[Any], int, int, str, datetime], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    rows: GetRows
+    move: MoveRows
+
+
+_MERGED_MESSAGE = register_message(gettext_noop("Customer {merged} was merged into customer {number}"))
+
+
+class MergeInProgress(MergeRefused):
+    """Raised when a worker is already merging one of the two customers."""
+
+    code = "merge_under_way"
+
+    def __init__(self) -> None:
+        super().__init__(_("One of these customers is already being merged. Try again when the merge is finished."))
+
+
+class _RowsAdded(Exception):
+    """Raised when rows were added before the customers were locked."""
+
+
+_parts: dict[str, _Part] = {}
+
+
+def register_merge_part(name: str, *, rows: GetRows, move: MoveRows) -> None:
+    """Register rows of customers that a merge must move.
+
+    Args:
+        name: The key of the part, e.g. ``orders``.
+        rows: Returns the rows of a customer by id; they are locked before customers.
+        move: Moves some of the rows to another customer, records events and updates both customers.
+    """
+    _parts[name] = _Part(rows, move)
+
+
+def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> bool:
+    """Merge a customer into another, or enqueue a job if there are many rows; return True if the merge is complete.
+
+    A repeated merge counts as complete.
+
+    Args:
+        keep: The customer that is kept.
+        other: The customer that is merged into ``keep`` and deleted.
+        choices: The side of each field with two values; see ``merged.FIELDS``.
+        actor: The actor of the merge.
+        at: The time of the request.
+
+    Raises:
+        BeingErased: A worker is erasing the personal data of one customer.
+        Gone: A customer was deleted concurrently.
+        MergeRefused: Both customers are the same, one was erased, or choices or values are invalid.
+        MergeUnderWay: A worker is already merging one of the two customers.
+    """
+    merge_rules.check_choices(choices)
+    if keep.pk == other.pk:
+        raise MergeRefused(_("You can't merge a customer with itself."))
+    if all(part.rows(other.pk).count() <= BATCH_SIZE for part in _parts.values()):
+        _merge(keep.pk, other.pk, choices, actor=actor, at=at)
+        return True
+    with transaction.atomic():
+        customers = _lock_customers(keep.pk, other.pk)
+        if customers is None:
+            return True
+        _check(*customers, choices)
+        queue.enqueue(MERGE_TASK, actor=actor, keep_id=keep.pk, other_id=other.pk, choices=dict(choices))
+    return False
+
+
+def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> None:
+    """Check that two customers can be merged; ``job`` is the running merge of these two, if any.
+
+    Raises:
+        BeingErased: A worker is erasing the personal data of one customer.
+        MergeRefused: Both customers are the same, or the data of one was erased.
+        MergeUnderWay: Another job is merging one of the two customers.
+    """
+    if keep.pk == other.pk:
+        raise MergeRefused(_("You can't merge a customer with itself."))
+    for customer in (keep, other):
+        raise_if_being_erased(customer)
+        if customer.redacted_at is not None:
+            text = _("The personal data of customer {number} was erased, so this customer can't be merged.")
+            raise MergeRefused(text.format(number=customer.pk))
+    if job is None and (find_merge_job(keep.pk) or find_merge_job(other.pk)):
+        raise MergeInProgress
+
+
+def find_merge_job(customer_id: int) -> Job | None:
+    """Return the unfinished job that merges the customer, as either of the two."""
+    involved = Q(arguments__keep_id=customer_id) | Q(arguments__other_id=customer_id)
+    job: Job | None = Job.objects.filter(involved, state__in=_UNFINISHED, task=MERGE_TASK).order_by("pk").first()
+    return job
+
+
+def get_merged_ids(customer_id: int) -> list[int]:
+    """Return the ids of all customers that were merged into a customer, directly or through earlier merges."""
+    merged_ids: list[int] = []
+    current_ids = [customer_id]
+    while current_ids:
+        merge_changes = Event.objects.filter(
+            topic=MERGE_TOPIC, subject_type=Customer._meta.label_lower, subject_id__in=current_ids
+        ).values_list("changes", flat=True)
+        current_ids = [changes["merged_customer_id"][0] for changes in merge_changes if "merged_customer_id" in changes]
+        current_ids = [pk for pk in current_ids if pk not in merged_ids]
+        merged_ids += current_ids
+    return merged_ids
+
+
+def run_merge_job(job: Job, **arguments: Any) -> None:
+    """Merge the remaining rows and the customers; the task of ``merge``.
+
+    Raises:
+        GiveUp: The merge is no longer possible; moved rows stay moved.
+        LeaseLost: Another worker has taken over the job.
+    """
+    keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
+    remaining = sum(part.rows(other_id).count() for part in _parts.values())
+    # Plus one for the customers.
+    total = max(job.progress_total, remaining + 1)
+    done_count = total - remaining - 1
+    try:
+        for part in _parts.values():
+            last_id = 0
+            while moved := _move_next(job, part, keep_id, other_id, after=last_id):
+                last_id = moved[-1].pk
+                done_count += len(moved)
+                queue.report_progress(job, completed=min(done_count, total), total=total)
+        _merge(keep_id, other_id, choices, actor=job.actor, at=timezone.now(), job=job)
+    except (BeingErased, RowDeleted, MergeRefused) as error:
+        raise queue.GiveUp(error.sentence) from error
+    queue.report_progress(job, completed=total, total=total)
+
+
+@transaction.atomic
+def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
+    """Move the next batch of a part in its own transaction and return the rows; empty if less than a batch remains.
+
+    ``after`` keeps a database that scans by id from reading rows that earlier batches moved.
+    """
+    queue.lock_lease(job)
+    remaining = part.rows(other_id).filter(pk__gt=after)
+    rows = list(remaining.select_for_update(of=("self",)).order_by("pk")[:BATCH_SIZE])
+    customers = _lock_customers(keep_id, other_id)
+    if customers is None or len(rows) < BATCH_SIZE:
+        return []
+    check_mergeable(*customers, job)
+    part.move(rows, keep_id, other_id, job.actor, timezone.now())
+    return rows
+
+
+@transaction.atomic
+def _merge(keep_id: int, other_id: int, choices: Choices, *, actor: str, at: datetime, job: Job | None = None) -> None:
+    """Move the remaining rows, combine the two customers and delete the other one."""
+    rows = _lock_rows(keep_id, other_id, job)
+    customers = _lock_customers(keep_id, other_id)
+    if customers is None:
+        return
+    _check(*customers, choices, job)
+    for part, part_rows in zip(_parts.values(), rows, strict=True):
+        part.move(part_rows, keep_id, other_id, actor, at)
+    # Reload both, because moving the orders updated them.
+    keep, other = Customer.objects.get(pk=keep_id), Customer.objects.get(pk=other_id)
+    _combine(keep, other, choices, actor=actor, at=at)
+
+
+def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
+    """Lock the remaining rows of all parts and then both customers; return the rows.
+
+    If rows were added before the customers were locked, release the locks and start again.
+    """
+    # Apps of higher layers register later and their rows are locked earlier.
+    parts = list(reversed(_parts.values()))
+    while True:
+        with suppress(_RowsAdded), transaction.atomic():
+            if job is not None:
+                queue.lock_lease(job)
+            locked_rows = [list(part.rows(other_id).select_for_update(of=("self",)).order_by("pk")) for part in parts]
+            _lock_customers(keep_id, other_id)
+            for part, rows in zip(parts, locked_rows, strict=True):
+                if part.rows(other_id).exclude(pk__in=[row.pk for row in rows]).exists():
+                    raise _RowsAdded
+            return locked_rows[::-1]
+
+
+def _lock_customers(keep_id: int, other_id: int) -> tuple[Customer, Customer] | None:
+    """Lock and return both customers; None if the other was already merged into this one.
+
+    Raises:
+        Gone: A customer was deleted.
+    """
+    rows = Customer.objects.select_for_update(of=("self",)).filter(pk__in=(keep_id, other_id)).order_by("pk")
+    customers = {row.pk: row for row in rows}
+    if len(customers) == len({keep_id, other_id}):
+        return customers[keep_id], customers[other_id]
+    if keep_id in customers and other_id in get_merged_ids(keep_id):
+        return None
+    raise RowDeleted
+
+
+def _check(keep: Customer, other: Customer, choices: Choices, job: Job | None = None) -> None:
+    """Check that two locked customers can be merged."""
+    check_mergeable(keep, other, job)
+    merge_rules.merge_values(keep, other, choices)
+
+
+def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> None:
+    """Combine two locked customers after all rows of the other customer have moved."""
+    old_tags = keep.tags
+    values = merge_rules.merge_values(keep, other, choices)
+    new_consents = {channel: merge_rules.merge_consent(channel, keep, other, choices) for channel in Channel}
+    default = _take_addresses(keep, other, choices)
+    replacing = merge_rules.select_field_side("metafields", keep, other, choices) is Side.OTHER
+    transfer.transfer_metafields(
+        get_owner_type_of_row(keep), other.pk, keep.pk, replacing=replacing, actor=actor, at=at
+    )
+    for model in (ConsentChange, Invitation):
+        model.objects.filter(customer=other).update(customer=keep)
+    record_event("customers/delete", other, actor=actor, at=at, changes={"merged_into_id": [None, keep.pk]})
+    values |= merge_rules.merge_account(keep, other, choices)
+    # Delete the other customer first, because email and phone are unique.
+    merged_id = other.pk
+    other.delete()
+    recorded = {name: value for name, value in values.items() if name not in ("email_key", "password", *_LINK)}
+    changes = apply_changes(keep, recorded, personal=PERSONAL_FIELDS)
+    for name, value in values.items():
+        setattr(keep, name, value)
+    columns = [*values, "default_address", *SEARCH_COLUMNS]
+    changed_channels = [channel for channel, consent in new_consents.items() if consent != get_consent(keep, channel)]
+    for channel in changed_channels:
+        columns += consents.set_consent(keep, channel, new_consents[channel])
+    keep.default_address = default
+    rebuild_search_columns(keep, get_address_texts(keep))
+    keep.save(update_fields=columns)
+    for channel in changed_channels:
+        consents.record_consent(keep, channel, actor=actor, at=at)
+    keep.merged_customer_id = merged_id
+    message = _MERGED_MESSAGE.format(merged=merged_id, number=keep.pk)
+    merge_change = {"merged_customer_id": [merged_id, keep.pk]}
+    record_event(MERGE_TOPIC, keep, actor=actor, at=at, changes=merge_change, message=message)
+    record_event("customers/update", keep, actor=actor, at=at, changes=changes)
+    record_tag_changes([(keep, old_tags)], actor=actor, at=at)
+
+
+_LINK = ("activation_nonce", "activation_expires_at")
+
+
+def _take_addresses(keep: Customer, other: Customer, choices: Choices) -> Address | None:
+    """Move addresses that the kept customer does not have, and return the new default address."""
+    kept_addresses: dict[tuple[str, ...], Address] = {}
+    for row in Address.objects.filter(customer=keep).order_by("-pk"):
+        kept_addresses[merge_rules.get_address_key(row)] = row
+    moved_ids, default = [], keep.default_address
+    from_other = merge_rules.select_field_side("default_address", keep, other, choices) is Side.OTHER
+    for row in Address.objects.filter(customer=other).order_by("pk"):
+        key = merge_rules.get_address_key(row)
+        if key not in kept_addresses:
+            kept_addresses[key] = row
+            moved_ids.append(row.pk)
+        if from_other and row.pk == other.default_address_id:
+            default = kept_addresses[key]
+    Address.objects.filter(pk__in=moved_ids).update(customer=keep)
+    return default

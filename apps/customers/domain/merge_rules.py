@@ -1,0 +1,193 @@
+"""Decide which values a merged customer gets from the two customers.
+
+A field with a value in only one customer keeps that value. If both have a value, ``Side`` selects one: the choice of
+staff, by default the value of the customer that is kept. Consents and account can't be chosen: a consent was given for
+an email or phone and follows that contact, and the account follows the email used to log in.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from apps.customers.domain import accounts, consents
+from apps.customers.domain.addresses import COLUMNS
+from apps.customers.domain.consents import Channel, Consent, get_consent
+from apps.customers.models import Address, Customer
+from apps.ground import tags
+from apps.ground.error_messages import too_long
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Attrs
+from apps.metafields.domain import transfer
+from apps.metafields.domain.owners import get_owner_type_of_row
+
+MAX_NOTE = 5000
+
+
+class MergeRefused(DomainError):
+    """Raised when two customers can't be merged, or not with these choices."""
+
+    code = "merge_refused"
+
+
+class Side(StrEnum):
+    """The customer that provides the value of a field."""
+
+    KEEP = "keep"
+    OTHER = "other"
+    BOTH = "both"
+
+
+# Side by field name; only notes can be kept from both customers.
+Choices = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeField:
+    """A field that can have a value in both customers.
+
+    Attributes:
+        name: The name used in the choices.
+        label: The label for staff.
+        shown: Returns the value as text, blank if there is none.
+        columns: The customer columns that are copied together.
+        sides: The possible choices; the first one is the default.
+    """
+
+    name: str
+    label: StrOrPromise
+    format_value: Callable[[Customer], str]
+    columns: tuple[str, ...] = ()
+    sides: tuple[Side, ...] = (Side.KEEP, Side.OTHER)
+
+    def has_conflict(self, keep: Customer, other: Customer) -> bool:
+        """Return True if both customers have a value and the values differ."""
+        kept_value, other_value = self.format_value(keep), self.format_value(other)
+        return bool(kept_value and other_value) and kept_value != other_value
+
+    def select_side(self, keep: Customer, other: Customer, choices: Choices) -> Side:
+        """Return the side that provides the value."""
+        if self.has_conflict(keep, other):
+            return Side(choices.get(self.name, self.sides[0]))
+        return Side.KEEP if self.format_value(keep) or not self.format_value(other) else Side.OTHER
+
+
+def _format_tax(customer: Customer) -> str:
+    exemptions = ", ".join(map(str, customer.tax_exemptions))
+    if exemptions:
+        return _("Exempt: {exemptions}").format(exemptions=exemptions)
+    return _("Exempt") if customer.tax_exempt else _("Pays tax")
+
+
+def _format_default_address(customer: Customer) -> str:
+    return str(customer.default_address or "")
+
+
+def _get_metafield_values(customer: Customer) -> dict[tuple[str, str], str]:
+    rows = transfer.get_owner_metafields(get_owner_type_of_row(customer), customer.pk).order_by("namespace", "key")
+    return {(row.namespace, row.key): row.value for row in rows}
+
+
+def _format_metafields(customer: Customer) -> str:
+    return ", ".join(f"{namespace}.{key}" for namespace, key in _get_metafield_values(customer))
+
+
+class _MetafieldsField(MergeField):
+    """Metafields that both customers have with different values."""
+
+    def has_conflict(self, keep: Customer, other: Customer) -> bool:
+        ours, theirs = _get_metafield_values(keep), _get_metafield_values(other)
+        return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
+
+
+FIELDS = (
+    MergeField("name", gettext_lazy("Name"), lambda customer: customer.name, ("first_name", "last_name")),
+    MergeField(
+        "email", gettext_lazy("Email"), lambda customer: customer.email, ("email", "email_key", "verified_email")
+    ),
+    MergeField("phone", gettext_lazy("Phone"), lambda customer: customer.phone, ("phone",)),
+    MergeField(
+        "note", gettext_lazy("Note"), lambda customer: customer.note, ("note",), (Side.BOTH, Side.KEEP, Side.OTHER)
+    ),
+    MergeField("tax", gettext_lazy("Taxes"), _format_tax, ("tax_exempt", "tax_exemptions")),
+    MergeField("multipass", "Multipass", lambda customer: customer.multipass_identifier, ("multipass_identifier",)),
+    MergeField("default_address", gettext_lazy("Default address"), _format_default_address),
+    _MetafieldsField("metafields", gettext_lazy("Metafields with the same name"), _format_metafields),
+)
+_BY_NAME = {field.name: field for field in FIELDS}
+
+
+def check_choices(choices: Choices) -> None:
+    """Check that the choices name known fields and possible sides.
+
+    Raises:
+        MergeRefused: ``{field: [messages]}``.
+    """
+    errors: dict[str, list[str]] = {}
+    for name, side in choices.items():
+        if name not in _BY_NAME:
+            errors[name] = [_("is not a merge field")]
+        elif side not in _BY_NAME[name].sides:
+            errors[name] = [f"must be one of {', '.join(_BY_NAME[name].sides)}"]
+    if errors:
+        raise MergeRefused(errors)
+
+
+def select_field_side(name: str, keep: Customer, other: Customer, choices: Choices) -> Side:
+    """Return the side that provides the value of a field."""
+    return _BY_NAME[name].select_side(keep, other, choices)
+
+
+def merge_values(keep: Customer, other: Customer, choices: Choices) -> Attrs:
+    """Return the columns of the merged customer, without consents, account, addresses and the order summary.
+
+    Raises:
+        MergeRefused: The combined notes or tags are too long.
+    """
+    columns: Attrs = {}
+    for field in FIELDS:
+        side = field.select_side(keep, other, choices)
+        if side is Side.BOTH:
+            columns["note"] = f"{keep.note}\n\n{other.note}"
+        else:
+            columns |= {name: getattr(other if side is Side.OTHER else keep, name) for name in field.columns}
+    if len(columns["note"]) > MAX_NOTE:
+        raise MergeRefused({"note": [too_long(MAX_NOTE)]})
+    merged_tags = merge_tags(keep, other)
+    if fault := tags.find_tag_error(merged_tags):
+        raise MergeRefused({"tags": [fault]})
+    return columns | {"tags": ", ".join(merged_tags)}
+
+
+def merge_tags(keep: Customer, other: Customer) -> list[str]:
+    """Return the tags of both customers without duplicates."""
+    return tags.normalize_tags([*keep.tags.split(","), *other.tags.split(",")])
+
+
+def merge_consent(channel: Channel, keep: Customer, other: Customer, choices: Choices) -> Consent:
+    """Return the consent for the merged customer's email or phone, or ``keep``'s consent if neither has a contact."""
+    contact = consents.CHANNEL_DEFINITIONS[channel].contact
+    if not getattr(keep, contact) and not getattr(other, contact):
+        return get_consent(keep, channel)
+    return get_consent(other if select_field_side(contact, keep, other, choices) is Side.OTHER else keep, channel)
+
+
+def merge_account(keep: Customer, other: Customer, choices: Choices) -> Attrs:
+    """Return the account columns of the customer with the email that is kept.
+
+    An activation link is bound to its customer, so the link of ``other`` is withdrawn.
+    """
+    from_other = select_field_side("email", keep, other, choices) is Side.OTHER
+    if from_other:
+        accounts.revoke_activation_link(other)
+    owner = other if from_other else keep
+    names = ("state", "password", "activation_nonce", "activation_expires_at")
+    return {name: getattr(owner, name) for name in names}
+
+
+def get_address_key(address: Address) -> tuple[str, ...]:
+    """Return a key that is equal for addresses that differ only in case and spacing."""
+    return tuple(" ".join((getattr(address, name) or "").casefold().split()) for name in COLUMNS)

@@ -1,0 +1,42 @@
+"""Privacy webhooks: notify apps of data requests and of erasures.
+
+Rule: design of webhooks, "Compliance payloads". This installation erases immediately and stores nothing to send later,
+so apps receive only the customer's id.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.events.domain.recording import record_event
+from apps.events.models import Event
+from apps.ground.tenancy import get_current_shop
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+
+DATA_REQUEST, REDACT = "customers/data_request", "customers/redact"
+REDACT_TASK = "customers.tell_redact"
+REDACT_DELAY = timedelta(days=10)
+# An order can be disputed for this long, so apps may still need the customer's data.
+DISPUTE_PERIOD = timedelta(days=183)
+
+
+def schedule_redact_webhook(customer: Customer, at: datetime) -> None:
+    """Schedule the redact webhook: in ten days, or once the last order is half a year old."""
+    due = max(at + REDACT_DELAY, customer.last_order_at + DISPUTE_PERIOD)
+    queue.enqueue(REDACT_TASK, due_at=due, customer_id=customer.pk)
+
+
+def publish_redact_webhook(job: Job, **arguments: Any) -> None:
+    """Record the redact event; the task of ``tell_later``. A customer who was erased twice is reported twice."""
+    pk = arguments["customer_id"]
+    # Deleted customers are still reported by their id.
+    customer = Customer.objects.filter(pk=pk).first() or Customer(pk=pk, shop=get_current_shop())
+    with transaction.atomic():
+        queue.lock_lease(job)
+        reported = Event.objects.filter(topic=REDACT, subject_id=pk, created_at__gte=job.due_at)
+        if not reported.exists():
+            record_event(REDACT, customer, actor="system", at=timezone.now())

@@ -1,0 +1,121 @@
+"""Build the search columns of customers: folded text with a mark before each word.
+
+``search_text`` holds the text for unqualified words (email, phone, name, companies), with a space before each word.
+``search_own`` holds the customer's fields and ``search_places`` the fields of the addresses, with the field's label
+before each word. One ``LIKE '%<mark>beginning%'`` therefore matches the beginning of a word in any field on both
+databases: PostgreSQL uses trigram indexes, SQLite narrows the rows with a full-text index
+(``apps.customers.domain.sqlite_fts``). A column is at most twice as long as its source texts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from apps.customers.domain.contact_normalization import get_national_number
+from apps.customers.models import Address, Customer
+
+END_MARK = "\x0f"
+_STARTS = re.compile(r" |(?<=[^\w ])(?=\w)|(?<=_)(?=[^\W_])")
+_CONTROLS = dict.fromkeys((*range(9), *range(14, 28), 127))
+
+AddressTexts = Mapping[str, str]
+ADDRESS_COLUMNS = ("company", "city", "province", "zip", "country_code")
+
+
+class FieldMark(StrEnum):
+    """The mark before each word of a field: a control character that folded text never contains."""
+
+    FIRST_NAME = "\x01"
+    LAST_NAME = "\x02"
+    EMAIL = "\x03"
+    TAG = "\x04"
+    NOTE = "\x05"
+    CITY = "\x06"
+    PROVINCE = "\x07"
+    ZIP = "\x08"
+    COMPANY = "\x0e"
+    COUNTRY = "\x10"
+
+
+def fold_text(text: str) -> str:
+    """Return text without case, accents, control characters and repeated spaces."""
+    if not text.isascii():
+        without_accents = "".join(
+            character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
+        )
+        # Case folding may produce composed characters again.
+        text = unicodedata.normalize("NFKD", without_accents.casefold())
+    return " ".join(text.lower().translate(_CONTROLS).split())
+
+
+def mark_words(text: str, mark: str = " ") -> str:
+    """Return the folded text with a mark before each word; the mark replaces the space."""
+    folded = fold_text(text)
+    return mark + _STARTS.sub(mark, folded) if folded else ""
+
+
+def _entries(texts: Iterable[tuple[str, str]]) -> str:
+    """Return the marked texts, each with an end mark, without duplicates."""
+    entries = dict.fromkeys([mark_words(text, mark) for text, mark in texts if text])
+    return "".join([f"{entry}{END_MARK}" for entry in entries if entry])
+
+
+def mark_whole_text(text: str, label: FieldMark) -> str:
+    """Return a text that matches only from its beginning: one label, the folded text and an end mark."""
+    folded = fold_text(text)
+    return f"{label}{folded}{END_MARK}" if folded else ""
+
+
+def build_search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
+    """Return the text for unqualified words, most identifying values first."""
+    phone = customer.phone
+    texts = (
+        customer.email,
+        phone,
+        get_national_number(phone),
+        f"{customer.first_name} {customer.last_name}",
+        *companies,
+    )
+    return _entries((text, " ") for text in texts)
+
+
+def build_own_text(customer: Customer) -> str:
+    """Return the marked texts of the customer's fields."""
+    entries = _entries((
+        (customer.first_name, FieldMark.FIRST_NAME),
+        (customer.last_name, FieldMark.LAST_NAME),
+        (customer.email, FieldMark.EMAIL),
+        (customer.note, FieldMark.NOTE),
+    ))  # fmt: skip
+    return entries + "".join(mark_whole_text(tag, FieldMark.TAG) for tag in customer.tags.split(", ") if customer.tags)
+
+
+def build_address_text(addresses: Sequence[AddressTexts]) -> str:
+    """Return the marked texts of the address fields."""
+    entries = _entries(
+        (address.get(name) or "", label)
+        for address in addresses
+        for name, label in (("city", FieldMark.CITY), ("province", FieldMark.PROVINCE), ("company", FieldMark.COMPANY))
+    )
+    whole_entries = (
+        mark_whole_text(address.get(name) or "", label)
+        for address in addresses
+        for name, label in (("zip", FieldMark.ZIP), ("country_code", FieldMark.COUNTRY))
+    )
+    return entries + "".join(dict.fromkeys(whole_entries))
+
+
+def rebuild_search_columns(customer: Customer, addresses: Sequence[AddressTexts]) -> None:
+    """Rebuild all three search columns from the customer and the addresses."""
+    customer.search_text = build_search_text(
+        customer, [address["company"] for address in addresses if address.get("company")]
+    )
+    customer.search_own = build_own_text(customer)
+    customer.search_places = build_address_text(addresses)
+
+
+def get_address_texts(customer: Customer, excluded_ids: Iterable[int] = ()) -> list[AddressTexts]:
+    """Return the searched columns of a customer's addresses."""
+    rows = Address.objects.filter(customer=customer).exclude(pk__in=list(excluded_ids))
+    return list(rows.order_by("pk").values(*ADDRESS_COLUMNS))
