@@ -1,1 +1,1 @@
-"""Orders: what was bought, by whom, for how much, and how it was paid."""
+"""Orders: line items, customers, totals and payments."""

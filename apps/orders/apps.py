@@ -1,47 +1,47 @@
-"""The orders app: what was bought, by whom, and how it was paid."""
+"""App configuration of orders."""
 
 from django.apps import AppConfig
 
 
 class OrdersConfig(AppConfig):
-    """Registers topics, timelines, jobs, metafields, personal data and the demo's orders."""
-
     name = "apps.orders"
 
     def ready(self) -> None:
-        """Connect orders with the registries."""
-        from apps.customers.domain import merging as merging_customers
+        """Register orders with the registries of other apps."""
+        from apps.customers.domain import merge as merging_customers
         from apps.customers.domain import personal_data
         from apps.events.domain import timelines
-        from apps.ground.personal import impersonal
-        from apps.jobs.domain import reconciliation as nightly
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.jobs.domain import consistency_checks as nightly
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
-        from apps.orders.domain import books, merging, privacy, reconciliation
+        from apps.orders.domain import currency_lock, customer_merge, privacy, reconciliation
         from apps.orders.impersonal import IMPERSONAL
         from apps.orders.models import Order
-        from apps.shops.domain.currency import on_currency_change
-        from apps.shops.domain.demo_store import register
+        from apps.shops.domain.currency_change import register_currency_objection
+        from apps.shops.domain.demo_store import register_demo_data
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        tasks.register_all()
-        personal_data.register(
+        declare_non_personal(IMPERSONAL)
+        topics.register_order_topics()
+        tasks.register_order_tasks()
+        personal_data.register_personal_data(
             "orders",
-            export=privacy.export,
-            redact=privacy.redact,
-            places=privacy.PLACES,
-            locked_before=privacy.left_of,
-            ids=privacy.ids_of,
-            redact_some=privacy.redact_some,
+            export=privacy.export_orders,
+            redact=privacy.redact_orders,
+            places=privacy.PERSONAL_COLUMNS,
+            locked_before=privacy.get_orders_to_redact,
+            ids=privacy.get_order_ids,
+            redact_some=privacy.redact_next_orders,
         )
-        merging_customers.register("orders", rows=merging.rows, move=merging.move)
-        on_currency_change(books.object_to_currency)
-        register("orders", demo.make)
-        nightly.register("totals of orders", reconciliation.totals)
-        nightly.register("payments of orders", reconciliation.payments)
-        nightly.register("numbers of orders", reconciliation.numbers)
-        nightly.register("customers' orders", reconciliation.customers)
-        nightly.register("sold units", reconciliation.sales)
-        timelines.register("orders", Order, scope="orders")
+        merging_customers.register_merge_part(
+            "orders", rows=customer_merge.get_orders_to_merge, move=customer_merge.move_orders
+        )
+        register_currency_objection(currency_lock.get_currency_objection)
+        register_demo_data("orders", demo.create_demo_orders)
+        nightly.register_consistency_check("totals of orders", reconciliation.check_order_totals)
+        nightly.register_consistency_check("payments of orders", reconciliation.check_order_payments)
+        nightly.register_consistency_check("numbers of orders", reconciliation.check_order_numbers)
+        nightly.register_consistency_check("customers' orders", reconciliation.check_customer_columns)
+        nightly.register_consistency_check("sold units", reconciliation.check_sold_units)
+        timelines.register_timeline("orders", Order, scope="orders")
         register_owner("orders", "order", Order, scope="orders", personal=True)

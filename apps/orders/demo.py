@@ -1,4 +1,4 @@
-"""The demo store's orders: three hundred, in every state that an order can be in, the same at every run."""
+"""Demo data: three hundred orders in every state, the same on every run."""
 
 import random
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from decimal import Decimal
 from apps.catalog.models import Variant
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.models import Customer
-from apps.ground.attrs import Attrs
-from apps.ground.money import quantum_of, rounded
-from apps.metafields.domain.setting import Draft
-from apps.orders.domain import editing, placing, transitions
-from apps.orders.domain.drafting import Parts
+from apps.ground.money import get_minor_unit, round_money
+from apps.ground.types import Attrs
+from apps.metafields.domain.write import MetafieldInput
+from apps.orders.domain import create, transitions, updates
+from apps.orders.domain.order_drafts import OrderParts
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
 from apps.shops.models import Shop
@@ -33,13 +33,13 @@ CODES = (("WELCOME10", "10", "percentage"), ("FIVEOFF", "5.00", "fixed_amount"),
 NOTES = ("Leave it with the neighbour, please.", "It is a gift: no prices in the parcel.", "Ring twice.")
 TAGS = ("gift", "repeat", "b2b", "fragile", "rush")
 COMMENTS = ("Called the customer about the address.", "Packed with extra paper.", "Asked the workshop for a date.")
-# How orders were paid, and how often; ``two payments`` is a deposit, and later the rest.
+# Payment states in proportion; ``two payments`` is a deposit and the rest later.
 PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", "deposit", "two payments", "captured")
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What the orders are made of."""
+class DemoData:
+    """The data that demo orders are built from."""
 
     shop: Shop
     variants: Sequence[Variant]
@@ -47,55 +47,59 @@ class Stage:
     now: datetime
 
 
-def make(shop: Shop, at: datetime) -> None:
-    """Put the orders into a fresh demo shop."""
+def create_demo_orders(shop: Shop, at: datetime) -> None:
+    """Create the orders of a new demo shop."""
     chance = random.Random(41)  # noqa: S311 - the demo must be the same each time
     variants = list(Variant.objects.select_related("product").order_by("pk")[:200])
     buyers = list(Customer.objects.select_related("default_address").order_by("pk")[:200])
-    stage = Stage(shop, variants, buyers, at)
+    stage = DemoData(shop, variants, buyers, at)
     moments = sorted(at - timedelta(minutes=chance.randrange(60, DAYS * 1440)) for _ in range(COUNT))
     for number, moment in enumerate(moments):
-        _make_one(chance, stage, number, moment)
+        _create_order(chance, stage, number, moment)
 
 
-def _make_one(chance: random.Random, stage: Stage, number: int, moment: datetime) -> None:
+def _create_order(chance: random.Random, stage: DemoData, number: int, placed_at: datetime) -> None:
     buyer = chance.choice(stage.buyers) if stage.buyers and number % 15 else None
     payment = PAYMENTS[number % len(PAYMENTS)]
-    age = stage.now - moment
-    attrs, parts = _described(chance, stage, number, buyer)
+    age = stage.now - placed_at
+    attrs, parts = _order_values(chance, stage, number, buyer)
     status = {"deposit": None, "two payments": None, "captured": "authorized"}.get(payment, payment)
     parts.financial_status = status
-    # What is older than a month was sent, as far as it was paid.
+    # Paid orders older than a month are fulfilled.
     parts.fulfillment_status = "fulfilled" if payment == "paid" and (age.days > 30 or number % 4 == 0) else None
     if number % 10 == 0:
-        parts.metafields = [Draft("packing", "ribbon", "boolean", "true", "Whether the parcel gets a ribbon")]
-    order = placing.create_order(attrs, parts, actor=SYSTEM, at=moment)
-    later = min(moment + timedelta(hours=chance.randrange(1, 48)), stage.now)
+        parts.metafields = [MetafieldInput("packing", "ribbon", "boolean", "true", "Whether the parcel gets a ribbon")]
+    order = create.create_order(attrs, parts, actor=SYSTEM, at=placed_at)
+    later = min(placed_at + timedelta(hours=chance.randrange(1, 48)), stage.now)
     if payment == "captured":
         create_transaction(order, {"kind": "capture"}, actor=SYSTEM, at=later)
     elif payment in {"deposit", "two payments"} and order.total_price > 2:
-        half = rounded(order.total_price / 2, order.currency)
-        create_transaction(order, {"kind": "sale", "amount": half, "currency": order.currency}, actor=SYSTEM, at=moment)
+        half = round_money(order.total_price / 2, order.currency)
+        create_transaction(
+            order, {"kind": "sale", "amount": half, "currency": order.currency}, actor=SYSTEM, at=placed_at
+        )
         if payment == "two payments":
             create_transaction(order, {"kind": "sale"}, actor=SYSTEM, at=later)
     if number % 9 == 0:
-        editing.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
-    _finish(chance, order, payment, number, sent=parts.fulfillment_status is not None, age=age.days, at=later)
+        updates.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
+    _finish(chance, order, payment, number, is_fulfilled=parts.fulfillment_status is not None, age=age.days, at=later)
 
 
 def _finish(
-    chance: random.Random, order: Order, payment: str, number: int, *, sent: bool, age: int, at: datetime
+    chance: random.Random, order: Order, payment: str, number: int, *, is_fulfilled: bool, age: int, at: datetime
 ) -> None:
-    """Close what is long done, and cancel a few."""
-    if sent and age > 45:
-        transitions.close(order, actor=SYSTEM, at=at)
-    elif not sent and (payment == "voided" or number % 17 == 5):
+    """Close old orders and cancel a few."""
+    if is_fulfilled and age > 45:
+        transitions.close_order(order, actor=SYSTEM, at=at)
+    elif not is_fulfilled and (payment == "voided" or number % 17 == 5):
         reason = chance.choice(Order.CancelReason.values)
-        transitions.cancel(order, reason=reason, restock=number % 2 == 0, actor=SYSTEM, at=at)
+        transitions.cancel_order(order, reason=reason, restock=number % 2 == 0, actor=SYSTEM, at=at)
 
 
-def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer | None) -> tuple[Attrs, Parts]:
-    """What is bought, by whom, and how it is sent."""
+def _order_values(
+    chance: random.Random, stage: DemoData, number: int, buyer: Customer | None
+) -> tuple[Attrs, OrderParts]:
+    """Return the values of an order."""
     currency = stage.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
     lines = [{**line, "tax_lines": vat} for line in _lines(chance, stage.variants)]
@@ -104,7 +108,7 @@ def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer
     if number % 6 == 2:
         code, amount, kind = chance.choice(CODES)
         codes = [{"code": code, "amount": Decimal(amount), "type": kind}]
-    if quantum_of(currency) == 1:
+    if get_minor_unit(currency) == 1:
         lines = [
             {**line, **({"price": line["price"].to_integral_value()} if "price" in line else {})} for line in lines
         ]
@@ -122,13 +126,13 @@ def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer
     }
     if number % 12 == 7 and currency != "JPY":
         attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.27")}
-    shipping = [{"title": title, "price": rounded(Decimal(price), currency), "code": title.lower()}]
-    return attrs, Parts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
+    shipping = [{"title": title, "price": round_money(Decimal(price), currency), "code": title.lower()}]
+    return attrs, OrderParts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
 
 
 def _duty(currency: str, taxes: list[Attrs]) -> Attrs:
-    """What customs take for ceramics."""
-    price = rounded(Decimal("6.40"), currency)
+    """Return a duty on ceramics."""
+    price = round_money(Decimal("6.40"), currency)
     return {
         "harmonized_system_code": "6912.00",
         "country_code_of_origin": "PT",

@@ -1,11 +1,8 @@
-"""Columns that hold no words of customers: money, goods and numbers.
+"""Text columns of orders without personal data, for ``apps.ground.privacy_registry``."""
 
-See ``apps.ground.personal``.
-"""
+from apps.ground.privacy_registry import ColumnsByModel
 
-from apps.ground.personal import Places
-
-IMPERSONAL: Places = {
+IMPERSONAL: ColumnsByModel = {
     "orders.Order": (
         "name",
         "token",

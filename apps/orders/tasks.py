@@ -1,8 +1,7 @@
-"""The background work of orders."""
+"""Background jobs of orders."""
 
-from apps.orders import mails
+from apps.orders import emails
 
 
-def register_all() -> None:
-    """Add the tasks."""
-    mails.register_all()
+def register_order_tasks() -> None:
+    emails.register_order_emails()

@@ -1,27 +1,27 @@
-"""The topics that orders publish."""
+"""Webhook topics of orders."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.topics import register_resource
+from apps.api.webhook_topics import register_resource_topics
 from apps.events.domain import topics
-from apps.ground.attrs import Attrs
+from apps.ground.types import Attrs
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.api.tenders import TenderTransactionSerializer
+from apps.orders.api.tender_transactions import TenderTransactionSerializer
 from apps.orders.api.transactions import TransactionSerializer
-from apps.orders.domain import tenders
+from apps.orders.domain import tender_transactions
 from apps.orders.models import Transaction
 
-SCOPE = "read_orders"
+READ_SCOPE = "read_orders"
 VERBS = {
     "create": gettext_noop("Order placed"),
-    "updated": gettext_noop("Order changed"),
+    "updated": gettext_noop("Order updated"),
     "delete": gettext_noop("Order deleted"),
-    "cancelled": gettext_noop("Order cancelled"),
+    "cancelled": gettext_noop("Order canceled"),
     "edited": gettext_noop("Order edited"),
     "paid": gettext_noop("Order paid"),
-    "partially_fulfilled": gettext_noop("Order partly sent"),
-    "fulfilled": gettext_noop("Order sent"),
+    "partially_fulfilled": gettext_noop("Order partially fulfilled"),
+    "fulfilled": gettext_noop("Order fulfilled"),
 }
 
 
@@ -30,25 +30,26 @@ def _nothing(instance: Model, version: str) -> Attrs:
 
 
 def _moved() -> Model | None:
-    return Transaction.objects.filter(kind__in=tenders.KINDS, status=Transaction.Status.SUCCESS).first()
+    return Transaction.objects.filter(
+        kind__in=tender_transactions.TENDER_KINDS, status=Transaction.Status.SUCCESS
+    ).first()
 
 
-def register_all() -> None:
-    """Add the topics."""
-    register_resource("orders", gettext_noop("Order"), OrderSerializer, scope=SCOPE, verbs=VERBS)
-    register_resource(
+def register_order_topics() -> None:
+    register_resource_topics("orders", gettext_noop("Order"), OrderSerializer, scope=READ_SCOPE, verbs=VERBS)
+    register_resource_topics(
         "order_transactions",
         gettext_noop("Transaction"),
         TransactionSerializer,
-        scope=SCOPE,
-        verbs={"create": gettext_noop("Transaction noted")},
+        scope=READ_SCOPE,
+        verbs={"create": gettext_noop("Transaction recorded")},
     )
-    register_resource(
+    register_resource_topics(
         "tender_transactions",
-        gettext_noop("Money"),
+        gettext_noop("Tender transaction"),
         TenderTransactionSerializer,
-        scope=SCOPE,
-        verbs={"create": gettext_noop("Money moved")},
+        scope=READ_SCOPE,
+        verbs={"create": gettext_noop("Tender transaction created")},
         example=_moved,
     )
     for name, label in (
@@ -57,5 +58,5 @@ def register_all() -> None:
         ("orders/export", gettext_noop("Orders exported")),
         ("orders/import", gettext_noop("Orders imported")),
     ):
-        # For the audit trail alone: no scope opens them to apps.
-        topics.register(name, scope="", render=_nothing, label=label)
+        # Only for the audit log: without a scope, apps cannot subscribe.
+        topics.register_topic(name, scope="", render=_nothing, label=label)

@@ -1,14 +1,14 @@
-"""The staff face of orders."""
+"""Admin pages for orders."""
 
 from django.utils.translation import gettext_lazy
 
-from apps.orders.admin import orders, sales
+from apps.orders.admin import dashboard_cards, orders
 from apps.orders.models import Comment, LineItem, ShippingLine, Transaction
-from apps.panel.screens.deleting import tell_as
+from apps.panel.admin_base.delete_preview import register_delete_label
 
-tell_as(LineItem, gettext_lazy("item that was bought"), gettext_lazy("items that were bought"))
-tell_as(ShippingLine, gettext_lazy("charge for shipping"), gettext_lazy("charges for shipping"))
-tell_as(Transaction, gettext_lazy("payment that is noted"), gettext_lazy("payments that are noted"))
-tell_as(Comment, gettext_lazy("comment"), gettext_lazy("comments"))
+register_delete_label(LineItem, gettext_lazy("ordered item"), gettext_lazy("ordered items"))
+register_delete_label(ShippingLine, gettext_lazy("shipping charge"), gettext_lazy("shipping charges"))
+register_delete_label(Transaction, gettext_lazy("recorded payment"), gettext_lazy("recorded payments"))
+register_delete_label(Comment, gettext_lazy("comment"), gettext_lazy("comments"))
 
-__all__ = ["orders", "sales"]
+__all__ = ["dashboard_cards", "orders"]

@@ -1,4 +1,4 @@
-"""By what the list of orders is narrowed besides its views: each by an index of its own."""
+"""Filters of the order list, each backed by an index."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,33 +9,31 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.orders.models import Order
-from apps.panel.screens.filters import Choices, Screen, SelectFilter
-from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, WordFilter
+from apps.panel.admin_base.filters import Choices, Screen, SelectFilter
+from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, WordFilter
 
-Sending = Order.FulfillmentStatus
+FulfillmentStatus = Order.FulfillmentStatus
 
 
-class SendingFilter(SelectFilter):
-    """By how far it is sent; an order of which nothing is has no status, which no address could say."""
+class FulfillmentStatusFilter(SelectFilter):
+    """Filter by fulfillment status; "unfulfilled" is stored as an empty string, so the URL uses another value."""
 
     title = gettext_lazy("fulfillment status")
     parameter_name = "sending"
     none = "unfulfilled"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """All states."""
-        return [(value or self.none, str(label)) for value, label in Sending.choices]
+        return [(value or self.none, str(label)) for value, label in FulfillmentStatus.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """The orders that are so far."""
         value = self.value()
-        if value not in {self.none, *Sending.values}:
+        if value not in {self.none, *FulfillmentStatus.values}:
             return queryset
-        return queryset.filter(fulfillment_status=Sending.UNFULFILLED if value == self.none else value)
+        return queryset.filter(fulfillment_status=FulfillmentStatus.UNFULFILLED if value == self.none else value)
 
 
 class ProcessedFilter(DaysFilter):
-    """By the day on which the order was made."""
+    """Filter by the date the order was processed."""
 
     title = gettext_lazy("date")
     parameter_name = "processed"
@@ -43,7 +41,7 @@ class ProcessedFilter(DaysFilter):
 
 
 class TotalFilter(AmountsFilter):
-    """By what it comes to."""
+    """Filter by the order's total."""
 
     title = pgettext_lazy("filter", "total")
     parameter_name = "total"
@@ -51,25 +49,23 @@ class TotalFilter(AmountsFilter):
 
 
 class ChannelFilter(WordFilter):
-    """By where it came from, as its sender calls it, in any case."""
+    """Filter by channel (``source_name``), case-insensitively."""
 
     title = gettext_lazy("channel")
     parameter_name = "channel"
 
-    def fitting(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
-        """The orders of the channel."""
-        named = rows.exclude(source_name="").alias(channel=Upper("source_name"))
-        return named.filter(channel=Upper(Value(values[0])))
+    def filter_rows(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
+        with_channel = rows.exclude(source_name="").alias(channel=Upper("source_name"))
+        return with_channel.filter(channel=Upper(Value(values[0])))
 
 
 class TagFilter(WordFilter):
-    """By one of its tags, in any case."""
+    """Filter by a tag, case-insensitively."""
 
     title = gettext_lazy("tag")
     parameter_name = "tag"
 
-    def fitting(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
-        """The orders with the tag."""
+    def filter_rows(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
         return rows.exclude(tags="").filter(_HasTag("tags", Value(values[0])))
 
 
@@ -80,13 +76,18 @@ class _HasTag(Func):
     output_field = BooleanField()
 
     def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
-        """For SQLite."""
-        return self._of(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
+        """Check whether a comma-separated column contains a tag.
+
+        PostgreSQL uses a GIN index on the tags, which also has statistics about how often each tag occurs.
+        """
+        return self._render(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
-        """As ``orders_order_by_tag`` has them."""
-        return self._of(compiler, "string_to_array(upper({}), ', ') @> ARRAY[upper({}::text)]")
+        """Return the SQL of the expression that ``orders_order_by_tag`` indexes."""
+        return self._render(compiler, "string_to_array(upper({}), ', ') @> ARRAY[upper({}::text)]")
 
-    def _of(self, compiler: Any, template: str) -> tuple[str, Any]:
+    def _render(self, compiler: Any, template: str) -> tuple[str, Any]:
         parts = [compiler.compile(part) for part in self.get_source_expressions()]
-        return template.format(*(sql for sql, _parameters in parts)), [each for _sql, given in parts for each in given]
+        return template.format(*(sql for sql, _parameters in parts)), [
+            parameter for _sql, parameters in parts for parameter in parameters
+        ]

@@ -1,4 +1,4 @@
-"""The form of what staff change of an order by hand: contact details, both addresses, notes and tags."""
+"""The form to edit an order's contact details, addresses, notes and tags."""
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -6,15 +6,15 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.customers.admin.forms import AddressForm
-from apps.ground.attrs import Attrs
-from apps.orders.domain.addresses import changed
+from apps.ground.types import Attrs
+from apps.orders.domain.addresses import apply_address_changes
 from apps.orders.models import Order
-from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.admin_base.forms import PanelForm, Values
 from apps.panel.theme import Fieldset, ThemedSelect
-from apps.shops.domain.countries import country_choices
+from apps.shops.domain.countries import get_country_choices
 
-KINDS = ("shipping", "billing")
-PARTS = AddressForm.Meta.fields
+ADDRESS_KINDS = ("shipping", "billing")
+ADDRESS_FIELDS = AddressForm.Meta.fields
 _LABELS: dict[str, StrOrPromise] = {
     "first_name": gettext_lazy("First name"),
     "last_name": gettext_lazy("Last name"),
@@ -48,16 +48,16 @@ FIELDSETS: tuple[Fieldset, ...] = (
 
 
 class OrderForm(PanelForm[Order]):
-    """What staff may change of an order by hand; addresses by the rules that REST has.
+    """The order fields that staff may edit; addresses follow the same rules as in the REST interface.
 
-    Both addresses are snapshots, so nothing here changes the customer's own.
+    Both addresses are snapshots, so the customer's own addresses do not change.
     """
 
-    email = forms.EmailField(label=gettext_lazy("E-mail"), required=False, max_length=255)
+    email = forms.EmailField(label=gettext_lazy("Email"), required=False, max_length=255)
     billing_same = forms.BooleanField(
         label=gettext_lazy("Same as the shipping address"),
         required=False,
-        help_text=gettext_lazy("Then what stands below is not used."),
+        help_text=gettext_lazy("The fields below are ignored."),
     )
 
     class Meta:
@@ -65,49 +65,49 @@ class OrderForm(PanelForm[Order]):
         fields = ("email", "phone", "po_number", "tags", "note")
 
     def prepare(self) -> None:
-        """Show the addresses as they are kept."""
-        known = [("", _("Choose a country")), *country_choices()]
-        for kind in KINDS:
-            kept = self._kept(kind) or {}
-            code = kept.get("country_code") or ""
-            unknown = [(code, code)] if code not in dict(known) else []
-            self.offer(f"{kind}_country_code", [*known, *unknown])
-            for name in PARTS:
-                self.initial.setdefault(f"{kind}_{name}", kept.get(name) or "")
-        self.initial.setdefault("billing_same", self._kept("billing") == self._kept("shipping"))
+        """Fill in the stored addresses."""
+        countries = [("", _("Choose a country")), *get_country_choices()]
+        for kind in ADDRESS_KINDS:
+            address = self._stored_address(kind) or {}
+            code = address.get("country_code") or ""
+            unknown = [(code, code)] if code not in dict(countries) else []
+            self.set_choices(f"{kind}_country_code", [*countries, *unknown])
+            for name in ADDRESS_FIELDS:
+                self.initial.setdefault(f"{kind}_{name}", address.get(name) or "")
+        self.initial.setdefault("billing_same", self._stored_address("billing") == self._stored_address("shipping"))
 
-    def _kept(self, kind: str) -> Attrs | None:
-        found: Attrs | None = getattr(self.instance, f"{kind}_address")
-        return found
+    def _stored_address(self, kind: str) -> Attrs | None:
+        address: Attrs | None = getattr(self.instance, f"{kind}_address")
+        return address
 
     def clean(self) -> Values | None:
-        """Complete the addresses; what was typed into one that is not used is not dropped silently."""
+        """Complete the addresses; input for an unused billing address is an error instead of being dropped."""
         cleaned = super().clean() or self.cleaned_data
-        for kind in KINDS:
-            snapshot, errors = self._changed(kind)
+        for kind in ADDRESS_KINDS:
+            snapshot, errors = self._changed_address(kind)
             for name, messages in errors.items():
                 field = f"{kind}_{'country_code' if name == 'country' else name}"
                 self.add_error(field if field in self.fields else None, messages)
             cleaned[f"{kind}_address"] = snapshot
         if cleaned.get("billing_same"):
             if any(name.startswith("billing_") and name != "billing_same" for name in self.changed_data):
-                self.add_error("billing_same", _("Untick this to use the billing address that you typed."))
+                self.add_error("billing_same", _("Clear this checkbox to use the billing address you entered."))
             cleaned["billing_address"] = cleaned["shipping_address"]
         return cleaned
 
-    def _changed(self, kind: str) -> tuple[Attrs | None, dict[str, list[str]]]:
-        given = {
+    def _changed_address(self, kind: str) -> tuple[Attrs | None, dict[str, list[str]]]:
+        values = {
             name: self.cleaned_data[f"{kind}_{name}"]
-            for name in PARTS
+            for name in ADDRESS_FIELDS
             if f"{kind}_{name}" in self.changed_data and f"{kind}_{name}" in self.cleaned_data
         }
-        kept = self._kept(kind)
-        return changed(kept, given) if given else (kept, {})
+        address = self._stored_address(kind)
+        return apply_address_changes(address, values) if values else (address, {})
 
     @property
-    def values(self) -> Values:
-        """What the service takes."""
-        names = (*self.Meta.fields, *(f"{kind}_address" for kind in KINDS))
+    def get_order_values(self) -> Values:
+        """Return the values for ``update_order``."""
+        names = (*self.Meta.fields, *(f"{kind}_address" for kind in ADDRESS_KINDS))
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
 
@@ -117,7 +117,7 @@ def _field(name: str) -> forms.Field:
     return forms.CharField(label=_LABELS[name], required=False, max_length=255)
 
 
-# The panel makes the form anew from what it declares.
-_ADDRESSES = {f"{kind}_{name}": _field(name) for kind in KINDS for name in PARTS}
+# The panel builds the form from ``declared_fields`` and ``base_fields``.
+_ADDRESSES = {f"{kind}_{name}": _field(name) for kind in ADDRESS_KINDS for name in ADDRESS_FIELDS}
 OrderForm.declared_fields.update(_ADDRESSES)
 OrderForm.base_fields.update(_ADDRESSES)

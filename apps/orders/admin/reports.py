@@ -1,4 +1,4 @@
-"""The report of sales: against the days before, returning customers, best sellers; as charts, tables and files."""
+"""The sales report by day, returning customers and best sellers: charts, tables and CSV files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,122 +17,122 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.ground import languages
-from apps.ground.cells import Writer
-from apps.ground.money import ZERO, text_of
-from apps.ground.tenancy import current_shop
-from apps.orders.admin.sales import days_at_home
-from apps.orders.domain import reporting
-from apps.orders.domain.reporting import Buyers, Days, Seller, Sold
+from apps.ground.csv_injection import SafeCsvWriter
+from apps.ground.money import ZERO, format_decimal
+from apps.ground.tenancy import get_current_shop
+from apps.orders.admin.dashboard_cards import get_home_days
+from apps.orders.domain import sales_report
+from apps.orders.domain.sales_report import DateRange, DayCustomers, DaySales, ProductSales
 from apps.panel import home
-from apps.panel.access import may, require
-from apps.panel.charts import Bar, Pair, bars_of, pairs_of
-from apps.panel.menu import Menu, add_page
-from apps.panel.requests import Context
-from apps.panel.screens.forms import Values
-from apps.panel.tables import ReportTable
-from apps.staff.domain.permissions import grant_custom
+from apps.panel.admin_base.forms import Values
+from apps.panel.charts import Bar, BarPair, build_bar_pairs, build_bars
+from apps.panel.menu import MenuItem, add_page
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.report_tables import ReportTable
+from apps.panel.staff_request import Context
+from apps.staff.domain.permissions import grant_custom_permissions
 
 REPORT = "orders.view_report"
 DEFAULT_DAYS = 30
-MOST_SHOWN, MOST_AT_HOME = 50, 5
+MAX_ROWS, MAX_HOME_ROWS = 50, 5
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom("reports", REPORT, reads=True)
+grant_custom_permissions("reports", REPORT, reads=True)
 add_page(
-    Menu(
+    MenuItem(
         "Sales",
         "payments",
         12,
         gettext_lazy("Sales report"),
-        words=pgettext_lazy(
+        search_terms=pgettext_lazy(
             "search", "revenue, turnover, income, earnings, statistics, analytics, figures, tax report, vat report"
         ),
     ),
     "orders_order_report",
-    lambda request: may(request, REPORT),
+    lambda request: has_permission(request, REPORT),
 )
 
 
-class DaysForm(forms.Form):
-    """Which days."""
+class SalesReportForm(forms.Form):
+    """The date range of the report."""
 
     first = forms.DateField(label=pgettext_lazy("days", "From"), widget=_DATE, input_formats=["%Y-%m-%d"])
     last = forms.DateField(label=pgettext_lazy("days", "Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
 
     def clean(self) -> Values:
-        """The days are in their order, and not too many."""
+        """Check that the dates are in order and the range is not too long."""
         data = super().clean() or self.cleaned_data
         first, last = data.get("first"), data.get("last")
         if first and last:
             if first > last:
-                self.add_error("last", _("This is before the first day."))
-            elif (last - first).days >= reporting.MOST_DAYS:
-                self.add_error("last", _("A report reaches over a year at the most."))
+                self.add_error("last", _("Enter a date on or after the start date."))
+            elif (last - first).days >= sales_report.MAX_DAYS:
+                self.add_error("last", _("A report can cover one year at most."))
             elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
                 self.add_error("first", _("There were no sales then."))
         return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(ReportTable):
-    """A table of the report, as its page and its file have it; days without anything are left out of its rows.
+class SalesReportTable(ReportTable):
+    """A table of the report, on the page and as CSV; ``rows`` omits days without sales.
 
     Attributes:
-        header: The columns in the file, whose words are those of programs and never translated.
-        lines: All rows, for the file, with days as 2026-03-02.
-        note: What it says below the heading.
-        footer: What it says at its end.
+        header: The column names of the CSV file, never translated.
+        lines: All rows of the CSV file, with ISO dates.
+        note: The text below the heading.
+        footer: The text below the table.
     """
 
     header: Sequence[str]
     lines: Sequence[Sequence[object]]
     note: str
     footer: str = ""
-    pairs: Sequence[Pair] = ()
+    pairs: Sequence[BarPair] = ()
     legend: Sequence[str] = ()
     bars: Sequence[Bar] = ()
 
 
-# The tables of a page by their names, each made of the days.
-Tables: TypeAlias = Mapping[str, Callable[[Days], Table]]
+# Table functions by name.
+TableFunctions: TypeAlias = Mapping[str, Callable[[DateRange], SalesReportTable]]
 
 
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """The page; ``base`` is what each page of the screen shows."""
-    require(request, REPORT)
-    form = _form(request)
+    """Return the report page; ``base`` is the context shared by all pages of the admin."""
+    require_permission(request, REPORT)
+    form = _get_form(request)
     context: Context = {"form": form}
     if form.is_valid():
-        context |= _shown(request, Days(**form.cleaned_data), _TABLES)
+        context |= _tables_context(request, DateRange(**form.cleaned_data), _TABLES)
     return TemplateResponse(request, "panel/orders/report.html", {**base, "title": _("Sales report"), **context})
 
 
-def answers_view(request: HttpRequest) -> HttpResponse:
-    """What the home page shows besides the sales, a part of a page; it may take longer than the rest of that page.
+def home_tables_view(request: HttpRequest) -> HttpResponse:
+    """Return the tables that the home page loads separately, because they may take longer than the rest of the page.
 
     Raises:
-        Http404: There are no such days.
+        Http404: The dates are invalid.
     """
-    require(request, REPORT)
-    form = _form(request)
+    require_permission(request, REPORT)
+    form = _get_form(request)
     if not form.is_valid():
-        raise Http404("There are no such days")
-    tables: Tables = {"returning": _returning, "products": partial(_products, most=MOST_AT_HOME)}
-    context = _shown(request, Days(**form.cleaned_data), tables)
+        raise Http404("Invalid dates")
+    tables: TableFunctions = {"returning": _returning_table, "products": partial(_products_table, limit=MAX_HOME_ROWS)}
+    context = _tables_context(request, DateRange(**form.cleaned_data), tables)
     return TemplateResponse(request, "panel/orders/report_tables.html", context)
 
 
-def _shown(request: HttpRequest, days: Days, tables: Tables) -> Context:
+def _tables_context(request: HttpRequest, days: DateRange, tables: TableFunctions) -> Context:
     return {
         "tables": [(name, make(days)) for name, make in tables.items()],
-        "ends": (languages.dated(days.first, "j M Y"), languages.dated(days.last, "j M Y")),
+        "ends": (languages.format_date(days.first, "j M Y"), languages.format_date(days.last, "j M Y")),
         "query": request.GET.urlencode(),
     }
 
 
-def _answers(request: HttpRequest) -> Context:
-    """Where the home page asks, for the days that it shows."""
-    first = timezone.localdate() - timedelta(days=days_at_home(request) - 1)
+def _home_context(request: HttpRequest) -> Context:
+    """Return the URLs for the home page's tables."""
+    first = timezone.localdate() - timedelta(days=get_home_days(request) - 1)
     query = f"?first={first.isoformat()}"
     return {
         "address": reverse("admin:orders_order_report_answers") + query,
@@ -141,175 +141,193 @@ def _answers(request: HttpRequest) -> Context:
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """One of the tables, for a spreadsheet; ``table`` of the query names it.
+    """Return one table as CSV; the query parameter ``table`` selects it.
 
     Raises:
-        Http404: There is no such table, or there are no such days.
+        Http404: The table is unknown or the dates are invalid.
     """
-    require(request, REPORT)
-    form, name = _form(request), request.GET.get("table", "sales")
+    require_permission(request, REPORT)
+    form, name = _get_form(request), request.GET.get("table", "sales")
     if name not in _TABLES or not form.is_valid():
-        raise Http404("There is no such report")
-    days = Days(**form.cleaned_data)
+        raise Http404("Unknown report")
+    days = DateRange(**form.cleaned_data)
     table = _TABLES[name](days)
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     file = f"{name}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     add_never_cache_headers(response)
-    writer = Writer(response, table.header)
+    writer = SafeCsvWriter(response, table.header)
     for line in table.lines:
         writer.write(dict(zip(table.header, line, strict=True)))
     return response
 
 
-def _form(request: HttpRequest) -> DaysForm:
+def _get_form(request: HttpRequest) -> SalesReportForm:
     today = timezone.localdate()
-    usual = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today}
-    return DaysForm({name: request.GET.get(name, value) for name, value in usual.items()})
+    defaults = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today}
+    return SalesReportForm({name: request.GET.get(name, value) for name, value in defaults.items()})
 
 
 # --- the tables ---
 
 
-def _sales(days: Days) -> Table:
-    """Day by day beside the day as many days before."""
-    currency = current_shop().currency
-    before = days.before
-    found = reporting.sold_by_day(Days(before.first, days.last))
+def _sales_table(days: DateRange) -> SalesReportTable:
+    """Return sales by day next to the previous period of the same length."""
+    currency = get_current_shop().currency
+    before = days.previous
+    sold_by_day = sales_report.get_sales_by_day(DateRange(before.first, days.last))
     pairs = [
-        (day, found.get(day, Sold()), found.get(then, Sold()))
-        for day, then in zip(days.each(), before.each(), strict=True)
+        (day, sold_by_day.get(day, DaySales()), sold_by_day.get(then, DaySales()))
+        for day, then in zip(days.iter_days(), before.iter_days(), strict=True)
     ]
-    now = sum((sold.money for _, sold, _ in pairs), ZERO)
-    then = sum((sold.money for _, _, sold in pairs), ZERO)
+    now = sum((sold.amount for _, sold, _ in pairs), ZERO)
+    then = sum((sold.amount for _, _, sold in pairs), ZERO)
     orders = [sum(sold.orders for sold in side) for side in zip(*((a, b) for _, a, b in pairs), strict=True)]
-    others = sum(sold.others for _, sold, _ in pairs)
+    other_currencies = sum(sold.other_currencies for _, sold, _ in pairs)
 
-    def values(sold: Sold, earlier: Sold, write: Callable[[Decimal, str], str]) -> tuple[object, ...]:
-        return sold.orders, write(sold.money, currency), earlier.orders, write(earlier.money, currency)
+    def values(sold: DaySales, earlier: DaySales, write: Callable[[Decimal, str], str]) -> tuple[object, ...]:
+        return sold.orders, write(sold.amount, currency), earlier.orders, write(earlier.amount, currency)
 
-    note = _("{orders}; before, from {first} to {last}: {money} in {orders_before}.").format(
-        orders=_orders(orders[0]),
-        first=languages.dated(before.first, "j M Y"),
-        last=languages.dated(before.last, "j M Y"),
-        money=languages.money(then, currency),
-        orders_before=_orders(orders[1]),
+    note = _("{orders}; previous period, {first} to {last}: {money} in {orders_before}.").format(
+        orders=_count_orders(orders[0]),
+        first=languages.format_date(before.first, "j M Y"),
+        last=languages.format_date(before.last, "j M Y"),
+        money=languages.format_money(then, currency),
+        orders_before=_count_orders(orders[1]),
     )
-    return Table(
-        title=_("{money}, {change}").format(money=languages.money(now, currency), change=_change(now, then)),
+    return SalesReportTable(
+        title=_("{money}, {change}").format(
+            money=languages.format_money(now, currency), change=_describe_change(now, then)
+        ),
         columns=(
             _("Day"),
             _("Orders"),
-            _("Money ({currency})").format(currency=currency),
-            _("Orders before"),
-            _("Money before ({currency})").format(currency=currency),
+            _("Sales ({currency})").format(currency=currency),
+            _("Previous orders"),
+            _("Previous sales ({currency})").format(currency=currency),
         ),
         header=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
         rows=[
-            (languages.dated(day, "j M Y"), *values(sold, earlier, languages.amount))
+            (languages.format_date(day, "j M Y"), *values(sold, earlier, languages.format_amount))
             for day, sold, earlier in reversed(pairs)
             if sold.orders or earlier.orders
         ],
-        lines=[(day.isoformat(), *values(sold, earlier, text_of)) for day, sold, earlier in pairs],
+        lines=[(day.isoformat(), *values(sold, earlier, format_decimal)) for day, sold, earlier in pairs],
         note=note,
-        footer=_not_added(others),
-        pairs=pairs_of(
+        footer=_other_currencies_note(other_currencies),
+        pairs=build_bar_pairs(
             [
-                (earlier.money, sold.money, f"{languages.dated(day, 'j M')}: {languages.money(sold.money, currency)}")
+                (
+                    earlier.amount,
+                    sold.amount,
+                    f"{languages.format_date(day, 'j M')}: {languages.format_amount(sold.amount, currency)}",
+                )
                 for day, sold, earlier in pairs
             ]
         ),
-        legend=(_("these days"), _("the days before")),
+        legend=(_("this period"), _("previous period")),
     )
 
 
-def _returning(days: Days) -> Table:
-    """Day by day, how many orders are of customers who had bought before."""
-    found = reporting.buyers_by_day(days)
-    rows = [(day, found.get(day, Buyers())) for day in days.each()]
-    total = Buyers(*(sum(getattr(each, name) for _, each in rows) for name in ("orders", "returning", "first")))
+def _returning_table(days: DateRange) -> SalesReportTable:
+    """Return orders of returning customers by day."""
+    buyers_by_day = sales_report.get_customers_by_day(days)
+    rows = [(day, buyers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
+    total = DayCustomers(
+        *(sum(getattr(buyers, name) for _, buyers in rows) for name in ("orders", "returning", "first"))
+    )
 
-    def values(each: Buyers) -> tuple[object, ...]:
-        return each.returning, each.first, each.unknown
+    def values(buyers: DayCustomers) -> tuple[object, ...]:
+        return buyers.returning, buyers.first, buyers.unknown
 
-    known = total.returning + total.first
-    note = _("Of {orders}, {returning} came from customers who had bought before.")
-    if known:
+    known_customers = total.returning + total.first
+    note = _("{returning} of {orders} came from returning customers.")
+    if known_customers:
         note = _(
-            "Of {orders}, {returning} came from customers who had bought before "
-            "({percent} % of those whose customer is known)."
+            "{returning} of {orders} came from returning customers ({percent} % of the orders with a known customer)."
         )
-    return Table(
-        title=_("{orders} of returning customers").format(orders=_orders(total.returning)),
+    return SalesReportTable(
+        title=_("{orders} from returning customers").format(orders=_count_orders(total.returning)),
         columns=(_("Day"), _("Returning customers"), _("First orders"), _("Unknown customers")),
         header=("Day", "Returning customers", "First orders", "Unknown customers"),
-        rows=[(languages.dated(day, "j M Y"), *values(each)) for day, each in reversed(rows) if each.orders],
-        lines=[(day.isoformat(), *values(each)) for day, each in rows],
+        rows=[
+            (languages.format_date(day, "j M Y"), *values(buyers)) for day, buyers in reversed(rows) if buyers.orders
+        ],
+        lines=[(day.isoformat(), *values(buyers)) for day, buyers in rows],
         note=note.format(
-            orders=_orders(total.orders),
+            orders=_count_orders(total.orders),
             returning=total.returning,
-            percent=round(100 * total.returning / known) if known else 0,
+            percent=round(100 * total.returning / known_customers) if known_customers else 0,
         ),
-        pairs=pairs_of(
+        pairs=build_bar_pairs(
             [
                 (
-                    Decimal(each.orders),
-                    Decimal(each.returning),
+                    Decimal(buyers.orders),
+                    Decimal(buyers.returning),
                     _("{day}: {returning} of {orders}").format(
-                        day=languages.dated(day, "j M"), returning=each.returning, orders=each.orders
+                        day=languages.format_date(day, "j M"), returning=buyers.returning, orders=buyers.orders
                     ),
                 )
-                for day, each in rows
+                for day, buyers in rows
             ]
         ),
-        legend=(_("of returning customers"), _("all orders")),
+        legend=(_("from returning customers"), _("all orders")),
     )
 
 
-def _products(days: Days, most: int = MOST_SHOWN) -> Table:
-    """Products by what they were bought for."""
-    currency = current_shop().currency
-    found = reporting.best_sellers(days)
+def _products_table(days: DateRange, limit: int = MAX_ROWS) -> SalesReportTable:
+    """Return the best-selling products."""
+    currency = get_current_shop().currency
+    best_sellers = sales_report.get_best_sellers(days)
 
-    def lines(sellers: Iterable[Seller], write: Callable[[Decimal, str], str]) -> list[tuple[object, ...]]:
-        return [(each.name, each.orders, each.units, write(each.money, currency)) for each in sellers]
+    def lines(sellers: Iterable[ProductSales], write: Callable[[Decimal, str], str]) -> list[tuple[object, ...]]:
+        return [(seller.name, seller.orders, seller.quantity, write(seller.amount, currency)) for seller in sellers]
 
-    shown = found[:most]
-    return Table(
+    visible = best_sellers[:limit]
+    return SalesReportTable(
         title=_("Best sellers"),
-        columns=(_("Product"), _("Orders"), _("Units"), _("Money ({currency})").format(currency=currency)),
+        columns=(_("Product"), _("Orders"), _("Items sold"), _("Sales ({currency})").format(currency=currency)),
         header=("Product", "Orders", "Units", f"Money ({currency})"),
-        rows=lines(shown, languages.amount),
-        lines=lines(found, text_of),
-        note=_("What their units were bought for, with discounts and taxes, without shipping and duties."),
-        bars=bars_of([(each.money, f"{each.name}: {languages.money(each.money, currency)}") for each in shown]),
-        more=len(found) - len(shown),
+        rows=lines(visible, languages.format_amount),
+        lines=lines(best_sellers, format_decimal),
+        note=_("Sales after discounts, with tax, without shipping and duties."),
+        bars=build_bars(
+            [
+                (seller.amount, f"{seller.name}: {languages.format_amount(seller.amount, currency)}")
+                for seller in visible
+            ]
+        ),
+        more=len(best_sellers) - len(visible),
     )
 
 
-_TABLES: Tables = {"sales": _sales, "returning": _returning, "products": _products}
+_TABLES: TableFunctions = {"sales": _sales_table, "returning": _returning_table, "products": _products_table}
 
 
-def _orders(count: int) -> str:
-    return ngettext("{count} order", "{count} orders", count).format(count=languages.count(count))
+def _count_orders(count: int) -> str:
+    return ngettext("{count} order", "{count} orders", count).format(count=languages.format_integer(count))
 
 
-def _not_added(others: int) -> str:
-    """That orders in other currencies are left out; empty where there are none."""
-    if not others:
+def _other_currencies_note(other_currencies: int) -> str:
+    """Return a note about orders in other currencies; empty if there are none."""
+    if not other_currencies:
         return ""
-    return _("{orders} in other currencies cannot be added to it.").format(orders=_orders(others))
+    return _("{orders} in other currencies not included.").format(orders=_count_orders(other_currencies))
 
 
-def _change(now: Decimal, then: Decimal) -> str:
-    """How much more or less, in words."""
+def _describe_change(now: Decimal, then: Decimal) -> str:
+    """Return the change in percent as text."""
     if now == then:
-        return _("as much as before")
+        return _("same as in the previous period")
     if not then:
-        return _("after nothing before")
+        return _("no sales in the previous period")
     percent = abs(round(100 * (now - then) / then))
-    said = _("{percent} % more than before") if now > then else _("{percent} % less than before")
-    return said.format(percent=languages.count(percent))
+    text = (
+        _("{percent} % more than in the previous period")
+        if now > then
+        else _("{percent} % less than in the previous period")
+    )
+    return text.format(percent=languages.format_integer(percent))
 
 
-home.add_section(home.Section("panel/orders/answers.html", REPORT, _answers))
+home.add_section(home.Section("panel/orders/home_tables.html", REPORT, _home_context))

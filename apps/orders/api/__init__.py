@@ -1,1 +1,1 @@
-"""Orders over REST."""
+"""REST interface of orders."""

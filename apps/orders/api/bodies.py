@@ -1,26 +1,26 @@
-"""From the bodies of orders to what the services take."""
+"""Parse request bodies of orders."""
 
 from collections.abc import Mapping
 
 from rest_framework.serializers import ValidationError
 
-from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import check_body, flatten
-from apps.api.shapes import Attrs, Data, Errors, Schema
-from apps.metafields.domain import setting as metafields
-from apps.metafields.domain.setting import Draft
+from apps.api.exceptions import Unprocessable
+from apps.api.resources.serializers import check_body, flatten_errors
+from apps.api.types import Attrs, Errors, RequestData, Schema
+from apps.metafields.domain import write as metafields
+from apps.metafields.domain.write import MetafieldInput
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain.drafting import Parts
-from apps.orders.domain.pricing import CHECKED
+from apps.orders.domain.order_drafts import OrderParts
+from apps.orders.domain.pricing import CHECKED_TOTALS
 from apps.orders.models import EDITABLE, Order
 
-# What of the body of a new order belongs to apps above this one.
+# Members of a new order's body that belong to other apps.
 _TEXT: Schema = {"type": ["string", "null"]}
 _TEXTS: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 OTHER_MEMBERS: Mapping[str, Schema] = {
     "fulfillments": {
-        "description": "Of a new order: how it was sent before it came here.",
+        "description": "Fulfillments of a new order that was fulfilled elsewhere.",
         "type": ["array", "null"],
         "items": {
             "type": "object",
@@ -35,78 +35,80 @@ OTHER_MEMBERS: Mapping[str, Schema] = {
         },
     },
     "send_fulfillment_receipt": {
-        "description": "Whether the buyer is told by mail that it was sent.",
+        "description": "Whether to email the customer about the fulfillment.",
         "type": ["boolean", "null"],
     },
     "fulfill_at": {
-        "description": "Of a new order: the moment before which it is not to be sent.",
+        "description": "The earliest time to fulfill a new order.",
         "type": ["string", "null"],
         "format": "date-time",
     },
 }
-OTHERS = tuple(OTHER_MEMBERS)
+OTHER_MEMBER_NAMES = tuple(OTHER_MEMBERS)
 ADDRESSES = ("billing_address", "shipping_address")
 
 
-def read_order(version: str, data: Data) -> tuple[Attrs, Parts]:
-    """The body of a new order, checked.
+def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
+    """Parse and validate the body of a new order.
 
     Raises:
         Unprocessable: ``{field: [messages]}``.
     """
     attrs, errors = check_body(OrderSerializer, version, data)
-    drafts = _metafields(data, errors)
+    drafts = _parse_metafields(data, errors)
     if errors:
         raise Unprocessable(errors)
-    parts = Parts(
-        lines=[_given(row) for row in attrs.pop("line_items", None) or ()],
-        shipping=[_given(row) for row in attrs.pop("shipping_lines", None) or ()],
+    parts = OrderParts(
+        lines=[_without_nulls(row) for row in attrs.pop("line_items", None) or ()],
+        shipping=[_without_nulls(row) for row in attrs.pop("shipping_lines", None) or ()],
         customer=attrs.pop("customer", None),
         codes=attrs.pop("discount_codes", None) or (),
         taxes=attrs.pop("tax_lines", None) or (),
-        transactions=[_given(row) for row in attrs.pop("transactions", None) or ()],
-        totals={name: attrs.pop(name) for name in CHECKED if attrs.get(name) is not None},
+        transactions=[_without_nulls(row) for row in attrs.pop("transactions", None) or ()],
+        totals={name: attrs.pop(name) for name in CHECKED_TOTALS if attrs.get(name) is not None},
         financial_status=attrs.pop("financial_status", None),
         fulfillment_status=attrs.pop("fulfillment_status", None),
         metafields=drafts,
         send_receipt=bool(attrs.pop("send_receipt", None)),
-        others={name: data[name] for name in OTHERS if data.get(name) is not None},
+        other_members={name: data[name] for name in OTHER_MEMBER_NAMES if data.get(name) is not None},
     )
-    return _given(attrs), parts
+    return _without_nulls(attrs), parts
 
 
-def read_changes(version: str, data: Data, instance: Order) -> tuple[Attrs, list[Draft]]:
-    """What a body changes of an order; the rest of an order is history, so whole orders may be sent back.
+def parse_order_changes(version: str, data: RequestData, instance: Order) -> tuple[Attrs, list[MetafieldInput]]:
+    """Parse the changes in an order's body; other members are ignored, so clients may send back whole orders.
 
     Raises:
         Unprocessable: ``{field: [messages]}``.
     """
-    named = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
-    parts = {
-        name: named.pop(name) for name in ADDRESSES if isinstance(named.get(name), dict) and getattr(instance, name)
+    editable = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
+    addresses = {
+        name: editable.pop(name)
+        for name in ADDRESSES
+        if isinstance(editable.get(name), dict) and getattr(instance, name)
     }
-    attrs, errors = check_body(OrderSerializer, version, named, instance=instance)
-    for name, given in parts.items():
+    attrs, errors = check_body(OrderSerializer, version, editable, instance=instance)
+    for name, address in addresses.items():
         try:
-            attrs[name] = AddressField().changed(given, getattr(instance, name))
+            attrs[name] = AddressField().apply_changes(address, getattr(instance, name))
         except ValidationError as error:
-            errors.update(flatten(error.detail, name))
-    drafts = _metafields(data, errors)
+            errors.update(flatten_errors(error.detail, name))
+    drafts = _parse_metafields(data, errors)
     if errors:
         raise Unprocessable(errors)
-    for name, none in (("note_attributes", []), ("buyer_accepts_marketing", False)):
+    for name, default in (("note_attributes", []), ("buyer_accepts_marketing", False)):
         if name in attrs and attrs[name] is None:
-            attrs[name] = none
+            attrs[name] = default
     return attrs, drafts
 
 
-def _given(values: Data) -> Attrs:
+def _without_nulls(values: RequestData) -> Attrs:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _metafields(data: Data, errors: Errors) -> list[Draft]:
+def _parse_metafields(data: RequestData, errors: Errors) -> list[MetafieldInput]:
     try:
-        return list(metafields.check_many(data.get("metafields")))
-    except metafields.BadMetafields as refusal:
-        errors.update(refusal.errors)
+        return list(metafields.validate_metafields(data.get("metafields")))
+    except metafields.BadMetafields as error:
+        errors.update(error.errors)
         return []

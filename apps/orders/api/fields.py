@@ -1,4 +1,4 @@
-"""The fields that only orders have: amounts, lists of small objects, addresses as snapshots."""
+"""Field types of orders: amounts, name-value lists and address snapshots."""
 
 from decimal import Decimal
 from typing import Unpack
@@ -7,107 +7,108 @@ from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, BooleanField, DecimalField, IntegerField, Render, TextField
 from apps.api.resources.fields.options import DecimalOptions, TextOptions
-from apps.api.resources.members import ObjectField, ObjectsField
-from apps.api.shapes import Attrs, Data, Shown
-from apps.customers.api.fields import BlankableText
-from apps.customers.domain.addresses import TEXTS
-from apps.ground.money import text_of
+from apps.api.resources.nested_objects import ObjectField, ObjectListField
+from apps.api.types import Attrs, Rendered, RequestData
+from apps.customers.api.fields import BlankAsNullTextField
+from apps.customers.domain.addresses import TEXT_COLUMNS
+from apps.ground.money import format_decimal
 from apps.orders.domain import addresses
 
 
 class AmountField(DecimalField):
-    """An amount as it is sent: plain digits; whether its currency has the decimals is asked by the domain."""
+    """An amount as plain digits; the domain checks the decimals of its currency."""
 
     def __init__(self, *, order: str = "", **options: Unpack[DecimalOptions]) -> None:
-        """As wide as the columns of money; ``order`` is the path to the order, ending in ``__``."""
+        """Use the digits of money columns; ``order`` is the lookup path to the order, ending in ``__``."""
         options = {"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **options}
         super().__init__(**options)
         self.order = order
 
-    def columns(self) -> tuple[str, ...]:
-        """The amount and its currency."""
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the amount and its currency."""
         return (str(self.source), f"{self.order}currency")
 
-    def reader(self) -> Render:
-        """With the decimals of its currency."""
-        return lambda _context, amount, currency: text_of(amount, currency)
+    def get_renderer(self) -> Render:
+        """Return a renderer with the decimals of the currency."""
+        return lambda _context, amount, currency: format_decimal(amount, currency)
 
 
 class RateField(DecimalField):
-    """A tax rate, 0.2 for 20 %."""
+    """A tax rate, such as 0.2 for 20 %."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """At most 1,000 %."""
+        """Limit the rate to 1,000 %."""
         options = {"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **options}
         super().__init__(**options)
 
 
-def text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """A text that may be absent, null and blank; shown as null where it is blank."""
+def blank_as_null_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
+    """Create an optional, nullable text field; blank texts are rendered as null."""
     options["max_length"] = length
-    return BlankableText(**options)
+    return BlankAsNullTextField(**options)
 
 
-def string(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """A text that may be absent, null and blank; shown as it is."""
+def nullable_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
+    """Create an optional, nullable text field; blank texts are rendered as they are."""
     options = {"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **options}
     return TextField(**options)
 
 
-def flag(*, write_only: bool = False) -> BooleanField:
-    """A truth value that may be absent and null."""
+def nullable_bool(*, write_only: bool = False) -> BooleanField:
+    """Create an optional, nullable boolean field."""
     return BooleanField(required=False, allow_null=True, write_only=write_only)
 
 
 _ADDRESS = {
-    "first_name": text(),
-    "last_name": text(),
-    "name": text(511),
-    "company": text(),
-    "address1": text(),
-    "address2": text(),
-    "city": text(),
-    "zip": text(),
-    "phone": text(),
-    "country": text(),
-    "country_code": text(2),
-    "province": text(),
-    "province_code": text(10),
+    "first_name": blank_as_null_text(),
+    "last_name": blank_as_null_text(),
+    "name": blank_as_null_text(511),
+    "company": blank_as_null_text(),
+    "address1": blank_as_null_text(),
+    "address2": blank_as_null_text(),
+    "city": blank_as_null_text(),
+    "zip": blank_as_null_text(),
+    "phone": blank_as_null_text(),
+    "country": blank_as_null_text(),
+    "country_code": blank_as_null_text(2),
+    "province": blank_as_null_text(),
+    "province_code": blank_as_null_text(10),
 }
 _SHOWN_FIRST = ("first_name", "address1", "phone", "city", "zip", "province", "country", "last_name")
 
 
 class AddressField(ObjectField):
-    """An address, completed and kept as it was when it was given."""
+    """An address snapshot, completed on input and stored unchanged from then on."""
 
     def __init__(self) -> None:
-        """Like the addresses of customers."""
+        """Use the members of customer addresses."""
         super().__init__(_ADDRESS)
 
     def to_internal_value(self, data: object) -> Attrs | None:
-        """The snapshot; an empty object is none."""
+        """Parse an address; an empty object gives None."""
         return self._snapshot(data, None)
 
-    def changed(self, data: object, before: Data) -> Attrs | None:
-        """A snapshot with what is given; parts that are not named stay as they were."""
+    def apply_changes(self, data: object, before: RequestData) -> Attrs | None:
+        """Return the snapshot with the given parts replaced; other parts stay."""
         return self._snapshot(data, before)
 
-    def _snapshot(self, data: object, before: Data | None) -> Attrs | None:
-        snapshot, errors = addresses.changed(before, self.read(data))
+    def _snapshot(self, data: object, before: RequestData | None) -> Attrs | None:
+        snapshot, errors = addresses.apply_address_changes(before, self.validate_object(data))
         if errors:
             raise serializers.ValidationError(errors)
         return snapshot
 
-    def reader(self) -> Render:
-        """With the whole name."""
-        return lambda _context, snapshot: None if snapshot is None else shown_address(snapshot)
+    def get_renderer(self) -> Render:
+        """Return a renderer that adds the full name."""
+        return lambda _context, snapshot: None if snapshot is None else render_address(snapshot)
 
 
-def shown_address(snapshot: Data) -> Shown:
-    """A snapshot as the interface shows it."""
-    shown = {name: snapshot.get(name) if name in TEXTS else snapshot.get(name) or None for name in _SHOWN_FIRST}
+def render_address(snapshot: RequestData) -> Rendered:
+    members = {
+        name: snapshot.get(name) if name in TEXT_COLUMNS else snapshot.get(name) or None for name in _SHOWN_FIRST
+    }
     name = f"{snapshot.get('first_name') or ''} {snapshot.get('last_name') or ''}".strip()
-    return shown | {
+    return members | {
         "address2": snapshot.get("address2"),
         "company": snapshot.get("company"),
         "latitude": None,
@@ -118,8 +119,8 @@ def shown_address(snapshot: Data) -> Shown:
     }
 
 
-def tax_members() -> dict[str, ApiField]:
-    """A tax line as it is sent; without a price, its rate makes the price."""
+def get_tax_members() -> dict[str, ApiField]:
+    """Return the members of a tax line; without a price, the rate gives the price."""
     return {
         "title": TextField(max_length=255),
         "rate": RateField(required=False, default=Decimal(0)),
@@ -128,13 +129,13 @@ def tax_members() -> dict[str, ApiField]:
     }
 
 
-def pairs() -> ObjectsField:
-    """Names with values, such as note attributes and the properties of a line."""
-    return ObjectsField({"name": TextField(max_length=255), "value": _AnyText(required=False, default="")})
+def name_value_list() -> ObjectListField:
+    """Create a list of names and values, e.g. note attributes and line item properties."""
+    return ObjectListField({"name": TextField(max_length=255), "value": _AnyText(required=False, default="")})
 
 
 class _AnyText(TextField):
-    """A text; truth values are taken as their words."""
+    """A text; booleans are accepted as "true" and "false"."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         options = {"max_length": 5000, "allow_blank": True, "allow_null": True, **options}
@@ -144,6 +145,6 @@ class _AnyText(TextField):
         return super().to_internal_value(str(data).lower() if isinstance(data, bool) else data)
 
 
-def whole(least: int = 0, most: int = 10**9) -> IntegerField:
-    """A count that may be absent."""
+def nullable_integer(least: int = 0, most: int = 10**9) -> IntegerField:
+    """Create an optional integer field."""
     return IntegerField(min_value=least, max_value=most, required=False, allow_null=True)

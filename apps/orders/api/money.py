@@ -1,11 +1,11 @@
-"""Money as the interface shows it: an amount in the order's currency, and in both that an order has."""
+"""Render amounts in the order's currency and in both currencies of an order."""
 
 from decimal import Decimal
 
-from apps.api.context import Context
-from apps.api.resources.fields import Computed
-from apps.api.shapes import Data, Shown
-from apps.ground.money import converted, text_of, text_of_kept
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import ComputedField
+from apps.api.types import Rendered, RequestData
+from apps.ground.money import convert_amount, format_decimal, format_stored_decimal
 
 DECIMAL = {"type": "string", "format": "decimal"}
 MONEY = {
@@ -17,67 +17,70 @@ MONEY = {
 }
 
 
-def money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -> dict[str, dict[str, str]]:
-    """An amount of the shop, and what the buyer saw of it."""
-    shop_money = {"amount": text_of(amount, currency), "currency_code": currency}
+def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -> dict[str, dict[str, str]]:
+    """Render an amount in the shop currency and in the presentment currency."""
+    shop_money = {"amount": format_decimal(amount, currency), "currency_code": currency}
     if presentment == currency:
         return {"shop_money": shop_money, "presentment_money": shop_money}
-    shown = text_of(converted(amount, rate, presentment), presentment)
-    return {"shop_money": shop_money, "presentment_money": {"amount": shown, "currency_code": presentment}}
+    presentment_amount = format_decimal(convert_amount(amount, rate, presentment), presentment)
+    return {"shop_money": shop_money, "presentment_money": {"amount": presentment_amount, "currency_code": presentment}}
 
 
-def MoneySet(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a field
-    """A column in both currencies; ``order`` is the path to the order, ending in ``__``."""
+def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a column rendered in both currencies; ``order`` is the lookup path to the order, ending in ``__``."""
 
-    def render(_context: Context, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Shown:
-        return money_set(amount, currency, presentment, rate)
+    def render(_context: RenderContext, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Rendered:
+        return render_money_set(amount, currency, presentment, rate)
 
     columns = (f"{order}currency", f"{order}presentment_currency", f"{order}exchange_rate")
-    return Computed(render, column, *columns, schema=MONEY)
+    return ComputedField(render, column, *columns, schema=MONEY)
 
 
-def ZeroSet(order: str = "") -> Computed:  # noqa: N802 - reads as a field
-    """Nothing, in both currencies: an amount that this product never has; ``order`` as of ``MoneySet``."""
+def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a constant zero in both currencies, for amounts that never occur here; ``order`` as in ``MoneySet``."""
 
-    def render(_context: Context, currency: str, presentment: str) -> Shown:
-        return money_set(Decimal(0), currency, presentment, Decimal(1))
+    def render(_context: RenderContext, currency: str, presentment: str) -> Rendered:
+        return render_money_set(Decimal(0), currency, presentment, Decimal(1))
 
-    return Computed(render, f"{order}currency", f"{order}presentment_currency", schema=MONEY)
+    return ComputedField(render, f"{order}currency", f"{order}presentment_currency", schema=MONEY)
 
 
-def DutiesSet(column: str) -> Computed:  # noqa: N802 - reads as a field
-    """A sum of duties in both currencies; null where the order carries none."""
+def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a sum of duties in both currencies; null if the order has no duties."""
 
     def render(
-        _context: Context, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
-    ) -> Shown | None:
-        return money_set(amount, currency, presentment, rate) if ordered else None
+        _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
+    ) -> Rendered | None:
+        return render_money_set(amount, currency, presentment, rate) if ordered else None
 
     columns = ("total_duties", "currency", "presentment_currency", "exchange_rate")
-    return Computed(render, column, *columns, schema={**MONEY, "type": ["object", "null"]})
+    return ComputedField(render, column, *columns, schema={**MONEY, "type": ["object", "null"]})
 
 
-def Money(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a field
-    """A column in the order's currency."""
+def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a column rendered in the order's currency."""
 
-    def render(_context: Context, amount: Decimal, currency: str) -> str:
-        return text_of(amount, currency)
+    def render(_context: RenderContext, amount: Decimal, currency: str) -> str:
+        return format_decimal(amount, currency)
 
-    return Computed(render, column, f"{order}currency", schema=DECIMAL)
+    return ComputedField(render, column, f"{order}currency", schema=DECIMAL)
 
 
-def _kept_set(kept: str, currency: str, presentment: str, rate: Decimal) -> tuple[str, dict[str, dict[str, str]]]:
-    """An amount that is kept as a text, as it is shown, and in both currencies."""
+def _stored_money_set(
+    stored_amount: str, currency: str, presentment: str, rate: Decimal
+) -> tuple[str, dict[str, dict[str, str]]]:
+    """Render a stored amount in the order's currency and in both currencies."""
     if presentment != currency:
-        amount = Decimal(kept)
-        return text_of(amount, currency), money_set(amount, currency, presentment, rate)
-    text = text_of_kept(kept, currency)
+        amount = Decimal(stored_amount)
+        return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)
+    text = format_stored_decimal(stored_amount, currency)
     money = {"amount": text, "currency_code": currency}
     return text, {"shop_money": money, "presentment_money": money}
 
 
-def shown_taxes(_context: Context, taxes: list[Data], currency: str, presentment: str, rate: Decimal) -> list[Shown]:
-    """Tax lines as the interface shows them."""
+def render_tax_lines(
+    _context: RenderContext, taxes: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
     return [
         {
             "price": price,
@@ -87,36 +90,36 @@ def shown_taxes(_context: Context, taxes: list[Data], currency: str, presentment
             "channel_liable": tax.get("channel_liable"),
         }
         for tax in taxes
-        for price, price_set in (_kept_set(tax["price"], currency, presentment, rate),)
+        for price, price_set in (_stored_money_set(tax["price"], currency, presentment, rate),)
     ]
 
 
-def shown_duties(context: Context, duties: list[Data], currency: str, presentment: str, rate: Decimal) -> list[Shown]:
-    """Duties as the interface shows them."""
+def render_duties(
+    context: RenderContext, duties: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
     return [
         {
             "id": duty["id"],
             "harmonized_system_code": duty["harmonized_system_code"],
             "country_code_of_origin": duty["country_code_of_origin"],
-            **_kept_set(duty["price"], currency, presentment, rate)[1],
-            "tax_lines": shown_taxes(context, duty["tax_lines"], currency, presentment, rate),
+            **_stored_money_set(duty["price"], currency, presentment, rate)[1],
+            "tax_lines": render_tax_lines(context, duty["tax_lines"], currency, presentment, rate),
             "admin_graphql_api_id": f"gid://{context.brand}/Duty/{duty['id']}",
         }
         for duty in duties
     ]
 
 
-def shown_allocations(
-    _context: Context, allocations: list[Data], currency: str, presentment: str, rate: Decimal
-) -> list[Shown]:
-    """Discount allocations as the interface shows them."""
+def render_discount_allocations(
+    _context: RenderContext, allocations: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
     return [
         {"amount": amount, "amount_set": amount_set, "discount_application_index": item["discount_application_index"]}
         for item in allocations
-        for amount, amount_set in (_kept_set(item["amount"], currency, presentment, rate),)
+        for amount, amount_set in (_stored_money_set(item["amount"], currency, presentment, rate),)
     ]
 
 
-def shown_codes(_context: Context, codes: list[Data], currency: str) -> list[Shown]:
-    """Discount codes with what each took off."""
-    return [{**code, "amount": text_of(Decimal(code["amount"]), currency)} for code in codes]
+def render_discount_codes(_context: RenderContext, codes: list[RequestData], currency: str) -> list[Rendered]:
+    """Render discount codes with their amounts."""
+    return [{**code, "amount": format_decimal(Decimal(code["amount"]), currency)} for code in codes]

@@ -1,71 +1,73 @@
-"""An order as the interface shows and takes it."""
+"""Serializer of orders."""
 
 from decimal import Decimal
 
 from django.core.validators import validate_ipv46_address
 
-from apps.api.context import Context
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
-    Column,
-    Computed,
-    Constant,
+    ComputedField,
+    ConstantField,
     DateTimeField,
     DecimalField,
-    FromModel,
-    GlobalId,
     JsonField,
+    ModelDerivedField,
+    ReadOnlyColumn,
     TagsField,
     TextField,
+    global_id_field,
 )
-from apps.api.resources.members import ObjectsField
-from apps.api.resources.related import TakenRows
-from apps.api.resources.serializers import ResourceSerializer, declaration
-from apps.api.shapes import Shown
-from apps.ground.money import text_of
-from apps.orders.api.buyers import BuyerField, BuyerSerializer
+from apps.api.resources.nested_objects import ObjectListField
+from apps.api.resources.nested_rows import WritableNestedRows
+from apps.api.resources.serializers import ResourceSerializer, get_declared_fields
+from apps.api.types import Rendered
+from apps.ground.money import format_decimal
+from apps.orders.api.customer_summary import OrderCustomerField, OrderCustomerSerializer
 from apps.orders.api.fields import (
     AddressField,
     AmountField,
-    flag,
-    pairs,
-    string,
-    tax_members,
-    text,
+    blank_as_null_text,
+    get_tax_members,
+    name_value_list,
+    nullable_bool,
+    nullable_text,
 )
-from apps.orders.api.lines import Blankable, LineItemSerializer, ShippingLineSerializer
-from apps.orders.api.money import DutiesSet, Money, MoneySet, ZeroSet, shown_codes, shown_taxes
-from apps.orders.api.transactions import transaction_members
-from apps.orders.domain.order_status import url_of
+from apps.orders.api.line_items import Blankable, LineItemSerializer, ShippingLineSerializer
+from apps.orders.api.money import DutiesSet, Money, MoneySet, ZeroSet, render_discount_codes, render_tax_lines
+from apps.orders.api.transactions import get_transaction_members
+from apps.orders.domain.order_status import get_status_page_url
 from apps.orders.domain.pricing import CODE_TYPES
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
-# Each is shared over all lines.
+# Every code is allocated to all line items.
 MAX_CODES = 100
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
 
 
-def _status_url(context: Context, token: str) -> str:
-    return url_of(context.shop.pk, token)
+def _status_url(context: RenderContext, token: str) -> str:
+    return get_status_page_url(context.shop.pk, token)
 
 
-def _order_number(_context: Context, number: int) -> int:
+def _order_number(_context: RenderContext, number: int) -> int:
     return number + FIRST_NAME - 1
 
 
-def _business_entity(context: Context) -> str:
+def _business_entity(context: RenderContext) -> str:
     return str(context.shop.pk)
 
 
-def _outstanding(_context: Context, total: Decimal, paid: Decimal, refunded: Decimal, currency: str) -> str:
-    return text_of(total - (paid - refunded), currency)
+def _outstanding(
+    _context: RenderContext, total: Decimal, paid_amount: Decimal, refunded: Decimal, currency: str
+) -> str:
+    return format_decimal(total - (paid_amount - refunded), currency)
 
 
-def _client_details(_context: Context, details: Shown | None, address: str | None) -> Shown | None:
+def _client_details(_context: RenderContext, details: Rendered | None, address: str | None) -> Rendered | None:
     if details is None and address is None:
         return None
     return dict.fromkeys(CLIENT_DETAILS) | {"browser_ip": address or ""} | (details or {})
@@ -79,27 +81,27 @@ _CODE = {
 
 
 class OrderSerializer(ResourceSerializer[Order]):
-    """An order with everything that stands on it; refunds and fulfillments are added by their apps (``show``)."""
+    """An order with its rows; the refunds and fulfillments apps add their own with ``set_order_member``."""
 
-    admin_graphql_api_id = GlobalId("Order")
-    app_id = Column()
-    browser_ip = string(45, validators=[validate_ipv46_address])
-    buyer_accepts_marketing = flag()
+    admin_graphql_api_id = global_id_field("Order")
+    app_id = ReadOnlyColumn()
+    browser_ip = nullable_text(45, validators=[validate_ipv46_address])
+    buyer_accepts_marketing = nullable_bool()
     cancel_reason = Blankable("cancel_reason")
     cancelled_at = DateTimeField(read_only=True)
-    cart_token = Constant(None)
-    checkout_id = Constant(None)
-    checkout_token = Constant(None)
-    client_details = Computed(_client_details, "client_details", "browser_ip", schema={"type": ["object", "null"]})
+    cart_token = ConstantField(None)
+    checkout_id = ConstantField(None)
+    checkout_token = ConstantField(None)
+    client_details = ComputedField(_client_details, "client_details", "browser_ip", schema={"type": ["object", "null"]})
     closed_at = DateTimeField(required=False, allow_null=True)
-    confirmation_number = Column()
-    confirmed = Constant(True)
+    confirmation_number = ReadOnlyColumn()
+    confirmed = ConstantField(True)
     contact_email = Blankable("email")
-    created_at = FromModel()
-    currency = string(3, allow_blank=False)
+    created_at = ModelDerivedField()
+    currency = nullable_text(3, allow_blank=False)
     current_subtotal_price = Money("current_subtotal_price")
     current_subtotal_price_set = MoneySet("current_subtotal_price")
-    current_total_additional_fees_set = Constant(None)
+    current_total_additional_fees_set = ConstantField(None)
     current_total_discounts = Money("current_total_discounts")
     current_total_discounts_set = MoneySet("current_total_discounts")
     current_total_duties_set = DutiesSet("current_total_duties")
@@ -107,55 +109,55 @@ class OrderSerializer(ResourceSerializer[Order]):
     current_total_price_set = MoneySet("current_total_price")
     current_total_tax = Money("current_total_tax")
     current_total_tax_set = MoneySet("current_total_tax")
-    customer_locale = text(20)
-    device_id = Constant(None)
-    discount_codes = ObjectsField(_CODE, render=shown_codes, needs=("currency",), most=MAX_CODES)
-    duties_included = Column()
-    email = string()
-    estimated_taxes = Column()
+    customer_locale = blank_as_null_text(20)
+    device_id = ConstantField(None)
+    discount_codes = ObjectListField(_CODE, render=render_discount_codes, needs=("currency",), most=MAX_CODES)
+    duties_included = ReadOnlyColumn()
+    email = nullable_text()
+    estimated_taxes = ReadOnlyColumn()
     exchange_rate = DecimalField(
         write_only=True, max_digits=18, decimal_places=6, required=False, allow_null=True, min_value=0
     )
     financial_status = ChoiceField(choices=Order.FinancialStatus.choices, required=False, allow_null=True)
-    fulfillment_status = text(20)
-    landing_site = text(2048)
-    landing_site_ref = Constant(None)
-    location_id = Constant(None)
-    merchant_business_entity_id = Computed(_business_entity)
-    merchant_of_record_app_id = Constant(None)
-    name = Column()
-    note = text(5000)
-    note_attributes = pairs()
-    number = Column()
-    order_number = Computed(_order_number, "number", schema={"type": "integer"})
-    order_status_url = Computed(_status_url, "token", schema={"type": "string", "format": "uri"})
-    original_total_additional_fees_set = Constant(None)
+    fulfillment_status = blank_as_null_text(20)
+    landing_site = blank_as_null_text(2048)
+    landing_site_ref = ConstantField(None)
+    location_id = ConstantField(None)
+    merchant_business_entity_id = ComputedField(_business_entity)
+    merchant_of_record_app_id = ConstantField(None)
+    name = ReadOnlyColumn()
+    note = blank_as_null_text(5000)
+    note_attributes = name_value_list()
+    number = ReadOnlyColumn()
+    order_number = ComputedField(_order_number, "number", schema={"type": "integer"})
+    order_status_url = ComputedField(_status_url, "token", schema={"type": "string", "format": "uri"})
+    original_total_additional_fees_set = ConstantField(None)
     original_total_duties_set = DutiesSet("total_duties")
     payment_gateway_names = JsonField(read_only=True, schema={"type": "array", "items": {"type": "string"}})
-    phone = text(50)
-    po_number = text()
-    presentment_currency = string(3, allow_blank=False)
+    phone = blank_as_null_text(50)
+    po_number = blank_as_null_text()
+    presentment_currency = nullable_text(3, allow_blank=False)
     processed_at = DateTimeField(required=False, allow_null=True)
-    reference = text()
-    referring_site = text(2048)
-    source_identifier = text()
-    source_name = string()
-    source_url = text(2048)
+    reference = blank_as_null_text()
+    referring_site = blank_as_null_text(2048)
+    source_identifier = blank_as_null_text()
+    source_name = nullable_text()
+    source_url = blank_as_null_text(2048)
     subtotal_price = AmountField()
     subtotal_price_set = MoneySet("subtotal_price")
     tags = TagsField()
-    tax_exempt = flag()
-    tax_lines = ObjectsField(tax_members(), render=shown_taxes, needs=CURRENCIES)
-    taxes_included = flag()
-    test = flag()
-    token = Column()
+    tax_exempt = nullable_bool()
+    tax_lines = ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES)
+    taxes_included = nullable_bool()
+    test = nullable_bool()
+    token = ReadOnlyColumn()
     total_cash_rounding_payment_adjustment_set = ZeroSet()
     total_cash_rounding_refund_adjustment_set = ZeroSet()
     total_discounts = AmountField()
     total_discounts_set = MoneySet("total_discounts")
     total_line_items_price = AmountField()
     total_line_items_price_set = MoneySet("total_line_items_price")
-    total_outstanding = Computed(
+    total_outstanding = ComputedField(
         _outstanding, "current_total_price", "total_paid", "total_refunded", "currency", schema={"type": "string"}
     )
     total_price = AmountField()
@@ -164,36 +166,36 @@ class OrderSerializer(ResourceSerializer[Order]):
     total_tax = AmountField()
     total_tax_set = MoneySet("total_tax")
     total_tip_received = AmountField()
-    total_weight = Column()
-    updated_at = FromModel()
-    user_id = Constant(None)
+    total_weight = ReadOnlyColumn()
+    updated_at = ModelDerivedField()
+    user_id = ConstantField(None)
     billing_address = AddressField()
-    customer = BuyerField(BuyerSerializer, "customer")
+    customer = OrderCustomerField(OrderCustomerSerializer, "customer")
     discount_applications = JsonField(read_only=True, schema={"type": "array", "items": {"type": "object"}})
-    fulfillments = Constant([])
-    line_items = TakenRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_LINES)
-    payment_terms = Constant(None)
-    refunds = Constant([])
+    fulfillments = ConstantField([])
+    line_items = WritableNestedRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_LINES)
+    payment_terms = ConstantField(None)
+    refunds = ConstantField([])
     shipping_address = AddressField()
-    shipping_lines = TakenRows(ShippingLineSerializer, "shipping_lines", most=MAX_SHIPPING_LINES)
+    shipping_lines = WritableNestedRows(ShippingLineSerializer, "shipping_lines", most=MAX_SHIPPING_LINES)
     inventory_behaviour = ChoiceField(
         choices=Order.InventoryBehaviour.choices, write_only=True, required=False, allow_null=True
     )
-    send_receipt = flag(write_only=True)
-    transactions = ObjectsField(transaction_members(), write_only=True)
+    send_receipt = nullable_bool(write_only=True)
+    transactions = ObjectListField(get_transaction_members(), write_only=True)
 
     class Meta:
         model = Order
 
 
-def show(name: str, field: ApiField) -> None:
-    """Let an app above show its rows on orders, in place of the neutral value; called from ``AppConfig.ready()``.
+def set_order_member(name: str, field: ApiField) -> None:
+    """Replace a constant member of orders by another app's field; called from ``AppConfig.ready()``.
 
     Args:
         name: ``fulfillments`` or ``refunds``.
-        field: How they are read; what they show must move the order's version.
+        field: The field; changes of its rows must increase the order's version.
     """
     if name not in {"fulfillments", "refunds"}:
-        raise ValueError(f"Orders do not leave {name!r} to other apps")
+        raise ValueError(f"Other apps cannot set {name!r}")
     OrderSerializer._declared_fields[name] = field
-    declaration.cache_clear()
+    get_declared_fields.cache_clear()

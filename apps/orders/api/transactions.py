@@ -1,31 +1,31 @@
-"""The transactions of an order as the interface shows and takes them."""
+"""Serializer and endpoints of order transactions."""
 
 from decimal import Decimal
 
-from apps.api.context import Context
-from apps.api.openapi.schemas import members_schema
+from apps.api.openapi.schemas import build_object_schema
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
-    Column,
-    Computed,
-    Constant,
+    ComputedField,
+    ConstantField,
     DateTimeField,
-    FromModel,
-    GlobalId,
     IntegerField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    global_id_field,
 )
-from apps.api.resources.members import ObjectField, read_members
+from apps.api.resources.nested_objects import ObjectField, validate_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Data, Schema, Shown
+from apps.api.types import Attrs, Rendered, RequestData, Schema
 from apps.api.viewsets import ShopViewSet
-from apps.ground.money import ZERO, text_of
-from apps.orders.api.fields import AmountField, flag, string, text
+from apps.ground.money import ZERO, format_decimal
+from apps.orders.api.fields import AmountField, blank_as_null_text, nullable_bool, nullable_text
 from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
 
-CARD = (
+CARD_MEMBERS = (
     "credit_card_bin",
     "avs_result_code",
     "cvv_result_code",
@@ -37,77 +37,79 @@ CARD = (
 )
 
 
-def _amount(_context: Context, kind: str, amount: Decimal, currency: str) -> str:
-    """A void moves nothing: what it let go is kept for staff."""
-    return text_of(ZERO if kind == Transaction.Kind.VOID else amount, currency)
+def _amount(_context: RenderContext, kind: str, amount: Decimal, currency: str) -> str:
+    """Return the amount; zero for a void, which stores the amount it released."""
+    return format_decimal(ZERO if kind == Transaction.Kind.VOID else amount, currency)
 
 
-def _authorization(_context: Context, kind: str, code: str) -> str | None:
-    """The code by which a void named its authorization is not its own."""
+def _authorization(_context: RenderContext, kind: str, code: str) -> str | None:
+    """Return the authorization code; null for a void, which stores the code of the voided authorization."""
     return None if kind == Transaction.Kind.VOID else code or None
 
 
-def shown_unsettled(
-    _context: Context, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
+def render_unsettled(
+    _context: RenderContext, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
-    """What of an authorization can still be captured, in both currencies."""
-    in_shop, shown = (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
+    """Render the remaining amount of an authorization in both currencies."""
+    in_shop, in_presentment = (
+        (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
+    )
     return {
-        "presentment_money": {"amount": text_of(shown, presentment), "currency": presentment},
-        "shop_money": {"amount": text_of(in_shop, shop_currency), "currency": shop_currency},
+        "presentment_money": {"amount": format_decimal(in_presentment, presentment), "currency": presentment},
+        "shop_money": {"amount": format_decimal(in_shop, shop_currency), "currency": shop_currency},
     }
 
 
-def _payment_details(_context: Context, gateway: str) -> Shown:
-    """No card data is ever kept, so what tells of a card is empty."""
-    return dict.fromkeys(CARD) | {
+def _payment_details(_context: RenderContext, gateway: str) -> Rendered:
+    """Return empty card details, because card data is never stored."""
+    return dict.fromkeys(CARD_MEMBERS) | {
         "credit_card_number": "",
         "credit_card_company": "",
         "payment_method_name": gateway,
     }
 
 
-def _payment_id(_context: Context, name: str, sequence: int) -> str:
+def _payment_id(_context: RenderContext, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def shown_receipt(_context: Context, receipt: Data, test: bool, authorization: str) -> Shown:
-    """What a gateway answered."""
+def render_receipt(_context: RenderContext, receipt: RequestData, test: bool, authorization: str) -> Rendered:
+    """Render a gateway's receipt."""
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
-def _is_manual(_context: Context, gateway: str) -> bool:
+def _is_manual(_context: RenderContext, gateway: str) -> bool:
     return gateway == "manual"
 
 
-def transaction_members() -> dict[str, ApiField]:
-    """A transaction as it is sent, alone or with its order."""
+def get_transaction_members() -> dict[str, ApiField]:
+    """Return the members of a transaction in requests."""
     return {
         "kind": ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE),
         "status": ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True),
         "amount": AmountField(),
-        "currency": string(3, allow_blank=False),
-        "gateway": string(),
-        "authorization": string(),
-        "message": string(1000),
-        "error_code": string(100),
+        "currency": nullable_text(3, allow_blank=False),
+        "gateway": nullable_text(),
+        "authorization": nullable_text(),
+        "message": nullable_text(1000),
+        "error_code": nullable_text(100),
         "parent_id": IntegerField(required=False, allow_null=True),
         "processed_at": DateTimeField(required=False, allow_null=True),
         "receipt": ReceiptField(),
-        "source_name": string(),
-        "test": flag(),
+        "source_name": nullable_text(),
+        "test": nullable_bool(),
     }
 
 
 class ReceiptField(ObjectField):
-    """What a gateway answered, kept as it is."""
+    """A gateway's receipt, stored as sent."""
 
     def __init__(self) -> None:
-        """It may be absent and null."""
+        """Make the field accept any object."""
         super().__init__({})
 
-    def to_internal_value(self, data: object) -> Shown:
-        """The object; numbers with a point as text, so that they stay exact."""
+    def to_internal_value(self, data: object) -> Rendered:
+        """Parse the object; numbers with a decimal point become texts, so that they stay exact."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return {name: _exact(value) for name, value in data.items()}
@@ -122,33 +124,31 @@ def _exact(value: object) -> object:
 
 
 class TransactionSerializer(ResourceSerializer[Transaction]):
-    """A movement of money."""
-
-    order_id = Column()
+    order_id = ReadOnlyColumn()
     kind = ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE)
-    gateway = string()
+    gateway = nullable_text()
     status = ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True)
-    message = text(1000)
-    created_at = FromModel()
-    test = flag()
-    authorization = Computed(_authorization, "kind", "authorization", schema={"type": ["string", "null"]})
-    location_id = Constant(None)
-    user_id = Column()
+    message = blank_as_null_text(1000)
+    created_at = ModelDerivedField()
+    test = nullable_bool()
+    authorization = ComputedField(_authorization, "kind", "authorization", schema={"type": ["string", "null"]})
+    location_id = ConstantField(None)
+    user_id = ReadOnlyColumn()
     parent_id = IntegerField(required=False, allow_null=True)
     processed_at = DateTimeField(required=False, allow_null=True)
-    device_id = Constant(None)
-    error_code = text(100)
-    source_name = string()
-    payment_details = Computed(_payment_details, "gateway", schema={"type": "object"})
-    receipt = Computed(shown_receipt, "receipt", "test", "authorization", schema={"type": "object"})
-    currency_exchange_adjustment = Constant(None)
-    amount = Computed(_amount, "kind", "amount", "currency", schema=DECIMAL)
-    currency = string(3, allow_blank=False)
-    authorization_expires_at = Constant(None)
-    extended_authorization_attributes = Constant({})
-    payment_id = Computed(_payment_id, "order__name", "sequence")
-    total_unsettled_set = Computed(
-        shown_unsettled,
+    device_id = ConstantField(None)
+    error_code = blank_as_null_text(100)
+    source_name = nullable_text()
+    payment_details = ComputedField(_payment_details, "gateway", schema={"type": "object"})
+    receipt = ComputedField(render_receipt, "receipt", "test", "authorization", schema={"type": "object"})
+    currency_exchange_adjustment = ConstantField(None)
+    amount = ComputedField(_amount, "kind", "amount", "currency", schema=DECIMAL)
+    currency = nullable_text(3, allow_blank=False)
+    authorization_expires_at = ConstantField(None)
+    extended_authorization_attributes = ConstantField({})
+    payment_id = ComputedField(_payment_id, "order__name", "sequence")
+    total_unsettled_set = ComputedField(
+        render_unsettled,
         "unsettled",
         "currency",
         "order__currency",
@@ -156,9 +156,9 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
         "order__exchange_rate",
         schema={"type": "object"},
     )
-    manual_payment_gateway = Computed(_is_manual, "gateway", schema={"type": "boolean"})
-    amount_rounding = Constant(None)
-    admin_graphql_api_id = GlobalId("OrderTransaction")
+    manual_payment_gateway = ComputedField(_is_manual, "gateway", schema={"type": "boolean"})
+    amount_rounding = ConstantField(None)
+    admin_graphql_api_id = global_id_field("OrderTransaction")
 
     class Meta:
         model = Transaction
@@ -174,17 +174,17 @@ class TransactionViewSet(ShopViewSet[Transaction]):
     plural = "transactions"
     parents = {"order_id": Order}
 
-    def further(self, version: str) -> Schema:
-        """What is taken of it, which is more than the resource's fields."""
-        schema: Schema = members_schema(transaction_members(), version)["properties"]
+    def get_extra_body_properties(self, version: str) -> Schema:
+        """Return the writable members, which are more than the serializer's fields."""
+        schema: Schema = build_object_schema(get_transaction_members(), version)["properties"]
         return schema
 
-    def attributes(self, instance: Transaction | None = None) -> Attrs:
-        """The body, checked."""
-        return read_members(transaction_members(), dict(self.unwrapped("transaction")))
+    def get_validated_attributes(self, instance: Transaction | None = None) -> Attrs:
+        """Return the parsed request body."""
+        return validate_members(get_transaction_members(), dict(self.unwrap_body("transaction")))
 
     def perform_create(self, attrs: Attrs) -> Transaction:
-        """Note a sale, an authorization, a capture or a void."""
+        """Record a sale, authorization, capture or void."""
         order = Order.objects.get(pk=self.kwargs["order_id"])
         attrs = {"source_name": self.access.installation.app.name, **attrs}
         return payments.create_transaction(order, attrs, actor=self.actor, at=self.at)

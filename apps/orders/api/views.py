@@ -1,4 +1,4 @@
-"""The routes of orders."""
+"""REST endpoints of orders."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,32 +12,33 @@ from rest_framework.request import Request
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import ChoiceField
 from apps.api.resources.filters import apply_filters
-from apps.api.resources.members import ObjectField, read_members
-from apps.api.shapes import Attrs, Data, Schema
+from apps.api.resources.nested_objects import ObjectField, validate_members
+from apps.api.types import Attrs, RequestData, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
-from apps.metafields.api.bodies import METAFIELDS
-from apps.orders.api.bodies import OTHER_MEMBERS, read_changes, read_order
-from apps.orders.api.fields import AmountField, flag, string
+from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.orders.api.bodies import OTHER_MEMBERS, parse_order, parse_order_changes
+from apps.orders.api.fields import AmountField, nullable_bool, nullable_text
 from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain import editing, placing, transitions
-from apps.orders.domain.loading import lock
+from apps.orders.domain import create as placing
+from apps.orders.domain import transitions, updates
+from apps.orders.domain.selectors import lock_order
 from apps.orders.models import OpenOrder, Order
 
-CANCELLED = "Order has been canceled"
+CANCELLED_NOTICE = "Order has been canceled"
 _CANCELLATION = {
     "amount": AmountField(),
-    "currency": string(3),
-    "email": flag(),
+    "currency": nullable_text(3),
+    "email": nullable_bool(),
     "reason": ChoiceField(choices=Order.CancelReason.choices, required=False, allow_null=True),
     "refund": ObjectField({}),
-    "restock": flag(),
+    "restock": nullable_bool(),
 }
 
 
 class OrderViewSet(ShopViewSet[Order]):
-    """``/orders``: open ones, unless the query names a status."""
+    """``/orders``; lists open orders unless the query sets a status."""
 
     scope = "orders"
     model = Order
@@ -46,105 +47,104 @@ class OrderViewSet(ShopViewSet[Order]):
     singular = "order"
     plural = "orders"
     order = ("-id",)
-    versions = ("version", "customer__version")
-    bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
-    answers = {"cancel": ONE, "close": ONE, "reopen": ONE}
-    beside = {"cancel": {"notice": {"type": "string", "description": "That the order is canceled, for people."}}}
+    version_columns = ("version", "customer__version")
+    request_bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
+    responses = {"cancel": ONE, "close": ONE, "reopen": ONE}
+    extra_response_properties = {"cancel": {"notice": {"type": "string", "description": "A confirmation message."}}}
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its metafields, and what of a new order belongs to the apps above."""
-        return {"metafields": METAFIELDS, **OTHER_MEMBERS}
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schemas of metafields and of members that belong to other apps."""
+        return {"metafields": METAFIELDS_SCHEMA, **OTHER_MEMBERS}
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
-        """The rows that fit; a model where fixed statements serve: for all orders, and for all open ones."""
-        full = self._completed(filters)
-        if self.is_plain and full.keys() & self.filterset_class.base_filters.keys() == {"status"}:
-            if full["status"] == ANY:
+    def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
+        """Return the filtered rows, or a model for lists with precompiled SQL (all orders, all open orders)."""
+        active_filters = self._with_defaults(filters)
+        if self.shows_all_shop_rows and active_filters.keys() & self.filterset_class.base_filters.keys() == {"status"}:
+            if active_filters["status"] == ANY:
                 return Order
-            if full["status"] == Order.Status.OPEN:
+            if active_filters["status"] == Order.Status.OPEN:
                 return OpenOrder
-        return apply_filters(self.filterset_class, full, self.get_queryset())
+        return apply_filters(self.filterset_class, active_filters, self.get_queryset())
 
     def count(self, request: Request, **_: int) -> HttpResponse:
-        """How many orders fit."""
+        """Return the number of orders that match."""
         return super().count(request)
 
-    def _completed(self, filters: Mapping[str, str]) -> dict[str, str]:
-        """The filters with the default status; ``current`` means the calling app."""
-        full = {"status": Order.Status.OPEN.value, **filters}
-        if full.get("attribution_app_id") == "current":
-            full["attribution_app_id"] = str(self.access.installation.app_id)
-        return full
+    def _with_defaults(self, filters: Mapping[str, str]) -> dict[str, str]:
+        """Add the default status; ``current`` means the calling app."""
+        active_filters = {"status": Order.Status.OPEN.value, **filters}
+        if active_filters.get("attribution_app_id") == "current":
+            active_filters["attribution_app_id"] = str(self.access.installation.app_id)
+        return active_filters
 
     def create(self, request: Request, **_: int) -> HttpResponse:
-        """Take in an order."""
-        attrs, parts = read_order(self.version, self.unwrapped("order"))
+        attrs, parts = parse_order(self.version, self.unwrap_body("order"))
         app = self.access.installation.app
         attrs.setdefault("source_name", app.name)
         with transaction.atomic():
             order = placing.create_order(attrs, parts, actor=self.actor, at=self.at, app=app)
-            return self.created(order)
+            return self.render_created(order)
 
     def update(self, request: Request, **_: int) -> HttpResponse:
-        """Change what may be changed of an order."""
+        """Update the editable members of an order."""
         with transaction.atomic():
-            order = lock(self.get_object())
-            attrs, drafts = read_changes(self.version, self.unwrapped("order"), order)
+            order = lock_order(self.get_object())
+            attrs, drafts = parse_order_changes(self.version, self.unwrap_body("order"), order)
             customer = attrs.pop("customer", empty)
-            editing.update_order(order, attrs, actor=self.actor, at=self.at, customer=_named(customer), drafts=drafts)
-            return self.object_response(order.pk)
+            updates.update_order(
+                order, attrs, actor=self.actor, at=self.at, customer=_requested_customer(customer), drafts=drafts
+            )
+            return self.render_object(order.pk)
 
     def perform_destroy(self, instance: Order) -> None:
-        """Delete an order for which no gateway moved money."""
-        editing.delete_order(instance, actor=self.actor, at=self.at)
+        """Delete an order, unless a gateway moved money for it."""
+        updates.delete_order(instance, actor=self.actor, at=self.at)
 
     def cancel(self, request: Request, **_: int) -> HttpResponse:
-        """Cancel an order, with a refund if the body asks for one."""
-        given = self._flat(_CANCELLATION)
-        refund = {name: given[name] for name in ("amount", "currency") if given.get(name) is not None}
+        """Cancel an order, with a refund if the body requests one."""
+        members = self._flat(_CANCELLATION)
+        refund = {name: members[name] for name in ("amount", "currency") if members.get(name) is not None}
         if isinstance(self.body, dict) and self.body.get("refund") is not None:
             refund["refund"] = self.body["refund"]
-        restock = given.get("restock")
+        restock = members.get("restock")
         with transaction.atomic():
-            order = transitions.cancel(
+            order = transitions.cancel_order(
                 self.get_object(),
                 actor=self.actor,
                 at=self.at,
-                reason=given.get("reason") or Order.CancelReason.OTHER,
+                reason=members.get("reason") or Order.CancelReason.OTHER,
                 restock=True if restock is None else restock,
                 refund=refund or None,
-                notify=bool(given.get("email")),
+                notify=bool(members.get("email")),
             )
-            shown = self.plan().read_one(order.pk, self.context)
-        return self.json({"notice": CANCELLED, "order": shown})
+            rendered_order = self.get_read_plan().read_one(order.pk, self.context)
+        return self.json_response({"notice": CANCELLED_NOTICE, "order": rendered_order})
 
     def close(self, request: Request, **_: int) -> HttpResponse:
-        """Put an order into the archive."""
         self._flat({})
         with transaction.atomic():
-            order = transitions.close(self.get_object(), actor=self.actor, at=self.at)
-            return self.object_response(order.pk)
+            order = transitions.close_order(self.get_object(), actor=self.actor, at=self.at)
+            return self.render_object(order.pk)
 
     def reopen(self, request: Request, **_: int) -> HttpResponse:
-        """Take an order out of the archive."""
         self._flat({})
         with transaction.atomic():
-            order = transitions.reopen(self.get_object(), actor=self.actor, at=self.at)
-            return self.object_response(order.pk)
+            order = transitions.reopen_order(self.get_object(), actor=self.actor, at=self.at)
+            return self.render_object(order.pk)
 
-    def _flat(self, members: Data) -> Attrs:
-        """The members of a body without a wrapper; what it does not name, clients say in the query."""
+    def _flat(self, members: RequestData) -> Attrs:
+        """Parse a body without a wrapper; missing members are taken from the query string."""
         body = {} if self.body is None else self.body
-        return read_members(members, {**self.query, **body} if isinstance(body, dict) else body)
+        return validate_members(members, {**self.query, **body} if isinstance(body, dict) else body)
 
 
-def _named(customer: Any) -> Any:
-    """The customer that an update names: an id, None to take the order from its customer, or unset."""
+def _requested_customer(customer: Any) -> Any:
+    """Return the requested customer: an id, None to remove the customer, or ``UNSET``."""
     if customer is empty:
-        return editing.UNSET
+        return updates.UNSET
     if customer is None:
         return None
-    return customer.get("id") or editing.UNSET
+    return customer.get("id") or updates.UNSET
 
 
 class CustomerOrdersViewSet(OrderViewSet):

@@ -1,1 +1,1 @@
-"""The workflows of orders."""
+"""Domain logic of orders."""

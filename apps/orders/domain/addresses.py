@@ -1,24 +1,24 @@
-"""The addresses of an order: snapshots, completed by the rules for those of customers, and kept as they were given."""
+"""Order addresses: snapshots, completed by the rules for customer addresses."""
 
 from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address
-from apps.ground.attrs import Attrs, Errors, Given
+from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 
 
-def changed(before: Given | None, given: Given) -> tuple[Attrs | None, Errors]:
-    """A snapshot with what is given; parts that are not named stay as they were.
+def apply_address_changes(before: ReadOnlyAttrs | None, values: ReadOnlyAttrs) -> tuple[Attrs | None, Errors]:
+    """Apply changes to an address snapshot.
 
     Args:
-        before: The snapshot that the order has; None for none.
-        given: As for ``clean_address``.
+        before: The order's snapshot; None if it has none.
+        values: The changed parts, as for ``clean_address``; other parts stay.
 
     Returns:
-        The snapshot, None for a blank one, and ``{field: [messages]}`` of what does not fit.
+        The snapshot, None if it is blank, and the errors as ``{field: [messages]}``.
     """
-    if before is None and not any(given.values()):
+    if before is None and not any(values.values()):
         return None, {}
     present = None if before is None else Address(**{name: before.get(name) or "" for name in COLUMNS})
-    snapshot, errors = clean_address(given, present)
+    snapshot, errors = clean_address(values, present)
     if errors or before is None:
         return snapshot, errors
     after = {**before, **{name: value for name, value in snapshot.items() if value != before.get(name)}}

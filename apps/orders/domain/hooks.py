@@ -1,91 +1,91 @@
-"""Where the apps above hook into orders: fulfillment and refunds register here what they add to an order's life.
+"""Hooks of orders: extension points for the fulfillment and refunds apps.
 
-Each hook runs in the transaction of the change that it belongs to, with the order locked.
+Each hook runs in the transaction of the change, with the order locked.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from apps.ground.attrs import Given
-from apps.inventory.domain.movements import Move
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.domain.movements import StockChange
 from apps.orders.models import Order
 
 
-class Creation(Protocol):
-    """Told of new orders, each with what of its body belongs to other apps, e.g. ``fulfillments``."""
+class CreationHook(Protocol):
+    """A hook that receives new orders, each with the members of its body that belong to other apps."""
 
-    def __call__(self, orders: Sequence[tuple[Order, Given]], *, actor: str, at: datetime) -> None:
-        """Take part."""
+    def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
+        """Handle the new orders."""
 
 
-class Cancellation(Protocol):
-    """Told that an order is being cancelled, before its lines change; raises a ``DomainError`` to refuse."""
+class CancellationHook(Protocol):
+    """A hook that runs before an order is canceled; raises a ``DomainError`` to refuse."""
 
     def __call__(self, order: Order, *, actor: str, at: datetime) -> None:
-        """Take part."""
+        """Handle the cancellation."""
 
 
-class Refunder(Protocol):
-    """Gives money back for an order that is being cancelled.
+class RefundHook(Protocol):
+    """A hook that refunds an order that is being canceled.
 
-    ``parts`` holds ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` says whether the
-    order's units go back to stock. What the refund itself puts back is returned, to be moved with the rest.
+    ``parts`` has ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` says whether the
+    order's items are restocked. Returns the stock movements of the refund, which are applied with the others.
     """
 
-    def __call__(self, order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
-        """Take part."""
+    def __call__(
+        self, order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
+    ) -> Sequence[StockChange]:
+        """Create the refund and return its stock movements."""
 
 
-class Edit(Protocol):
-    """Told that lines of an order are being edited, before they change; raises a ``DomainError`` to refuse.
+class EditHook(Protocol):
+    """A hook that runs before the line items of an order are edited; raises a ``DomainError`` to refuse.
 
-    ``fewer`` says how many units of which lines leave the order, ``more`` whether others come to it.
+    ``fewer`` has the removed quantity by line id; ``more`` is True if items are added.
     """
 
     def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
-        """Take part."""
+        """Handle the edit."""
 
 
-class Erasure(Protocol):
-    """Told that the personal data of orders with these ids is being erased; some hundred at once."""
+class ErasureHook(Protocol):
+    """A hook that erases personal data of a few hundred orders."""
 
     def __call__(self, ids: Sequence[int], *, at: datetime) -> None:
-        """Take part."""
+        """Erase the personal data of the orders."""
 
 
-creations: list[Creation] = []
-cancellations: list[Cancellation] = []
-edits: list[Edit] = []
-erasures: list[Erasure] = []
-_refunders: list[Refunder] = []
+creation_hooks: list[CreationHook] = []
+cancellation_hooks: list[CancellationHook] = []
+edit_hooks: list[EditHook] = []
+erasure_hooks: list[ErasureHook] = []
+_refunders: list[RefundHook] = []
 
 
-def on_create(hook: Creation) -> None:
-    """Register who must know of new orders."""
-    creations.append(hook)
+def register_creation_hook(hook: CreationHook) -> None:
+    """Register a hook for new orders."""
+    creation_hooks.append(hook)
 
 
-def on_cancel(hook: Cancellation) -> None:
-    """Register who takes part in cancelling an order."""
-    cancellations.append(hook)
+def register_cancellation_hook(hook: CancellationHook) -> None:
+    """Register a hook for cancellations."""
+    cancellation_hooks.append(hook)
 
 
-def on_edit(hook: Edit) -> None:
-    """Register who takes part in editing the lines of an order."""
-    edits.append(hook)
+def register_edit_hook(hook: EditHook) -> None:
+    """Register a hook for edits of line items."""
+    edit_hooks.append(hook)
 
 
-def on_erase(hook: Erasure) -> None:
-    """Register who keeps personal data of orders."""
-    erasures.append(hook)
+def register_erasure_hook(hook: ErasureHook) -> None:
+    """Register a hook for the erasure of personal data."""
+    erasure_hooks.append(hook)
 
 
-def use_refunder(refunder: Refunder) -> None:
-    """Say who gives money back."""
+def set_refund_hook(refunder: RefundHook) -> None:
     _refunders[:] = [refunder]
 
 
-def refunder() -> Refunder | None:
-    """Who gives money back; None where nobody does."""
+def get_refund_hook() -> RefundHook | None:
     return _refunders[0] if _refunders else None

@@ -1,121 +1,123 @@
-"""The numbers and names of new orders: the shop's next number, or the name that an order had elsewhere."""
+"""Assign numbers and names to new orders: the shop's next number, or the name from another system."""
 
 import re
 from collections.abc import Callable, Sequence
 
 from django.db.models import F
 
-from apps.ground.tenancy import current_shop
-from apps.orders.domain import books
+from apps.ground.tenancy import get_current_shop
+from apps.orders.domain import currency_lock
 from apps.orders.models import Order, OrderCounter
 from apps.orders.models.orders import FIRST_NAME
 
-MAX_NAME = 64
-# Beyond nine digits it is no number of a shop, and would leave none for the orders behind it.
+MAX_NAME_LENGTH = 64
+# Larger numbers are foreign names; accepting them would use up the number range.
 _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
-def number(order: Order, name: str) -> None:
-    """Give an order its number and name; the shop's counter is kept from others until the transaction ends.
+def assign_number(order: Order, name: str) -> None:
+    """Assign the number and name of an order; locks the shop's counter until the end of the transaction.
 
-    That is the next number, and the name that follows from it. An order that has a name already keeps it where no
-    other has it: ``#1234`` with the number that goes with it, so that it is never given again, and any other beside
-    the next number.
+    An order gets the next number and the name derived from it. An imported order keeps its own name if the name is
+    free: a name like ``#1234`` also sets the number, so that the number is not assigned again; any other name comes
+    with the next number.
 
     Args:
-        order: Not saved yet.
-        name: The one that it has, or blank.
+        order: The unsaved order.
+        name: The name from another system, or blank.
 
     Raises:
-        CurrencyChanged: The order was priced in another currency than the shop has by now.
+        CurrencyChanged: The shop currency has changed since the order was priced.
     """
-    last = _held()
-    after = _give(
+    last = _take_next_number()
+    new_last = _assign(
         order,
         name,
         last - 1,
         number_taken=lambda number: Order.objects.filter(number=number).exists(),
         name_taken=lambda name: Order.objects.filter(name=name).exists(),
     )
-    if after != last:
-        OrderCounter.objects.filter(shop=current_shop()).update(last_number=after)
+    if new_last != last:
+        OrderCounter.objects.filter(shop=get_current_shop()).update(last_number=new_last)
 
 
-def number_many(named: Sequence[tuple[Order, str]]) -> None:
-    """The same of several orders, one after the other, with as many statements as for one.
-
-    Raises:
-        CurrencyChanged: As ``number``.
-    """
-    held = _held()
-    numbers, names = _taken(named)
-    last = held - 1
-    for order, name in named:
-        last = _give(order, name, last, number_taken=numbers.__contains__, name_taken=names.__contains__)
-        numbers.add(order.number)
-        names.add(order.name)
-    if last != held:
-        OrderCounter.objects.filter(shop=current_shop()).update(last_number=last)
-
-
-def foresee(named: Sequence[tuple[Order, str]]) -> None:
-    """Give each of several orders the number and name that it would have if it alone came now; nothing is written.
+def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
+    """Assign numbers and names to several orders in bulk.
 
     Raises:
-        CurrencyChanged: As ``number``.
+        CurrencyChanged: See ``assign_number``.
     """
-    shop = current_shop()
-    found = OrderCounter.objects.filter(shop=shop).values_list("last_number", "shop__currency").first()
-    last, currency = found or (0, shop.currency)
-    _refuse_other(currency)
-    numbers, names = _taken(named)
-    for order, name in named:
-        _give(order, name, last, number_taken=numbers.__contains__, name_taken=names.__contains__)
+    next_number = _take_next_number()
+    used_numbers, used_names = _used_numbers_and_names(orders_with_names)
+    last = next_number - 1
+    for order, name in orders_with_names:
+        last = _assign(order, name, last, number_taken=used_numbers.__contains__, name_taken=used_names.__contains__)
+        used_numbers.add(order.number)
+        used_names.add(order.name)
+    if last != next_number:
+        OrderCounter.objects.filter(shop=get_current_shop()).update(last_number=last)
 
 
-def _held() -> int:
-    """The shop's next number; its counter is moved there, and kept from others until the transaction ends."""
-    shop = current_shop()
+def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
+    """Assign to each order the number and name it would get if it were created alone now; nothing is saved.
+
+    Raises:
+        CurrencyChanged: See ``assign_number``.
+    """
+    shop = get_current_shop()
+    counter_row = OrderCounter.objects.filter(shop=shop).values_list("last_number", "shop__currency").first()
+    last, currency = counter_row or (0, shop.currency)
+    _check_currency(currency)
+    numbers, names = _used_numbers_and_names(orders_with_names)
+    for order, name in orders_with_names:
+        _assign(order, name, last, number_taken=numbers.__contains__, name_taken=names.__contains__)
+
+
+def _take_next_number() -> int:
+    """Increment and return the shop's last number; locks the counter until the end of the transaction."""
+    shop = get_current_shop()
     counter = OrderCounter.objects.filter(shop=shop)
     if not counter.update(last_number=F("last_number") + 1):
         OrderCounter.objects.bulk_create([OrderCounter(shop=shop)], ignore_conflicts=True)
         counter.update(last_number=F("last_number") + 1)
-    following: int
-    following, currency = counter.values_list("last_number", "shop__currency").get()
-    _refuse_other(currency)
-    return following
+    next_number: int
+    next_number, currency = counter.values_list("last_number", "shop__currency").get()
+    _check_currency(currency)
+    return next_number
 
 
-def _refuse_other(currency: str) -> None:
-    if currency != current_shop().currency:
-        raise books.CurrencyChanged("has just changed in the shop's settings; send the order again")
+def _check_currency(currency: str) -> None:
+    if currency != get_current_shop().currency:
+        raise currency_lock.CurrencyChanged("has just changed in the shop's settings; send the order again")
 
 
-def _give(
+def _assign(
     order: Order, name: str, last: int, *, number_taken: Callable[[int], bool], name_taken: Callable[[str], bool]
 ) -> int:
-    """Set number and name of an order that comes after the number ``last``; returns the last number with it."""
-    order.number = following = last + 1
-    if ours := _number_in(name):
-        if not number_taken(ours):
-            order.number, following = ours, max(last, ours)
-    elif 0 < len(name) <= MAX_NAME and not name_taken(name):
+    """Set the number and name of an order that follows the number ``last``, and return the new last number."""
+    order.number = new_last = last + 1
+    if own_number := _number_in(name):
+        if not number_taken(own_number):
+            order.number, new_last = own_number, max(last, own_number)
+    elif 0 < len(name) <= MAX_NAME_LENGTH and not name_taken(name):
         order.name = name
     order.name = order.name or f"#{order.number + FIRST_NAME - 1}"
-    return following
+    return new_last
 
 
-def _taken(named: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
-    """Which of the numbers and names that orders come with others have."""
-    wanted = {name for _, name in named if name}
-    ours = {number for name in wanted if (number := _number_in(name))}
-    theirs = {name for name in wanted if not _number_in(name) and len(name) <= MAX_NAME}
-    numbers = set(Order.objects.filter(number__in=ours).values_list("number", flat=True)) if ours else set()
-    names = set(Order.objects.filter(name__in=theirs).values_list("name", flat=True)) if theirs else set()
+def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
+    """Return the numbers and names among ``orders_with_names`` that other orders have."""
+    requested_names = {name for _, name in orders_with_names if name}
+    own_numbers = {number for name in requested_names if (number := _number_in(name))}
+    foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}
+    numbers = (
+        set(Order.objects.filter(number__in=own_numbers).values_list("number", flat=True)) if own_numbers else set()
+    )
+    names = set(Order.objects.filter(name__in=foreign_names).values_list("name", flat=True)) if foreign_names else set()
     return numbers, names
 
 
 def _number_in(name: str) -> int:
-    """The number that goes with a name like those that we give; 0 for other names."""
+    """Return the number behind a name in our own format; 0 for other names."""
     match = _OUR_NAME.fullmatch(name)
     return max(int(match[1]) - FIRST_NAME + 1, 0) if match else 0

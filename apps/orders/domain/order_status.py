@@ -1,39 +1,41 @@
-"""What the buyer of an order may know of it, with nothing but the order's own link: a page, and the same in mails.
+"""Public data of an order, for the order status page and emails to the customer.
 
-Whoever holds the link gets no address, name, e-mail or phone: mails are forwarded, and links stay in histories.
-Rule: decisions, Fulfillment (order status page).
+The link alone gives access, and emails are forwarded, so the data has no address, name, email or phone. Rule:
+decisions, Fulfillment (order status page).
 """
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground.attrs import Attrs
-from apps.orders.domain.bill import as_seen, sums_of
-from apps.orders.domain.loading import lines_of, shipping_of
-from apps.orders.domain.pricing import net
+from apps.ground.types import Attrs
+from apps.orders.domain.pricing import get_net_price
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines
+from apps.orders.domain.totals_display import format_totals, get_presentment_formatter
 from apps.orders.models import Order
-from apps.shops.domain.countries import told_country
+from apps.shops.domain.countries import localize_country
 
-SENT = {
-    Order.FulfillmentStatus.UNFULFILLED: gettext_lazy("Not sent yet"),
-    Order.FulfillmentStatus.PARTIAL: gettext_lazy("Partly sent"),
-    Order.FulfillmentStatus.FULFILLED: gettext_lazy("Sent"),
-    Order.FulfillmentStatus.RESTOCKED: gettext_lazy("Not sent"),
+FULFILLMENT_LABELS = {
+    Order.FulfillmentStatus.UNFULFILLED: gettext_lazy("Not shipped yet"),
+    Order.FulfillmentStatus.PARTIAL: gettext_lazy("Partially shipped"),
+    Order.FulfillmentStatus.FULFILLED: gettext_lazy("Shipped"),
+    Order.FulfillmentStatus.RESTOCKED: gettext_lazy("Not shipped"),
 }
 
 
-def url_of(shop_id: int, token: str) -> str:
-    """Where a buyer follows an order, without an account."""
+def get_status_page_url(shop_id: int, token: str) -> str:
+    """Return the URL of the order status page."""
     return f"{settings.BASE_URL}/orders/{shop_id}/{token}"
 
 
-def story_of(order: Order) -> Attrs:
-    """What the page tells: what was bought, what it comes to, and how far it is."""
-    money = as_seen(order)
-    owed = [(_("Outstanding"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
+def get_status_page_context(order: Order) -> Attrs:
+    """Return the context of the order status page and of emails."""
+    money = get_presentment_formatter(order)
+    balance_row = (
+        [(_("Balance due"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
+    )
     address = order.shipping_address or {}
-    country = told_country(address.get("country_code"), address.get("country"))
+    country = localize_country(address.get("country_code"), address.get("country"))
     return {
         "order": order,
         "lines": [
@@ -41,13 +43,13 @@ def story_of(order: Order) -> Attrs:
                 "name": line.name,
                 "quantity": line.quantity,
                 "removed": line.quantity - line.current_quantity,
-                "amount": money(net(line)),
+                "amount": money(get_net_price(line)),
             }
-            for line in lines_of(order)
+            for line in get_line_items(order)
         ],
-        "sums": [*sums_of(order, money), *owed],
-        "sent": SENT[Order.FulfillmentStatus(order.fulfillment_status)],
-        "shipping": ", ".join(row.title for row in shipping_of(order) if not row.is_removed),
+        "sums": [*format_totals(order, money), *balance_row],
+        "sent": FULFILLMENT_LABELS[Order.FulfillmentStatus(order.fulfillment_status)],
+        "shipping": ", ".join(row.title for row in get_shipping_lines(order) if not row.is_removed),
         "destination": ", ".join(part for part in (address.get("city"), country) if part),
-        "status_url": url_of(order.shop_id, order.token),
+        "status_url": get_status_page_url(order.shop_id, order.token),
     }

@@ -1,7 +1,7 @@
-"""The movements of money that are told of an order: sales, authorizations, their captures and voids.
+"""Record transactions of orders: sales, authorizations, captures and voids.
 
-Refunds are not made here: they move goods and statuses as well (``apps.refunds``).
-Rule: decisions, Orders; reliability M12, M13.
+Refunds are created by ``apps.refunds``, because they also change items and statuses. Rule: decisions, Orders;
+reliability M12, M13.
 """
 
 from collections import defaultdict, deque
@@ -13,85 +13,89 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.catalog.domain.sales import count_units
+from apps.catalog.domain.sales_counters import add_units_sold
 from apps.events.domain.recording import record_event
 from apps.ground import languages
-from apps.ground.attrs import Attrs, Given
-from apps.ground.errors import DomainError
-from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
-from apps.ground.phrases import BLANK, INVALID, at_most
-from apps.ground.retelling import tells
-from apps.ground.tenancy import current_shop
-from apps.orders.domain import buyers, statuses, tenders
-from apps.orders.domain.loading import lines_of, lock, transactions_of
+from apps.ground.error_messages import BLANK, INVALID, at_most
+from apps.ground.exceptions import DomainError
+from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, get_minor_unit, has_valid_precision, round_money
+from apps.ground.stored_messages import register_message
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs, ReadOnlyAttrs
+from apps.orders.domain import order_customers, statuses, tender_transactions
+from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, Transaction
 
 Kind = Transaction.Kind
 Status = Transaction.Status
-NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
-TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
-MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
-_KINDS = {each.name.capitalize(): each.label for each in Kind}
-_STATUSES = {each.name.capitalize(): each.label for each in Status}
-_SAID = tells(
+KINDS_WITH_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
+PAYMENT_KINDS = frozenset({Kind.CAPTURE, Kind.SALE})
+MONEY_KINDS = PAYMENT_KINDS | {Kind.REFUND}
+_KINDS = {member.name.capitalize(): member.label for member in Kind}
+_STATUSES = {member.name.capitalize(): member.label for member in Status}
+_EVENT_MESSAGE = register_message(
     gettext_noop("{kind} of {amount} ({status})"),
     kind=lambda word: str(_KINDS[word]),
-    amount=languages.retold_amount,
+    amount=languages.localize_stored_amount,
     status=lambda word: str(_STATUSES[word]),
 )
 
 
 class PaymentRefused(DomainError):
-    """The movement of money cannot be."""
+    """Raised when a transaction is not possible."""
 
     code = "payment_refused"
     field = "amount"
 
 
 @transaction.atomic
-def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) -> Transaction:
-    """Note a movement of money for an order; its statuses and its customer follow.
+def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Transaction:
+    """Record a transaction of an order; updates its statuses and its customer.
 
-    A cancelled order takes voids, and the outcome of what was pending.
+    A canceled order only accepts voids and the results of pending payments.
 
     Args:
-        order: Read again under a lock.
-        attrs: ``kind``, and as needed ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
-        actor: Who tells of it.
-        at: When.
+        order: The order; it is locked and reloaded.
+        attrs: ``kind``, and optionally ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
+        actor: The actor of the events.
+        at: The current time.
 
     Raises:
         PaymentRefused: ``{field: [messages]}``.
     """
-    order = lock(order)
-    known = transactions_of(order)
-    if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not waiting(known):
+    order = lock_order(order)
+    transactions = get_transactions(order)
+    if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not get_pending_payments(transactions):
         raise PaymentRefused(_("The order is cancelled"), field="base")
-    row = draft(order, known, attrs, at=at)
-    save([row])
+    row = build_transaction(order, transactions, attrs, at=at)
+    save_transactions([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
-    tenders.tell([row], actor=actor, at=at)
-    settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=_said(row))
+    tender_transactions.record_tender_events([row], actor=actor, at=at)
+    recalculate_order(
+        order, get_line_items(order), [*transactions, row], actor=actor, at=at, message=_event_message(row)
+    )
     return row
 
 
-def _said(row: Transaction) -> str:
-    """A movement of money for the timeline."""
-    return _SAID.format(
+def _event_message(row: Transaction) -> str:
+    """Return the event message of a transaction."""
+    return _EVENT_MESSAGE.format(
         kind=Kind(row.kind).name.capitalize(),
-        amount=f"{text_of(row.amount, row.currency)} {row.currency}",
+        amount=f"{format_decimal(row.amount, row.currency)} {row.currency}",
         status=Status(row.status).name.capitalize(),
     )
 
 
-def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datetime) -> Transaction:
-    """A movement of money, checked and not saved; of what it captures or voids the rest is set.
+def build_transaction(
+    order: Order, transactions: Sequence[Transaction], attrs: ReadOnlyAttrs, *, at: datetime
+) -> Transaction:
+    """Build a validated transaction without saving it; updates the remaining amount of its parent in memory.
 
     Args:
-        order: Locked, or not saved yet.
-        known: Its other transactions, oldest first.
+        order: The order, locked or unsaved.
+        transactions: Its other transactions, oldest first.
         attrs: See ``create_transaction``.
-        at: When.
+        at: The current time.
 
     Raises:
         PaymentRefused: ``{field: [messages]}``.
@@ -99,36 +103,36 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
         raise PaymentRefused(_("must be made as a refund of the order"), field="kind")
-    parent = _parent(known, attrs) if kind in NEEDS_PARENT else None
-    currency = _currency(order, parent, attrs)
-    amount = _amount(order, known, parent, currency, attrs)
+    parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
+    currency = _resolve_currency(order, parent, attrs)
+    amount = _resolve_amount(order, transactions, parent, currency, attrs)
     status = attrs.get("status") or Status.SUCCESS
     row = Transaction(
-        shop=current_shop(),
+        shop=get_current_shop(),
         order=order,
         parent=parent,
-        sequence=len(known) + 1,
+        sequence=len(transactions) + 1,
         kind=kind,
         status=status,
         amount=amount,
         currency=currency,
-        shop_amount=_in_shop_currency(order, known, amount, currency),
+        shop_amount=_in_shop_currency(order, transactions, amount, currency),
         created_at=at,
         **_details(order, parent, attrs, at=at),
     )
-    if kind != Kind.VOID and concluded_by(row, known) is None:
+    if kind != Kind.VOID and find_pending_payment(row, transactions) is None:
         if order.cancelled_at is not None:
             raise PaymentRefused(_("The order is cancelled"), field="base")
-        _refuse_excess(order, known, row)
-    _set_rest(row)
+        _check_limit(order, transactions, row)
+    _set_unsettled(row)
     return row
 
 
-def _details(order: Order, parent: Transaction | None, attrs: Given, *, at: datetime) -> Attrs:
-    """What is noted of a movement as it is told; what is not told follows from its authorization and its order."""
-    told = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
+def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
+    """Return the other columns of a transaction; defaults come from its authorization and its order."""
+    columns = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
     return {
-        **told,
+        **columns,
         "gateway": attrs.get("gateway") or (parent.gateway if parent else "manual"),
         "source_name": attrs.get("source_name") or order.source_name,
         "test": bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
@@ -136,8 +140,8 @@ def _details(order: Order, parent: Transaction | None, attrs: Given, *, at: date
     }
 
 
-def _set_rest(row: Transaction) -> None:
-    """Set what is left of an authorization, new or settled by the row."""
+def _set_unsettled(row: Transaction) -> None:
+    """Set the remaining amount of a new authorization, or of the authorization that the transaction settles."""
     if row.status != Status.SUCCESS:
         return
     if row.kind == Kind.AUTHORIZATION:
@@ -146,22 +150,22 @@ def _set_rest(row: Transaction) -> None:
         row.parent.unsettled = ZERO if row.kind == Kind.VOID else row.parent.unsettled - row.amount
 
 
-def save(rows: Sequence[Transaction]) -> None:
-    """Save new transactions, those of each order in their order, and what is left of the authorizations they settle."""
-    turns: list[list[Transaction]] = []
+def save_transactions(rows: Sequence[Transaction]) -> None:
+    """Save new transactions in order, and the remaining amounts of their authorizations."""
+    batches: list[list[Transaction]] = []
     last: dict[int, int] = {}
-    placed: dict[int, int] = {}
+    batch_of: dict[int, int] = {}
     for row in rows:
         row.order_id = row.order.pk
-        turn = last.get(row.order_id, 0)
-        if row.parent is not None and placed.get(id(row.parent)) == turn:
-            # Its id is needed: the row comes with the next.
-            turn += 1
-        last[row.order_id] = placed[id(row)] = turn
-        if turn == len(turns):
-            turns.append([])
-        turns[turn].append(row)
-    for unsaved in turns:
+        batch = last.get(row.order_id, 0)
+        if row.parent is not None and batch_of.get(id(row.parent)) == batch:
+            # The parent needs an id first: this row belongs to the next batch.
+            batch += 1
+        last[row.order_id] = batch_of[id(row)] = batch
+        if batch == len(batches):
+            batches.append([])
+        batches[batch].append(row)
+    for unsaved in batches:
         for row in unsaved:
             if row.parent is not None:
                 row.parent_id = row.parent.pk
@@ -169,164 +173,174 @@ def save(rows: Sequence[Transaction]) -> None:
     Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["unsettled"])
 
 
-def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
-    """The authorization that is captured or voided.
+def _find_parent(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> Transaction:
+    """Return the authorization to capture or void.
 
     Raises:
-        PaymentRefused: There is none, or it was captured and is to be voided.
+        PaymentRefused: There is no such authorization, or it is captured and cannot be voided.
     """
-    parent = _authorization(known, attrs)
-    if attrs["kind"] == Kind.VOID and captures_of(parent, known):
+    parent = _find_authorization(transactions, attrs)
+    if attrs["kind"] == Kind.VOID and get_captures(parent, transactions):
         raise PaymentRefused(_("The authorization has been captured and cannot be voided"), field="parent_id")
     return parent
 
 
-def captures_of(authorization: Transaction, known: Sequence[Transaction]) -> list[Transaction]:
-    """The captures of an authorization that succeeded or may yet."""
-    rows = [*(row for row in known if row.status == Status.SUCCESS), *waiting(known)]
+def get_captures(authorization: Transaction, transactions: Sequence[Transaction]) -> list[Transaction]:
+    """Return the successful and pending captures of an authorization."""
+    rows = [*(row for row in transactions if row.status == Status.SUCCESS), *get_pending_payments(transactions)]
     return [row for row in rows if row.kind == Kind.CAPTURE and row.parent is authorization]
 
 
-def waiting(known: Sequence[Transaction]) -> list[Transaction]:
-    """The pending payments of which nothing was heard yet, oldest first.
+def get_pending_payments(transactions: Sequence[Transaction]) -> list[Transaction]:
+    """Return the pending payments without a result, oldest first.
 
-    A payment comes true, or fails, by a later movement of the same kind, gateway, authorization and amount.
+    The result of a pending payment is a later transaction of the same kind, gateway, authorization and amount.
     """
     by_outcome: dict[object, deque[Transaction]] = defaultdict(deque)
-    found: dict[int, Transaction] = {}
-    for row in known:
-        outcome = _outcome(row)
+    pending: dict[int, Transaction] = {}
+    for row in transactions:
+        outcome = _result_key(row)
         if row.status != Status.PENDING:
-            if like := by_outcome[outcome]:
-                del found[id(like.popleft())]
-        elif row.kind in TAKES_MONEY:
+            if candidates := by_outcome[outcome]:
+                del pending[id(candidates.popleft())]
+        elif row.kind in PAYMENT_KINDS:
             by_outcome[outcome].append(row)
-            found[id(row)] = row
-    return list(found.values())
+            pending[id(row)] = row
+    return list(pending.values())
 
 
-def concluded_by(row: Transaction, known: Sequence[Transaction]) -> Transaction | None:
-    """The pending payment whose outcome a movement of money is; None where it is none's."""
+def find_pending_payment(row: Transaction, transactions: Sequence[Transaction]) -> Transaction | None:
+    """Return the pending payment that a transaction is the result of, or None."""
     if row.status == Status.PENDING:
         return None
-    outcome = _outcome(row)
-    return next((other for other in waiting(known) if _outcome(other) == outcome), None)
+    outcome = _result_key(row)
+    return next((other for other in get_pending_payments(transactions) if _result_key(other) == outcome), None)
 
 
-def _outcome(row: Transaction) -> object:
-    """What a pending payment has in common with its outcome."""
+def _result_key(row: Transaction) -> object:
+    """Return the key that a pending payment and its result have in common."""
     return row.kind, row.gateway, row.currency, row.amount, id(row.parent)
 
 
-def _authorization(known: Sequence[Transaction], attrs: Given) -> Transaction:
-    """The authorization named by its id or its code, else the newest open one."""
-    wanted, code = attrs.get("parent_id"), attrs.get("authorization")
-    if wanted is None:
-        is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]
+def _find_authorization(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> Transaction:
+    """Return the authorization with the given id or code, else the newest open one."""
+    parent_id, code = attrs.get("parent_id"), attrs.get("authorization")
+    if parent_id is None:
+        is_open = [row for row in transactions if row.kind == Kind.AUTHORIZATION and row.unsettled]
         if not is_open:
             raise PaymentRefused(_("must be an open authorization of the order"), field="parent_id")
         return next((row for row in is_open if code and row.authorization == code), is_open[-1])
-    for row in known:
-        if row.pk == wanted and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
+    for row in transactions:
+        if row.pk == parent_id and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
             if not row.unsettled:
                 raise PaymentRefused(_("has been settled already"), field="parent_id")
             return row
     raise PaymentRefused(INVALID, field="parent_id")
 
 
-def _currency(order: Order, parent: Transaction | None, attrs: Given) -> str:
-    given = attrs.get("currency")
-    if given is None:
+def _resolve_currency(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs) -> str:
+    currency = attrs.get("currency")
+    if currency is None:
         if order.is_multi_currency and attrs.get("amount") is not None:
             raise PaymentRefused(BLANK, field="currency")
         return parent.currency if parent else order.currency
-    if given not in {order.currency, order.presentment_currency}:
+    if currency not in {order.currency, order.presentment_currency}:
         raise PaymentRefused(_("is not a currency of the order"), field="currency")
-    if parent is not None and parent.currency != given:
+    if parent is not None and parent.currency != currency:
         raise PaymentRefused(
             _("must be {currency}, that of the authorization").format(currency=parent.currency), field="currency"
         )
-    return str(given)
+    return str(currency)
 
 
-def _amount(
-    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Given
+def _resolve_amount(
+    order: Order, transactions: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: ReadOnlyAttrs
 ) -> Decimal:
     if attrs["kind"] == Kind.VOID:
         assert parent is not None
         return parent.unsettled
-    given: Decimal | None = attrs.get("amount")
-    if given is None:
-        rest = owed(order, known, currency)
-        given = rest if parent is None else min(parent.unsettled, rest)
-    elif not fits(given, currency):
+    amount: Decimal | None = attrs.get("amount")
+    if amount is None:
+        balance_due = get_balance_due(order, transactions, currency)
+        amount = balance_due if parent is None else min(parent.unsettled, balance_due)
+    elif not has_valid_precision(amount, currency):
         raise PaymentRefused(INVALID)
-    if given == 0 and order.total_price:
+    if amount == 0 and order.total_price:
         raise PaymentRefused(_("must be greater than 0"))
-    if given >= MAX_AMOUNT:
+    if amount >= MAX_AMOUNT:
         raise PaymentRefused(INVALID)
-    if parent is not None and given > parent.unsettled:
-        raise PaymentRefused(at_most(text_of(parent.unsettled, currency)))
-    return given
+    if parent is not None and amount > parent.unsettled:
+        raise PaymentRefused(at_most(format_decimal(parent.unsettled, currency)))
+    return amount
 
 
-def owed(order: Order, known: Sequence[Transaction], currency: str) -> Decimal:
-    """What is still to be paid of an order, in one of its currencies; nothing where too much was paid.
+def get_balance_due(order: Order, transactions: Sequence[Transaction], currency: str) -> Decimal:
+    """Return the balance due in one of the order's currencies; never negative.
 
-    What was paid in the buyer's currency alone is counted in it: the roundings of single payments do not add up.
+    If all payments are in the presentment currency, the balance is calculated in it, so that rounding differences of
+    single payments do not add up.
     """
-    done = [row for row in known if row.status == Status.SUCCESS and row.kind in MOVES_MONEY]
-    if currency != order.currency and all(row.currency == currency for row in done):
-        whole, moved = order.presentment(order.current_total_price), [(row.kind, row.amount) for row in done]
-        return max(whole - _balance(moved), ZERO)
-    rest = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in done]), ZERO)
-    return rest if currency == order.currency else order.presentment(rest)
+    movements = [row for row in transactions if row.status == Status.SUCCESS and row.kind in MONEY_KINDS]
+    if currency != order.currency and all(row.currency == currency for row in movements):
+        presentment_total, amounts = (
+            order.to_presentment(order.current_total_price),
+            [(row.kind, row.amount) for row in movements],
+        )
+        return max(presentment_total - _balance(amounts), ZERO)
+    balance = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in movements]), ZERO)
+    return balance if currency == order.currency else order.to_presentment(balance)
 
 
-def _balance(moved: Sequence[tuple[str, Decimal]]) -> Decimal:
-    return sum((-amount if kind == Kind.REFUND else amount for kind, amount in moved), ZERO)
+def _balance(amounts: Sequence[tuple[str, Decimal]]) -> Decimal:
+    return sum((-amount if kind == Kind.REFUND else amount for kind, amount in amounts), ZERO)
 
 
-def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
-    """What an amount comes to in the order's currency.
+def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
+    """Convert an amount to the order's currency.
 
-    All that was owed in the buyer's currency is all that was owed; less than that is less, whatever the rounding says.
+    Paying exactly the balance in the presentment currency pays the whole balance; a smaller amount always leaves a
+    rest.
 
     Raises:
-        PaymentRefused: It is more than can be kept.
+        PaymentRefused: The amount is too large.
     """
     if currency == order.currency:
         return amount
-    converted = rounded(amount / order.exchange_rate, order.currency)
+    converted = round_money(amount / order.exchange_rate, order.currency)
     if converted >= MAX_AMOUNT:
         raise PaymentRefused(INVALID)
-    whole, rest = owed(order, known, currency), owed(order, known, order.currency)
-    if amount == whole:
-        return rest
-    return min(converted, max(rest - quantum_of(order.currency), ZERO)) if amount < whole else converted
+    balance, shop_balance = (
+        get_balance_due(order, transactions, currency),
+        get_balance_due(order, transactions, order.currency),
+    )
+    if amount == balance:
+        return shop_balance
+    return min(converted, max(shop_balance - get_minor_unit(order.currency), ZERO)) if amount < balance else converted
 
 
-def _refuse_excess(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
-    """Payments, pending ones included, come to what is owed at most, and captures to their authorization."""
-    if row.kind not in TAKES_MONEY or row.status not in {Status.SUCCESS, Status.PENDING}:
+def _check_limit(order: Order, transactions: Sequence[Transaction], row: Transaction) -> None:
+    """Check that payments, including pending ones, do not exceed the balance due or their authorization."""
+    if row.kind not in PAYMENT_KINDS or row.status not in {Status.SUCCESS, Status.PENDING}:
         return
-    pending = waiting(known)
-    limit = owed(order, known, row.currency) - sum((_amount_in(order, other, row.currency) for other in pending), ZERO)
+    pending = get_pending_payments(transactions)
+    limit = get_balance_due(order, transactions, row.currency) - sum(
+        (_amount_in(order, other, row.currency) for other in pending), ZERO
+    )
     if row.parent is not None:
         reserved = sum((other.amount for other in pending if other.parent is row.parent), ZERO)
         limit = min(limit, row.parent.unsettled - reserved)
     if row.amount > limit:
-        raise PaymentRefused(at_most(text_of(max(limit, ZERO), row.currency)))
+        raise PaymentRefused(at_most(format_decimal(max(limit, ZERO), row.currency)))
 
 
 def _amount_in(order: Order, row: Transaction, currency: str) -> Decimal:
-    """The amount of a movement in one of its order's currencies."""
+    """Return the amount of a transaction in one of the order's currencies."""
     if row.currency == currency:
         return row.amount
-    return row.shop_amount if currency == order.currency else order.presentment(row.shop_amount)
+    return row.shop_amount if currency == order.currency else order.to_presentment(row.shop_amount)
 
 
-def settle(
+def recalculate_order(
     order: Order,
     lines: Sequence[LineItem],
     transactions: Sequence[Transaction],
@@ -336,43 +350,45 @@ def settle(
     message: str = "",
     columns: Sequence[str] = (),
 ) -> None:
-    """Let an order's statuses and sums, its customer and the best-selling lists follow a change, and record it.
+    """Update an order's statuses, totals, customer and best-selling counts after a change, and record the event.
 
     Args:
-        order: Locked.
-        lines: All its lines.
+        order: The locked order.
+        lines: All its line items.
         transactions: All its transactions.
-        actor: Who.
-        at: When.
-        message: What the timeline says.
+        actor: The actor of the events.
+        at: The current time.
+        message: The message on the timeline.
         columns: Further columns of the order to save.
     """
     before = order.financial_status
-    spent = buyers.spent_on(Order.objects.only("test", "currency", "total_paid", "total_refunded").get(pk=order.pk))
-    statuses.follow(order, lines, transactions)
-    sold = mark_sold(order)
-    order.save(update_fields=[*statuses.COLUMNS, "units_counted", *columns])
+    spent_before = order_customers.get_spent_amount(
+        Order.objects.only("test", "currency", "total_paid", "total_refunded").get(pk=order.pk)
+    )
+    statuses.update_statuses(order, lines, transactions)
+    is_newly_sold = mark_units_counted(order)
+    order.save(update_fields=[*statuses.STATUS_COLUMNS, "units_counted", *columns])
     changes = {"financial_status": [before, order.financial_status]} if before != order.financial_status else {}
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
-    buyers.spend(order, spent)
-    if sold:
-        count_sold(lines)
+    order_customers.update_total_spent(order, spent_before)
+    if is_newly_sold:
+        count_sold_units(lines)
 
 
-def mark_sold(order: Order) -> bool:
-    """Note, once in an order's life, that it was paid, so that its units count as sold; tests never do."""
+def mark_units_counted(order: Order) -> bool:
+    """Mark a paid order, once, so that its items count as sold; test orders never count."""
     if order.units_counted or order.test or order.financial_status != Order.FinancialStatus.PAID:
         return False
     order.units_counted = True
     return True
 
 
-def count_sold(lines: Sequence[LineItem], sign: int = 1) -> None:
-    """Add the units of lines to what their products sold; with ``sign=-1`` take them off."""
+def count_sold_units(lines: Sequence[LineItem], sign: int = 1) -> None:
+    """Add the quantities of lines to the sales of their products; ``sign=-1`` subtracts them."""
     units: dict[int, int] = {}
     for line in lines:
         if line.product_id is not None:
             units[line.product_id] = units.get(line.product_id, 0) + sign * line.quantity
-    count_units(units)
+    add_units_sold(units)

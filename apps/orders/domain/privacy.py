@@ -1,6 +1,6 @@
-"""What orders keep of a person: handed over and erased together with the customer.
+"""Personal data in orders: exported and erased with the customer.
 
-The order itself stays, for book-keeping needs it: its number, its lines and its amounts.
+The order itself stays for bookkeeping, with its number, lines and amounts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,58 +10,57 @@ from typing import Any
 from django.db.models import Case, Field, Q, QuerySet, Value, When, prefetch_related_objects
 
 from apps.customers.models import Customer
-from apps.events.domain.forgetting import forget
-from apps.events.domain.recording import Happening, record_events
-from apps.ground.attrs import Attrs
-from apps.ground.personal import Places
+from apps.events.domain.recording import EventInput, record_events
+from apps.events.domain.redaction import redact_events
+from apps.ground.privacy_registry import ColumnsByModel
+from apps.ground.types import Attrs
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
 
-# Texts of gateways; to them a person may be known by name.
-_NOTED = ("message", "authorization", "error_code")
-PLACES: Places = {
+# Gateway texts may contain names of persons.
+_GATEWAY_TEXTS = ("message", "authorization", "error_code")
+PERSONAL_COLUMNS: ColumnsByModel = {
     "orders.Order": PERSONAL,
     "orders.LineItem": ("properties",),
     "orders.ShippingLine": ("phone",),
     "orders.Comment": ("body",),
-    "orders.Transaction": (*_NOTED, "receipt"),
+    "orders.Transaction": (*_GATEWAY_TEXTS, "receipt"),
 }
-# Where a person's taxes were due stays, since book-keeping needs it.
-_PLACES_KEPT = ("country", "country_code", "province", "province_code")
-# So many orders at once.
-BATCH = 250
+# The country and province where taxes were due stay for bookkeeping.
+_REGION_FIELDS = ("country", "country_code", "province", "province_code")
+# The number of orders per batch.
+BATCH_SIZE = 250
 
 
-def orders_of(customer: Customer) -> QuerySet[Order]:
-    """A customer's orders."""
+def get_customer_orders(customer: Customer) -> QuerySet[Order]:
     rows: QuerySet[Order] = Order.objects.filter(customer=customer)
     return rows
 
 
-def left_of(customer: Customer) -> QuerySet[Order]:
-    """The orders that an erasure is to come to, which are locked before the customer."""
-    rows, begun = orders_of(customer), customer.erasing_at
-    return rows if begun is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=begun))
+def get_orders_to_redact(customer: Customer) -> QuerySet[Order]:
+    """Return the orders that an erasure has not processed yet; they are locked before the customer."""
+    rows, started_at = get_customer_orders(customer), customer.erasing_at
+    return rows if started_at is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=started_at))
 
 
-def ids_of(customer: Customer) -> list[int]:
-    """The numbers of a customer's orders, oldest first."""
-    return list(orders_of(customer).order_by("pk").values_list("pk", flat=True))
+def get_order_ids(customer: Customer) -> list[int]:
+    """Return the ids of a customer's orders, oldest first."""
+    return list(get_customer_orders(customer).order_by("pk").values_list("pk", flat=True))
 
 
-def export(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]:
-    """A customer's orders behind an id, oldest first, as JSON values with their ids; some hundred are read at once."""
+def export_orders(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]:
+    """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``; reads in batches."""
     last = after
-    while orders := list(orders_of(customer).filter(pk__gt=last).order_by("pk")[:BATCH]):
+    while orders := list(get_customer_orders(customer).filter(pk__gt=last).order_by("pk")[:BATCH_SIZE]):
         prefetch_related_objects(orders, "line_items", "comments")
-        yield from ((order.pk, _exported(order)) for order in orders)
+        yield from ((order.pk, _export_order(order)) for order in orders)
         last = orders[-1].pk
 
 
-def _exported(order: Order) -> Attrs:
-    shown: Attrs = {name: getattr(order, name) for name in PERSONAL}
-    return shown | {
+def _export_order(order: Order) -> Attrs:
+    values: Attrs = {name: getattr(order, name) for name in PERSONAL}
+    return values | {
         "name": order.name,
         "processed_at": order.processed_at.isoformat(),
         "total_price": str(order.total_price),
@@ -74,55 +73,55 @@ def _exported(order: Order) -> Attrs:
     }
 
 
-def redact(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase what is left of what a customer's orders say of the person; the caller holds them all."""
+def redact_orders(customer: Customer, actor: str, at: datetime) -> None:
+    """Erase the remaining personal data of a customer's orders; the caller holds the locks."""
     last = 0
-    while ids := redact_some(customer, last, actor, at):
+    while ids := redact_next_orders(customer, last, actor, at):
         last = ids[-1]
 
 
-def redact_some(customer: Customer, after: int, actor: str, at: datetime) -> list[int]:
-    """Erase what the next orders after an id say of the person, in a fixed number of statements; gives their ids."""
-    rows = left_of(customer).filter(pk__gt=after).select_for_update(of=("self",)).order_by("pk")
-    orders = list(rows[:BATCH])
+def redact_next_orders(customer: Customer, after: int, actor: str, at: datetime) -> list[int]:
+    """Erase the personal data of the next batch of orders in a fixed number of statements, and return their ids."""
+    rows = get_orders_to_redact(customer).filter(pk__gt=after).select_for_update(of=("self",)).order_by("pk")
+    orders = list(rows[:BATCH_SIZE])
     if not orders:
         return []
     ids = [order.pk for order in orders]
-    fresh = Order()
-    blank: dict[str, Any] = {name: getattr(fresh, name) for name in PERSONAL}
-    kept = {name: _places(orders, name) for name in ("billing_address", "shipping_address")}
-    Order.objects.filter(pk__in=ids).update(**{**blank, **kept, "redacted_at": at})
+    empty_order = Order()
+    blank: dict[str, Any] = {name: getattr(empty_order, name) for name in PERSONAL}
+    addresses = {name: _reduced_addresses(orders, name) for name in ("billing_address", "shipping_address")}
+    Order.objects.filter(pk__in=ids).update(**{**blank, **addresses, "redacted_at": at})
     LineItem.objects.filter(order__in=ids).update(properties=[])
     ShippingLine.objects.filter(order__in=ids).update(phone="")
     _erase_records(ids)
     Comment.objects.filter(order__in=ids).delete()
-    for erase in hooks.erasures:
+    for erase in hooks.erasure_hooks:
         erase(ids, at=at)
-    record_events([Happening("orders/redact", order) for order in orders], actor=actor, at=at)
+    record_events([EventInput("orders/redact", order) for order in orders], actor=actor, at=at)
     return ids
 
 
 def _erase_records(ids: Sequence[int]) -> None:
-    """Empty what gateways and apps noted, and what was told to subscribers; that it was told stays on record."""
+    """Clear gateway texts, metafields and event payloads; the events themselves stay."""
     movements = Transaction.objects.filter(order__in=ids)
-    movements.update(receipt={}, **dict.fromkeys(_NOTED, ""))
+    movements.update(receipt={}, **dict.fromkeys(_GATEWAY_TEXTS, ""))
     owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)
-    forget(Order, ids)
+    redact_events(Order, ids)
     for rows in (movements, Comment.objects.filter(order__in=ids), owned):
-        forget(rows.model, list(rows.values_list("pk", flat=True)))
+        redact_events(rows.model, list(rows.values_list("pk", flat=True)))
     owned.delete()
 
 
-def _places(orders: Sequence[Order], name: str) -> Case:
-    """What stays of each order's address, as one expression for them all: few places are all that a person has."""
-    by_place: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+def _reduced_addresses(orders: Sequence[Order], name: str) -> Case:
+    """Return an expression with each order's address reduced to its country and province."""
+    ids_by_region: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for order in orders:
         if (address := getattr(order, name)) is not None:
-            by_place.setdefault(tuple(_country_of(address).items()), []).append(order.pk)
+            ids_by_region.setdefault(tuple(_region_of(address).items()), []).append(order.pk)
     column: Field[Any, Any] = next(field for field in Order._meta.concrete_fields if field.name == name)
-    stays = [When(pk__in=ids, then=Value(dict(place), output_field=column)) for place, ids in by_place.items()]
-    return Case(*stays, default=None, output_field=column)
+    cases = [When(pk__in=ids, then=Value(dict(region), output_field=column)) for region, ids in ids_by_region.items()]
+    return Case(*cases, default=None, output_field=column)
 
 
-def _country_of(address: Attrs) -> Attrs:
-    return {name: address.get(name, "") for name in _PLACES_KEPT}
+def _region_of(address: Attrs) -> Attrs:
+    return {name: address.get(name, "") for name in _REGION_FIELDS}

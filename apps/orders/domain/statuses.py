@@ -1,7 +1,6 @@
-"""The three statuses of an order, each derived in one place from what happened to it.
+"""Derive the three statuses of an order from its rows.
 
-Nothing else writes them: whoever changes lines or transactions calls ``follow``.
-Rule: decisions, Orders.
+Only ``update_statuses`` writes them; code that changes lines or transactions calls it. Rule: decisions, Orders.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,64 +9,73 @@ from decimal import Decimal
 from apps.ground.money import ZERO
 from apps.orders.models import LineItem, Order, Transaction
 
-Financial = Order.FinancialStatus
-Fulfillment = Order.FulfillmentStatus
+FinancialStatus = Order.FinancialStatus
+FulfillmentStatus = Order.FulfillmentStatus
 Kind = Transaction.Kind
-COLUMNS = ("status", "financial_status", "fulfillment_status", "total_paid", "total_refunded", "payment_gateway_names")
+STATUS_COLUMNS = (
+    "status",
+    "financial_status",
+    "fulfillment_status",
+    "total_paid",
+    "total_refunded",
+    "payment_gateway_names",
+)
 
 
-def status_of(order: Order) -> Order.Status:
-    """Open, closed or cancelled."""
+def get_order_status(order: Order) -> Order.Status:
+    """Return open, closed or canceled."""
     if order.cancelled_at is not None:
         return Order.Status.CANCELLED
     return Order.Status.CLOSED if order.closed_at is not None else Order.Status.OPEN
 
 
-def financial_status_of(order: Order, transactions: Sequence[Transaction]) -> Financial:
-    """How far an order is paid, in its own currency; what was refunded before it was paid is not owed any more."""
-    done = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
-    paid = _sum(done, Kind.SALE, Kind.CAPTURE)
-    refunded = _sum(done, Kind.REFUND)
+def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> FinancialStatus:
+    """Return the payment status, in the order's currency; refunds before full payment reduce the amount due."""
+    successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
+    paid_amount = _sum(successful, Kind.SALE, Kind.CAPTURE)
+    refunded = _sum(successful, Kind.REFUND)
     if refunded:
-        return Financial.REFUNDED if refunded >= paid else Financial.PARTIALLY_REFUNDED
-    if paid >= order.total_price or (paid and not order.cancelled_at and paid >= order.current_total_price):
-        return Financial.PAID
-    if paid:
-        return Financial.PARTIALLY_PAID
-    if any(row.unsettled for row in done):
-        return Financial.AUTHORIZED
-    return Financial.VOIDED if any(row.kind == Kind.VOID for row in done) else Financial.PENDING
+        return FinancialStatus.REFUNDED if refunded >= paid_amount else FinancialStatus.PARTIALLY_REFUNDED
+    if paid_amount >= order.total_price or (
+        paid_amount and not order.cancelled_at and paid_amount >= order.current_total_price
+    ):
+        return FinancialStatus.PAID
+    if paid_amount:
+        return FinancialStatus.PARTIALLY_PAID
+    if any(row.unsettled for row in successful):
+        return FinancialStatus.AUTHORIZED
+    return FinancialStatus.VOIDED if any(row.kind == Kind.VOID for row in successful) else FinancialStatus.PENDING
 
 
-def fulfillment_status_of(order: Order, lines: Sequence[LineItem]) -> Fulfillment:
-    """How far an order is sent: restocked means cancelled, with all its units back in stock."""
+def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> FulfillmentStatus:
+    """Return the fulfillment status; "restocked" means that no items are left in the order."""
     if lines and not any(
         line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity for line in lines
     ):
-        return Fulfillment.RESTOCKED
-    sent = sum(line.fulfilled_quantity for line in lines)
-    waiting = sum(line.fulfillable_quantity for line in lines)
-    if not sent:
-        return Fulfillment.UNFULFILLED
-    return Fulfillment.PARTIAL if waiting else Fulfillment.FULFILLED
+        return FulfillmentStatus.RESTOCKED
+    fulfilled = sum(line.fulfilled_quantity for line in lines)
+    unfulfilled = sum(line.fulfillable_quantity for line in lines)
+    if not fulfilled:
+        return FulfillmentStatus.UNFULFILLED
+    return FulfillmentStatus.PARTIAL if unfulfilled else FulfillmentStatus.FULFILLED
 
 
-def line_status_of(quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
-    """How far a line is sent, as the interface names it."""
+def get_line_status(quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
+    """Return the fulfillment status of a line item as in the REST interface."""
     if not fulfilled:
         return None if current or fulfillable else "restocked"
     return "partial" if fulfillable else "fulfilled"
 
 
-def follow(order: Order, lines: Sequence[LineItem], transactions: Sequence[Transaction]) -> None:
-    """Set what follows from an order's lines and transactions; the caller saves ``COLUMNS``."""
-    done = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
-    order.total_paid = _sum(done, Kind.SALE, Kind.CAPTURE)
-    order.total_refunded = _sum(done, Kind.REFUND)
+def update_statuses(order: Order, lines: Sequence[LineItem], transactions: Sequence[Transaction]) -> None:
+    """Set the columns that depend on lines and transactions; the caller saves ``STATUS_COLUMNS``."""
+    successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
+    order.total_paid = _sum(successful, Kind.SALE, Kind.CAPTURE)
+    order.total_refunded = _sum(successful, Kind.REFUND)
     order.payment_gateway_names = list(dict.fromkeys(row.gateway for row in transactions))
-    order.status = status_of(order)
-    order.financial_status = financial_status_of(order, transactions)
-    order.fulfillment_status = fulfillment_status_of(order, lines)
+    order.status = get_order_status(order)
+    order.financial_status = get_financial_status(order, transactions)
+    order.fulfillment_status = get_order_fulfillment_status(order, lines)
 
 
 def _sum(rows: Iterable[Transaction], *kinds: str) -> Decimal:

@@ -1,4 +1,4 @@
-"""The moves of an order as a whole: cancelled, closed, opened again. Nothing else writes these moments."""
+"""Cancel, close and reopen orders; nothing else writes ``cancelled_at`` and ``closed_at``."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,16 +8,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Given
-from apps.ground.errors import DomainError, TransitionRefused
+from apps.ground.exceptions import DomainError, TransitionRefused
 from apps.ground.money import ZERO
-from apps.inventory.domain.movements import Move
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.domain.movements import StockChange
 from apps.jobs.domain.queue import enqueue
-from apps.orders.domain import buyers, hooks, payments, pricing, statuses, stocking
-from apps.orders.domain.loading import lines_of, lock, shipping_of, transactions_of
+from apps.orders.domain import hooks, order_customers, payments, pricing, statuses, stock_reservation
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
-CURRENT = (
+CURRENT_TOTAL_COLUMNS = (
     "current_subtotal_price",
     "current_total_discounts",
     "current_total_tax",
@@ -28,75 +28,82 @@ CURRENT = (
 
 
 class NotCancellable(TransitionRefused):
-    """The order is cancelled already, or on its way."""
+    """Raised when an order is canceled already or has fulfilled items."""
 
     code = "order_not_cancellable"
 
 
-class NotOpenable(TransitionRefused):
-    """A cancelled order stays cancelled."""
+class NotReopenable(TransitionRefused):
+    """Raised when a canceled order is to be reopened."""
 
     code = "order_not_openable"
 
 
-class NoRefunds(DomainError):
-    """Money cannot be given back here."""
+class RefundsUnavailable(DomainError):
+    """Raised when no app can refund."""
 
     code = "no_refunds"
     field = "amount"
 
 
 @transaction.atomic
-def cancel(
+def cancel_order(
     order: Order,
     *,
     actor: str,
     at: datetime,
     reason: str = Order.CancelReason.OTHER,
     restock: bool = True,
-    refund: Given | None = None,
+    refund: ReadOnlyAttrs | None = None,
     notify: bool = False,
 ) -> Order:
-    """Cancel an order that was not sent: its open authorizations are voided, its units go back to stock if asked for.
+    """Cancel an unfulfilled order: void its open authorizations and, if requested, restock its items.
 
-    Money that was paid stays where it is unless ``refund`` says so.
+    Paid money stays with the shop unless ``refund`` is given.
 
     Args:
-        order: Read again under a lock.
-        actor: Who.
-        at: When.
-        reason: Why.
-        restock: Whether the units leave the order and go back to the stock that they were taken from.
-        refund: ``amount`` and ``currency``, or ``refund`` as in the body of a refund; None for none.
-        notify: Whether the buyer gets a mail.
+        order: The order; it is locked and reloaded.
+        actor: The actor of the events.
+        at: The current time.
+        reason: The cancellation reason.
+        restock: Remove the items from the order and return them to their locations.
+        refund: ``amount`` and ``currency``, or ``refund`` as in the body of a refund; None for no refund.
+        notify: Send the customer an email.
 
     Raises:
-        NotCancellable: It is cancelled already, or units of it were sent.
-        NoRefunds: A refund is asked for, and nothing here gives money back.
-        DomainError: What a hook refuses.
+        NotCancellable: The order is canceled already, or has fulfilled items.
+        NoRefunds: A refund is requested, but no app can refund.
+        DomainError: A hook refuses.
     """
-    order = lock(order)
+    order = lock_order(order)
     if order.cancelled_at is not None:
         raise NotCancellable(_("The order is cancelled already"))
-    lines = lines_of(order)
+    lines = get_line_items(order)
     if any(line.fulfilled_quantity for line in lines):
-        raise NotCancellable(_("An order of which items were sent cannot be cancelled"))
+        raise NotCancellable(_("An order with fulfilled items cannot be canceled"))
     if order.customer_id is not None:
-        buyers.locked(order.customer_id)
-    for cancelled in hooks.cancellations:
-        cancelled(order, actor=actor, at=at)
+        order_customers.lock_order_customer(order.customer_id)
+    for hook in hooks.cancellation_hooks:
+        hook(order, actor=actor, at=at)
     order.cancelled_at, order.cancel_reason = at, reason
-    moves: Sequence[Move] = ()
+    moves: Sequence[StockChange] = ()
     if refund is not None:
-        # The refund locks and reads the order itself.
-        order.status = statuses.status_of(order)
+        # The refund locks and reloads the order itself.
+        order.status = statuses.get_order_status(order)
         order.save(update_fields=["cancelled_at", "cancel_reason", "status"])
         moves = _refund(order, refund, restock=restock, actor=actor, at=at)
-        order, lines = lock(order), lines_of(order)
-    known = transactions_of(order)
-    _void(order, known, actor=actor, at=at)
-    _let_go(order, lines, restock=restock, besides=moves, actor=actor, at=at)
-    payments.settle(order, lines, known, actor=actor, at=at, columns=["cancelled_at", "cancel_reason", *CURRENT])
+        order, lines = lock_order(order), get_line_items(order)
+    transactions = get_transactions(order)
+    _void_authorizations(order, transactions, actor=actor, at=at)
+    _release_items(order, lines, restock=restock, besides=moves, actor=actor, at=at)
+    payments.recalculate_order(
+        order,
+        lines,
+        transactions,
+        actor=actor,
+        at=at,
+        columns=["cancelled_at", "cancel_reason", *CURRENT_TOTAL_COLUMNS],
+    )
     changes = {"cancelled_at": [None, at.isoformat()], "cancel_reason": ["", reason]}
     record_event("orders/cancelled", order, actor=actor, at=at, changes=changes)
     if notify and order.email:
@@ -104,38 +111,40 @@ def cancel(
     return order
 
 
-def _refund(order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
-    refunder = hooks.refunder()
+def _refund(order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime) -> Sequence[StockChange]:
+    refunder = hooks.get_refund_hook()
     if refunder is None:
-        raise NoRefunds(_("cannot be refunded here"))
+        raise RefundsUnavailable(_("cannot be refunded here"))
     return refunder(order, parts, restock=restock, actor=actor, at=at)
 
 
-def _void(order: Order, known: list[Transaction], *, actor: str, at: datetime) -> None:
-    """Void every authorization of which nothing was captured; what is left of others lapses.
+def _void_authorizations(order: Order, transactions: list[Transaction], *, actor: str, at: datetime) -> None:
+    """Void authorizations without captures; the rest of partly captured ones lapses.
 
-    While a capture is pending, its authorization stays: what becomes of it is noted on the cancelled order, too.
+    An authorization with a pending capture stays open, because the result of the capture is recorded later.
     """
-    for row in [row for row in known if row.unsettled]:
-        captures = payments.captures_of(row, known)
+    for row in [row for row in transactions if row.unsettled]:
+        captures = payments.get_captures(row, transactions)
         if any(capture.status == Transaction.Status.PENDING for capture in captures):
             continue
         if captures:
             row.unsettled = ZERO
             row.save(update_fields=["unsettled"])
             continue
-        void = payments.draft(order, known, {"kind": Transaction.Kind.VOID, "parent_id": row.pk}, at=at)
-        payments.save([void])
-        known.append(void)
+        void = payments.build_transaction(
+            order, transactions, {"kind": Transaction.Kind.VOID, "parent_id": row.pk}, at=at
+        )
+        payments.save_transactions([void])
+        transactions.append(void)
         record_event("order_transactions/create", void, actor=actor, at=at)
 
 
-def _let_go(
-    order: Order, lines: list[LineItem], *, restock: bool, besides: Sequence[Move], actor: str, at: datetime
+def _release_items(
+    order: Order, lines: list[LineItem], *, restock: bool, besides: Sequence[StockChange], actor: str, at: datetime
 ) -> None:
-    """Nothing is left to be sent; with ``restock`` nothing is left in the order either."""
+    """Set the unfulfilled quantities to zero; with ``restock``, also remove the items from the order."""
     units = {line: line.current_quantity for line in lines} if restock else {}
-    stocking.give_back(order, units, besides=besides, actor=actor, at=at)
+    stock_reservation.return_order_stock(order, units, besides=besides, actor=actor, at=at)
     for line in lines:
         line.fulfillable_quantity = 0
         if restock:
@@ -143,37 +152,37 @@ def _let_go(
     LineItem.objects.bulk_update(lines, ["fulfillable_quantity", "current_quantity", "taken_from"])
     if restock:
         ShippingLine.objects.filter(order=order).update(is_removed=True)
-    pricing.total_currently(order, lines, shipping_of(order))
+    pricing.set_current_totals(order, lines, get_shipping_lines(order))
 
 
 @transaction.atomic
-def close(order: Order, *, actor: str, at: datetime) -> Order:
-    """Put an order into the archive; nothing happens to one that is there."""
-    order = lock(order)
+def close_order(order: Order, *, actor: str, at: datetime) -> Order:
+    """Close an order; does nothing if it is closed."""
+    order = lock_order(order)
     if order.closed_at is None:
-        _move(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
+        _set_closed_at(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
     return order
 
 
 @transaction.atomic
-def reopen(order: Order, *, actor: str, at: datetime) -> Order:
-    """Take an order out of the archive; nothing happens to one that is open.
+def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
+    """Reopen an order; does nothing if it is open.
 
     Raises:
-        NotOpenable: It is cancelled.
+        NotOpenable: The order is canceled.
     """
-    order = lock(order)
+    order = lock_order(order)
     if order.cancelled_at is not None:
-        raise NotOpenable(_("A cancelled order cannot be opened again"))
+        raise NotReopenable(_("A cancelled order cannot be opened again"))
     if order.closed_at is not None:
-        _move(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order opened again"))
+        _set_closed_at(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order opened again"))
     return order
 
 
-def _move(order: Order, *, closed_at: datetime | None, actor: str, at: datetime, message: str) -> None:
+def _set_closed_at(order: Order, *, closed_at: datetime | None, actor: str, at: datetime, message: str) -> None:
     before = order.closed_at
     order.closed_at = closed_at
-    order.status = statuses.status_of(order)
+    order.status = statuses.get_order_status(order)
     order.save(update_fields=["closed_at", "status"])
     moments = [moment.isoformat() if moment else None for moment in (before, closed_at)]
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes={"closed_at": moments})

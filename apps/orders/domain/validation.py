@@ -1,21 +1,23 @@
-"""What an order's contact details must be, whichever face they come through."""
+"""Validate the contact details of orders."""
 
 from django.db import models
 
-from apps.customers.domain.contacts import clean_contacts
-from apps.ground.attrs import Attrs, Errors, Given
-from apps.ground.tenancy import current_shop
+from apps.customers.domain.contact_normalization import clean_contacts
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 from apps.orders.models import EDITABLE, Order
 
-TEXTS = tuple(name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField))
+TEXT_COLUMNS = tuple(
+    name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)
+)
 
 
-def clean(attrs: Given) -> tuple[Attrs, Errors]:
-    """The values as they are stored, and what is wrong with them.
+def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
+    """Return the values to store and the errors.
 
     Args:
-        attrs: Columns of ``Order``; null stands for blank in texts.
+        attrs: Columns of ``Order``; None means blank in text columns.
     """
-    cleaned = {name: ("" if value is None and name in TEXTS else value) for name, value in attrs.items()}
-    errors = clean_contacts(cleaned, current_shop().country_code)
+    cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
+    errors = clean_contacts(cleaned, get_current_shop().country_code)
     return cleaned, errors

@@ -2,7 +2,7 @@
 
 import apps.orders.models.lines
 import apps.orders.models.orders
-import apps.ground.rows
+import apps.ground.base_models
 import django.db.models.deletion
 import django.db.models.expressions
 import django.utils.timezone
@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                 ('inventory_behaviour', models.CharField(choices=[('bypass', 'Leave the stock alone'), ('decrement_ignoring_policy', 'Take from stock, even below zero'), ('decrement_obeying_policy', "Take from stock as each variant's policy allows")], default='bypass', editable=False, max_length=25)),
                 ('test', models.BooleanField(default=False, editable=False)),
                 ('units_counted', models.BooleanField(default=False, editable=False, help_text='Whether its units count as sold in best-selling lists.')),
-                ('version', apps.ground.rows.VersionField(default=apps.ground.rows.fresh_version, editable=False)),
+                ('version', apps.ground.base_models.VersionField(default=apps.ground.base_models.create_version, editable=False)),
                 ('app', models.ForeignKey(blank=True, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='shops.app')),
                 ('customer', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='orders', to='customers.customer')),
                 ('shop', models.ForeignKey(editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='shops.shop')),

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside, DropKeyIndex
+from apps.ground.migration_operations import AddIndexWithoutBlocking, DropForeignKeyIndex
 
 
 class Migration(migrations.Migration):
@@ -14,19 +14,19 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(fields=["shop", "status", "financial_status", "id"], name="orders_order_by_debt"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(fields=["shop", "status", "fulfillment_status", "id"], name="orders_order_by_work"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(condition=models.Q(("test", True)), fields=["shop", "id"], name="orders_order_tests"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(fields=["customer", "processed_at", "id"], name="orders_order_of_customer_last"),
         ),
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
             model_name="order",
             name="orders_order_of_customer",
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="order",
             name="shop",
             field=models.ForeignKey(

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="transaction",
             index=models.Index(
                 condition=models.Q(("kind", "refund"), ("status__in", ("failure", "error"))),

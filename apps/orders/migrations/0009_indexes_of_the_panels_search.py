@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models.functions import Upper
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="lineitem",
             index=models.Index(
                 models.F("shop"),
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 name="orders_lineitem_by_sku",
             ),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="transaction",
             index=models.Index(
                 condition=models.Q(("authorization", ""), _negated=True),
@@ -30,12 +30,12 @@ class Migration(migrations.Migration):
                 name="orders_transaction_by_code",
             ),
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "order",
             "orders_order_by_city",
             "(shop_id, upper(((shipping_address ->> 'city'))::text), id)",
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "order",
             "orders_order_tag_parts",
             "USING gin (upper(tags) gin_trgm_ops) WHERE tags <> ''",

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models.functions import Upper
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(
                 models.F("shop"),
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 name="orders_order_by_channel",
             ),
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "order",
             "orders_order_by_tag",
             "USING gin (string_to_array(upper(tags), ', ')) WHERE tags <> ''",

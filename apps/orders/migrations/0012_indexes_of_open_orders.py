@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [("orders", "0011_indexes_of_channels_and_tags")]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(
                 condition=models.Q(("status", "open")),
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 name="orders_order_open_by_date",
             ),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="order",
             index=models.Index(
                 condition=models.Q(("status", "open")),

@@ -1,12 +1,12 @@
 from django.db import migrations
 
-from apps.ground.indexes import CountExpression
+from apps.ground.migration_operations import AddExpressionStatistics
 
 
 class Migration(migrations.Migration):
     dependencies = [("orders", "0012_indexes_of_open_orders")]
 
     operations = [
-        CountExpression("order", "orders_order_channels", "upper(source_name)"),
-        CountExpression("order", "orders_order_tags", "string_to_array(upper(tags), ', ')"),
+        AddExpressionStatistics("order", "orders_order_channels", "upper(source_name)"),
+        AddExpressionStatistics("order", "orders_order_tags", "string_to_array(upper(tags), ', ')"),
     ]

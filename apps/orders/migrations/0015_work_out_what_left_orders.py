@@ -6,7 +6,7 @@ from decimal import Decimal
 from django.db import migrations
 from django.db.models import F
 
-from apps.ground.money import portion
+from apps.ground.money import calculate_portion
 
 AT_ONCE = 2_000
 
@@ -31,7 +31,7 @@ def worth(line, sold):
     """What the other units of a line came to."""
 
     def of(amount):
-        return amount - portion(amount, sold, line.quantity, line.order.currency)
+        return amount - calculate_portion(amount, sold, line.quantity, line.order.currency)
 
     taxes = 0 if line.order.taxes_included else of(line.tax)
     return line.price * (line.quantity - sold) - of(line.discount) + taxes

@@ -1,4 +1,4 @@
-"""The tables of orders."""
+"""Models of orders."""
 
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (

@@ -1,4 +1,4 @@
-"""What was bought, and how it is sent."""
+"""Models of line items and shipping lines."""
 
 from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value
@@ -7,39 +7,37 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Product, Variant
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
 
 def forget(
     collector: Collector, field: "models.ForeignKey[Model | None]", rows: "QuerySet[LineItem, LineItem]", using: str
 ) -> None:
-    """On the deletion of a product or variant: its lines lose the reference, and their orders take a new version.
+    """Clear the reference of lines to a deleted product or variant, and increase the version of their orders.
 
-    The panel's question "what else goes?" collects too, and changes nothing.
+    The preview of related objects in the panel uses another collector class and must not change anything.
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:
         Order.objects.filter(pk__in=rows.order_by().values("order_id")).update()
 
 
-# Of a best seller there are more lines than fit into memory, or into a statement: they stay in the database.
+# A best seller may have more lines than fit into memory or into a statement, so they are not loaded.
 forget.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 
 class LineItem(ShopOwned):
-    """A line of an order: a snapshot of the variant that was bought, or something that no catalog has.
+    """A line item of an order: a snapshot of the variant at the time of sale, or a custom item.
 
-    ``quantity`` is as ordered, ``current_quantity`` what is left of it after cancelled and returned units,
-    ``fulfillable_quantity`` what is yet to be sent and ``fulfilled_quantity`` what was sent; ``refunded_quantity`` is
-    how many units refunds name, and so never more than were bought. ``tax_lines`` and
-    ``discount_allocations`` hold amounts for the whole line, as ordered; ``tax`` and ``discount`` are their sums.
-    ``taken_from`` says from which locations' stock the units came: ``{location id: units}``.
+    Quantities: ``quantity`` is as ordered, ``current_quantity`` without canceled and returned items,
+    ``fulfillable_quantity`` still to be fulfilled, ``fulfilled_quantity`` fulfilled, ``refunded_quantity`` refunded
+    (never more than ordered). ``tax_lines`` and ``discount_allocations`` have amounts for the ordered quantity; ``tax``
+    and ``discount`` are their sums. ``taken_from`` has the stock locations of the items: ``{location id: quantity}``.
 
-    ``duties`` are what customs take for the whole line, as ordered: a list of ``id`` (by which a refund names it),
-    ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are
-    the sums of their prices and of the taxes on them, ``refunded_duty`` and ``refunded_duty_tax`` what refunds gave
-    back of these.
+    ``duties`` are the duties on the ordered quantity: a list of ``id`` (used by refunds), ``harmonized_system_code``,
+    ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are the sums of their prices and
+    taxes, ``refunded_duty`` and ``refunded_duty_tax`` the refunded parts.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)
@@ -52,13 +50,13 @@ class LineItem(ShopOwned):
     sku = models.CharField("SKU", max_length=255, blank=True)
     vendor = models.CharField(max_length=255, blank=True)
     grams = models.PositiveBigIntegerField(default=0)
-    price = MoneyColumn(help_text="Of one unit, without discounts.")
+    price = MoneyColumn(help_text="The price of one item, without discounts.")
     quantity = models.PositiveIntegerField()
     current_quantity = models.PositiveIntegerField()
     fulfillable_quantity = models.PositiveIntegerField()
     fulfilled_quantity = models.PositiveIntegerField(default=0)
     refunded_quantity = models.PositiveIntegerField(default=0, db_default=0)
-    total_discount = MoneyColumn(help_text="The discount of this line alone, without its share of the order's.")
+    total_discount = MoneyColumn(help_text="The line item's own discount, without its share of order discounts.")
     discount = MoneyColumn(help_text="All discounts of the line.")
     tax = MoneyColumn(help_text="All taxes of the line.")
     tax_lines = models.JSONField(default=list)
@@ -126,9 +124,9 @@ class LineItem(ShopOwned):
 
 
 class ShippingLine(ShopOwned):
-    """How an order is sent, and what that costs; ``discount`` and ``tax`` are the sums of their parts.
+    """A shipping line of an order; ``discount`` and ``tax`` are the sums of their parts.
 
-    ``refunded`` and ``refunded_tax`` are what refunds gave back of the discounted price and of the tax.
+    ``refunded`` and ``refunded_tax`` are the refunded parts of the discounted price and of the tax.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="shipping_lines")

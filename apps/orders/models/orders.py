@@ -1,4 +1,4 @@
-"""Orders, and the counter that numbers them."""
+"""Models of orders and of the counter for their numbers."""
 
 import secrets
 from decimal import Decimal
@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.models import Customer
-from apps.ground.money import converted
-from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager, shop_of_many
+from apps.ground.base_models import ShopOwned, TimestampedQuerySet, VersionField, create_shop_manager, unindexed_shop_fk
+from apps.ground.money import convert_amount
 from apps.shops.models import App
 
 if TYPE_CHECKING:
-    from apps.ground.rows import ShopManager
+    from apps.ground.base_models import ShopManager
 
 FIRST_NAME = 1001
 
-# What may be changed of an order as long as it lives; the rest is history.
+# Columns that may be updated; all others are history.
 EDITABLE = (
     "email",
     "phone",
@@ -32,7 +32,7 @@ EDITABLE = (
     "tags",
     "po_number",
 )
-# What its sender says of it and is kept as it comes; the other columns follow from this and from what happens to it.
+# Columns taken from a new order's input; the others are calculated or set by later changes.
 ACCEPTED = (
     *EDITABLE,
     "browser_ip",
@@ -50,7 +50,7 @@ ACCEPTED = (
     "inventory_behaviour",
     "test",
 )
-# What tells of a person: erased with the customer, and not repeated in the audit trail, whose rows are never changed.
+# Personal data: erased with the customer and never copied to the audit log, which cannot be erased.
 PERSONAL = (
     "email",
     "phone",
@@ -71,27 +71,27 @@ PERSONAL = (
 
 
 class MoneyColumn(models.DecimalField[Decimal, Decimal]):
-    """An exact amount in the order's currency; three decimals hold every currency that we take."""
+    """An exact amount in the order's currency; three decimals are enough for every supported currency."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Zero, and shown by no form, unless said otherwise."""
+        """Default to zero, and exclude the column from forms."""
         super().__init__(
             *args, **{"max_digits": 20, "decimal_places": 3, "default": Decimal(0), "editable": False, **kwargs}
         )
 
 
 def new_token() -> str:
-    """128 random bits, by which an order is found without its id."""
+    """Return 128 random bits as hex, which identify an order on its status page."""
     return secrets.token_hex(16)
 
 
 def new_confirmation_number() -> str:
-    """Nine letters and digits that can be read out; without those that are easily confused."""
+    """Return nine letters and digits to read out, without characters that are easily confused."""
     return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
 
 class OrderCounter(ShopOwned):
-    """The number of the shop's newest order. Its row is locked until the order's transaction ends, so none is lost."""
+    """The number of the shop's newest order; locked until its transaction ends, so that numbers have no gaps."""
 
     last_number = models.PositiveBigIntegerField(default=0)
 
@@ -103,18 +103,18 @@ class OrderCounter(ShopOwned):
 
 
 class Order(ShopOwned):
-    """An order: the root of its lines, shipping lines and transactions.
+    """An order, the aggregate root of its lines, shipping lines and transactions.
 
-    Amounts are in ``currency``; the buyer saw them in ``presentment_currency``, at ``exchange_rate`` units of that for
-    one of ``currency``. ``total_…`` columns are as ordered, ``current_…`` columns as left after cancelled and returned
-    units. The three statuses follow from other columns and rows (``domain.statuses``) and are kept for filters.
-    Addresses are snapshots: an order is a document and does not change when a customer moves.
+    Amounts are in ``currency``. The customer saw them in ``presentment_currency``, at ``exchange_rate`` units per unit
+    of ``currency``. ``total_…`` columns are as ordered, ``current_…`` columns without canceled and returned items. The
+    three statuses are derived from other columns and rows (``domain.statuses``) and stored for filters. Addresses are
+    snapshots: an order does not change when a customer moves.
     """
 
     class Status(models.TextChoices):
         OPEN = "open", pgettext_lazy("order", "Open")
         CLOSED = "closed", pgettext_lazy("order", "Closed")
-        CANCELLED = "cancelled", pgettext_lazy("order", "Cancelled")
+        CANCELLED = "cancelled", pgettext_lazy("order", "Canceled")
 
     class FinancialStatus(models.TextChoices):
         PENDING = "pending", gettext_lazy("Payment pending")
@@ -140,11 +140,11 @@ class Order(ShopOwned):
         OTHER = "other", gettext_lazy("Another reason")
 
     class InventoryBehaviour(models.TextChoices):
-        BYPASS = "bypass", gettext_lazy("Leave the stock alone")
+        BYPASS = "bypass", gettext_lazy("Do not change inventory")
         IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Take from stock, even below zero")
         OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Take from stock as each variant's policy allows")
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     number = models.PositiveBigIntegerField(editable=False)
     name = models.CharField(pgettext_lazy("order", "name"), max_length=64, editable=False)
     token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)
@@ -159,7 +159,7 @@ class Order(ShopOwned):
         db_index=False,
         verbose_name=gettext_lazy("customer"),
     )
-    email = models.EmailField(gettext_lazy("e-mail"), max_length=255, blank=True)
+    email = models.EmailField(gettext_lazy("email"), max_length=255, blank=True)
     phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
     buyer_accepts_marketing = models.BooleanField(default=False)
     billing_address = models.JSONField(gettext_lazy("billing address"), null=True, blank=True)
@@ -206,11 +206,9 @@ class Order(ShopOwned):
     current_total_price = MoneyColumn()
     total_paid = MoneyColumn(help_text="Successful sales and captures.")
     total_refunded = MoneyColumn(help_text="Successful refunds.")
-    total_removed = MoneyColumn(
-        db_default=0, help_text="What the units came to that left the order without a refund, with their taxes."
-    )
+    total_removed = MoneyColumn(db_default=0, help_text="The price of items removed without a refund, with taxes.")
     refund_discrepancy = MoneyColumn(
-        db_default=0, help_text="What refunds kept of what came back; negative where they gave more."
+        db_default=0, help_text="The amount withheld by refunds; negative if refunds exceeded the price."
     )
     total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
     discount_codes = models.JSONField(default=list, editable=False)
@@ -237,7 +235,7 @@ class Order(ShopOwned):
     )
     test = models.BooleanField(pgettext_lazy("order", "test"), default=False, editable=False)
     units_counted = models.BooleanField(
-        default=False, editable=False, help_text="Whether its units count as sold in best-selling lists."
+        default=False, editable=False, help_text="Whether the items are counted in best-selling lists."
     )
     version = VersionField()
 
@@ -272,11 +270,11 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "id"), name="orders_order_by_status"),
             models.Index(fields=("shop", "financial_status", "id"), name="orders_order_by_payment"),
             models.Index(fields=("shop", "fulfillment_status", "id"), name="orders_order_by_fulfillment"),
-            # Pairs of states of which there are few, though each by itself has many.
+            # Combined indexes for rare pairs of common statuses.
             models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
             models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
             models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
-            # Of open orders there are few, and the panel's list begins with them.
+            # Few orders are open, and the panel's list starts with them.
             models.Index(
                 fields=("shop", "processed_at", "id"),
                 condition=Q(status="open"),
@@ -304,44 +302,44 @@ class Order(ShopOwned):
 
     @property
     def is_multi_currency(self) -> bool:
-        """Whether the buyer saw other amounts than the shop."""
+        """Return True if the order has another presentment currency."""
         return self.presentment_currency != self.currency
 
-    def presentment(self, amount: Decimal) -> Decimal:
-        """An amount of the order in the currency that the buyer saw."""
+    def to_presentment(self, amount: Decimal) -> Decimal:
+        """Convert an amount of the order to the presentment currency."""
         if not self.is_multi_currency:
             return amount
-        return converted(amount, self.exchange_rate, self.presentment_currency)
+        return convert_amount(amount, self.exchange_rate, self.presentment_currency)
 
     @property
     def net_payment(self) -> Decimal:
-        """What the shop kept: paid less refunded."""
+        """Return the amount the shop kept: paid less refunded."""
         return self.total_paid - self.total_refunded
 
     @property
     def outstanding(self) -> Decimal:
-        """What the buyer still owes; negative where the shop owes the buyer."""
+        """Return the balance due; negative if the customer is owed money."""
         return self.current_total_price - self.net_payment
 
 
 class _OpenManager(models.Manager["OpenOrder"]):
-    """Orders that are neither closed nor cancelled."""
+    """The manager of open orders."""
 
     def get_queryset(self) -> "models.QuerySet[OpenOrder]":
         return super().get_queryset().filter(status=Order.Status.OPEN)
 
 
 class OpenOrder(Order):
-    """An open order: what lists show unless asked for others, by statements that are compiled once."""
+    """An open order; a model of its own, so that the SQL of the default list is compiled once."""
 
-    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _OpenManager)
+    objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _OpenManager)
 
     class Meta:
         proxy = True
 
 
 class Comment(ShopOwned):
-    """What staff noted on an order's timeline; goes when personal data is erased."""
+    """A staff comment on an order's timeline; deleted when personal data is erased."""
 
     LONGEST = 5000
 

@@ -1,4 +1,4 @@
-"""The movements of money for an order."""
+"""Transactions of orders."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -7,18 +7,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.ground import languages
-from apps.ground.money import text_of
-from apps.ground.retelling import names
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.money import format_decimal
+from apps.ground.stored_messages import register_label
 from apps.orders.models.orders import MoneyColumn, Order
 
 
 class Transaction(ShopOwned):
-    """One movement of money, or the attempt at one; its amount is never changed.
+    """One movement of money or an attempt at one; its amount never changes.
 
-    ``amount`` is in ``currency``, which is the order's or the one that the buyer saw; ``shop_amount`` is the same in
-    the order's currency. ``unsettled`` is what of an authorization can still be captured, in ``currency``;
-    ``refunded`` what of a payment was given back or is on its way, so that no two refunds promise the same money.
+    ``amount`` is in ``currency``, the order's or the presentment currency; ``shop_amount`` is the same in the order's
+    currency. ``unsettled`` is the part of an authorization that can still be captured, in ``currency``. ``refunded`` is
+    the part of a payment that is refunded or reserved by pending refunds, so that no money is refunded twice.
     """
 
     class Kind(models.TextChoices):
@@ -76,7 +76,7 @@ class Transaction(ShopOwned):
             models.Index(
                 fields=("shop", "authorization"), condition=~Q(authorization=""), name="orders_transaction_by_code"
             ),
-            # Of millions of movements the few that staff must look at.
+            # Failed refunds are rare among millions of transactions, and staff must look at them.
             models.Index(
                 fields=("shop", "id"),
                 condition=Q(kind="refund", status__in=("failure", "error")),
@@ -85,15 +85,17 @@ class Transaction(ShopOwned):
         )
 
     def __str__(self) -> str:
-        kind, amount = self.get_kind_display(), languages.money(self.amount, self.currency)
+        kind, amount = self.get_kind_display(), languages.format_money(self.amount, self.currency)
         return _("{kind} of {amount}").format(kind=kind, amount=amount)
 
     @property
     def event_label(self) -> str:
-        """How the audit trail names it: in English, whoever notes it."""
+        """Return the English name for the audit log."""
         kind = self.Kind(self.kind).name.capitalize()
-        return _NAMED.format(kind=kind, amount=f"{text_of(self.amount, self.currency)} {self.currency}")
+        return _EVENT_LABEL.format(kind=kind, amount=f"{format_decimal(self.amount, self.currency)} {self.currency}")
 
 
-_KINDS = {each.name.capitalize(): each.label for each in Transaction.Kind}
-_NAMED = names(gettext_noop("{kind} of {amount}"), kind=lambda word: str(_KINDS[word]), amount=languages.retold_amount)
+_KINDS = {member.name.capitalize(): member.label for member in Transaction.Kind}
+_EVENT_LABEL = register_label(
+    gettext_noop("{kind} of {amount}"), kind=lambda word: str(_KINDS[word]), amount=languages.localize_stored_amount
+)

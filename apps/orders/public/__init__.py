@@ -1,1 +1,1 @@
-"""The page of an order for its buyer."""
+"""The order status page for customers."""

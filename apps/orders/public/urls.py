@@ -1,4 +1,4 @@
-"""The public page of an order."""
+"""URLs of the order status page."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The page on which a buyer follows an order: public, found by the 128 random bits in its address."""
+"""The order status page: public, found by a token of 128 random bits."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
-from apps.orders.domain.order_status import story_of
+from apps.orders.domain.order_status import get_status_page_context
 from apps.orders.models import Order
-from apps.orders.public.chapters import chapters_of
+from apps.orders.public.status_page_sections import get_status_page_sections
 from apps.shops.models import Shop
 
-# The shop's script tags run here. They come from apps, so the page has an origin of its own, in which they can reach
-# neither the panel nor anybody's session.
+# The shop's script tags run on this page. They come from apps, so the page is sandboxed in its own origin, where
+# scripts can reach neither the panel nor a session.
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' https:; img-src data: https:; font-src https:; connect-src https:; "
     f"script-src 'self' {settings.BASE_URL} https:; base-uri 'none'; form-action https:; frame-ancestors 'none'; "
@@ -24,7 +24,7 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # The address is the key: it must not travel on to other sites, or be found by searching.
+    # The URL is the secret: it must not leak to other sites or search engines.
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
@@ -33,7 +33,7 @@ HEADERS = {
 @never_cache
 @require_safe
 def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse:
-    """How far an order is; 404 in the same words for whatever does not lead to one."""
+    """Show the status of an order; every invalid link gets the same 404."""
     shop = Shop.objects.filter(pk=shop_id).first() if shop_id < 2**63 else None
     if shop is None or not token.isalnum():
         return _page(request, status=404)
@@ -42,7 +42,13 @@ def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse
         if order is None:
             return _page(request, status=404)
         loader = f"{reverse('script-loader', args=[shop.domain])}?scope={ScriptTag.DisplayScope.ORDER_STATUS}"
-        return _page(request, shop=shop, loader=loader, chapters=chapters_of(order), **story_of(order))
+        return _page(
+            request,
+            shop=shop,
+            loader=loader,
+            chapters=get_status_page_sections(order),
+            **get_status_page_context(order),
+        )
 
 
 def _page(request: HttpRequest, *, status: int = 200, **context: object) -> HttpResponse:

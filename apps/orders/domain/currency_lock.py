@@ -1,20 +1,20 @@
-"""Orders are books in the shop's currency, so while there are any, the shop keeps it."""
+"""The shop currency is locked as soon as the shop has orders."""
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.orders.models import Order, OrderCounter
 from apps.shops.models import Shop
 
 
 class CurrencyChanged(DomainError):
-    """The shop's currency changed while the order came in."""
+    """Raised when the shop currency changed while an order was created."""
 
     code = "currency_changed"
     field = "currency"
     status = 409
 
 
-def object_to_currency(shop: Shop, currency: str) -> str | None:
-    """Why the currency cannot change; new orders wait until the change is decided, and then see it."""
+def get_currency_objection(shop: Shop, currency: str) -> str | None:
+    """Return the reason why the currency cannot change; locks the counter, so that new orders wait for the decision."""
     OrderCounter.objects.bulk_create([OrderCounter(shop=shop)], ignore_conflicts=True)
     OrderCounter.objects.select_for_update().get(shop=shop)
     return "the shop has orders" if Order.objects.exists() else None

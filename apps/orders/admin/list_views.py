@@ -1,4 +1,4 @@
-"""What the screens of orders are made of: the views of the list, the table on a customer's page."""
+"""List views of orders and the inline of a customer's orders."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,22 +13,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.customers.models import Customer
-from apps.orders.domain import bill
+from apps.orders.domain import totals_display
 from apps.orders.models import Order
-from apps.panel.screens.bases import ReadOnly
-from apps.panel.screens.filters import Choices, Screen
-from apps.panel.screens.inlines import ShopOwnedTabularInline
+from apps.panel.admin_base.filters import Choices, Screen
+from apps.panel.admin_base.inlines import ShopOwnedTabularInline
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin
 from apps.panel.theme import display
 
 
-def total_shown(order: Order) -> SafeString:
-    """What the order came to, and quietly what it comes to now where that is something else."""
-    first, *now = bill.total_of(order)
+def render_total(order: Order) -> SafeString:
+    """Return the original total as HTML, with the current total below if different."""
+    first, *now = totals_display.format_total(order)
     return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
 
-def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
-    """The rows of a view of the list."""
+def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
+    """Return the orders in a view of the list."""
     if view == "all":
         return orders
     if view == "unfulfilled":
@@ -39,40 +39,39 @@ def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
 
 
 class ViewFilter(SimpleListFilter):
-    """The views of the list; open orders unless another is chosen."""
+    """The views of the order list; open orders by default."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The views' names."""
         return [
             ("open", pgettext("order", "Open")),
             ("unfulfilled", _("Unfulfilled")),
             ("unpaid", _("Unpaid")),
             ("closed", pgettext("order", "Closed")),
-            ("cancelled", pgettext("order", "Cancelled")),
+            ("cancelled", pgettext("order", "Canceled")),
             ("all", _("All")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """The rows of the chosen view; a search looks at all orders."""
-        chosen = self.value() or ("all" if request.GET.get("q") else "open")
-        return in_view(queryset, chosen)
+        """Return the orders of the selected view; a search covers all orders by default."""
+        view = self.value() or ("all" if request.GET.get("q") else "open")
+        return filter_orders_by_view(queryset, view)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Without "all" of Django's own: it is one of the views."""
-        chosen = self.value() or ("all" if changelist.query else "open")
+        """Yield the choices without Django's own "All", because the list has its own."""
+        view = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:
             yield {
-                "selected": value == chosen,
+                "selected": value == view,
                 "query_string": changelist.get_query_string({self.parameter_name: value}),
                 "display": title,
             }
 
 
-class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
-    """A customer's orders, newest first."""
+class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):
+    """The inline of a customer's orders, newest first."""
 
     model = Order
     fk_name = "customer"
@@ -83,10 +82,9 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        """The shop's rows."""
         return Order.rows().order_by(*self.ordering)
 
     @display(description=gettext_lazy("Total"))
     def total(self, order: Order) -> SafeString:
-        """What it came to, and comes to now."""
-        return total_shown(order)
+        """Return the original total and, if different, the current total."""
+        return render_total(order)

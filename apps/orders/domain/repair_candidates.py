@@ -1,17 +1,17 @@
-"""Which orders may say something else than their rows: asked set by set, so that only these are worked out one by one.
+"""Find orders with possibly wrong totals or statuses, using set-based SQL.
 
-A sieve, no second truth: what it lets through is worked out as ever (``reconciliation``), and the tests hold the two to
-each other. On SQLite, whose amounts are no exact numbers, nothing is sieved out.
+The SQL only preselects orders; ``reconciliation`` recalculates these in Python, and tests compare the two. SQLite has
+no exact decimals, so there all orders are candidates.
 """
 
 from collections.abc import Sequence
 
 from django.db import connection
 
-from apps.ground.money import places_of
-from apps.ground.sql import execute
+from apps.ground.money import get_decimal_places
+from apps.ground.prepared_sql import execute_prepared
 
-# The sums of an order's rows; ``c.places`` are the decimals of its currency.
+# Totals of an order's rows; ``c.places`` is the number of decimals of its currency.
 _TOTALS = """
 WITH o AS (
     SELECT orders_order.*, c.places FROM orders_order
@@ -64,7 +64,7 @@ WHERE (
     ), w.removed
 ) ORDER BY o.id
 """
-# How far orders are paid and sent, as ``statuses.follow`` says it.
+# Payments and statuses of orders, by the rules of ``statuses.update_statuses``.
 _PAYMENTS = """
 WITH o AS (SELECT * FROM orders_order WHERE id > %s AND id <= %s), t AS (
     SELECT o.id,
@@ -108,22 +108,22 @@ IS DISTINCT FROM (
 """
 
 
-def totals(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
-    """The orders of a range of ids whose totals may be wrong; None where it cannot be told.
+def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
+    """Return the ids of orders with possibly wrong totals in a range of ids; None if the database cannot tell.
 
     Args:
-        after: The ids begin behind it.
-        upto: The last id.
-        currencies: All that orders have.
+        after: The exclusive lower bound.
+        upto: The inclusive upper bound.
+        currencies: All currencies of orders.
     """
     if connection.vendor != "postgresql":
         return None
-    places = [places_of(currency) for currency in currencies]
-    return [row[0] for row in execute(_TOTALS, [list(currencies), places, after, upto])]
+    places = [get_decimal_places(currency) for currency in currencies]
+    return [row[0] for row in execute_prepared(_TOTALS, [list(currencies), places, after, upto])]
 
 
-def payments(after: int, upto: int) -> list[int] | None:
-    """The orders of a range of ids whose payments and statuses may be wrong; None where it cannot be told."""
+def find_payment_candidates(after: int, upto: int) -> list[int] | None:
+    """Return the ids of orders with possibly wrong payments or statuses; None if the database cannot tell."""
     if connection.vendor != "postgresql":
         return None
-    return [row[0] for row in execute(_PAYMENTS, [after, upto])]
+    return [row[0] for row in execute_prepared(_PAYMENTS, [after, upto])]

@@ -1,4 +1,4 @@
-"""The list of orders: its columns, its filters, what finds an order, and what is done with many."""
+"""The order changelist: columns, filters, search and bulk actions."""
 
 from collections.abc import Sequence
 
@@ -9,27 +9,27 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.orders.admin import searching
-from apps.orders.admin.filters import ChannelFilter, ProcessedFilter, SendingFilter, TagFilter, TotalFilter
-from apps.orders.admin.parts import ViewFilter, total_shown
-from apps.orders.domain import bill, transitions
+from apps.orders.admin import search
+from apps.orders.admin.filters import ChannelFilter, FulfillmentStatusFilter, ProcessedFilter, TagFilter, TotalFilter
+from apps.orders.admin.list_views import ViewFilter, render_total
+from apps.orders.domain import totals_display, transitions
 from apps.orders.models import Order
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.searching import bound_of, is_from_anywhere, note_cut, united
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.admin_base.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.panel.theme import display
 
 
 class OrderList(ShopOwnedAdmin[Order]):
-    """The list of ``OrderAdmin``."""
+    """The changelist part of ``OrderAdmin``."""
 
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
-    list_extra = ("mail", "telephone", "town", "channel")
-    list_self_evident = ("buyer", "tags")
+    optional_columns = ("mail", "telephone", "town", "channel")
+    mobile_hide_labels = ("buyer", "tags")
     list_display_links = ("name",)
     list_filter = (
         ViewFilter,
         "financial_status",
-        SendingFilter,
+        FulfillmentStatusFilter,
         ProcessedFilter,
         TotalFilter,
         ChannelFilter,
@@ -38,21 +38,20 @@ class OrderList(ShopOwnedAdmin[Order]):
     )
     list_select_related = ("customer",)
     search_fields = ("name",)
-    place_in_search = 30
-    search_help_text = searching.LOOKED_FOR
+    palette_order = 30
+    search_help_text = search.SEARCH_HELP
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
     actions = ("close_orders",)
 
     @display(description=gettext_lazy("Customer"))
     def buyer(self, order: Order) -> str:
-        """Who bought."""
         return str(order.customer or order.email or _("No customer"))
 
     @display(description=gettext_lazy("Total"), ordering="total_price")
     def total(self, order: Order) -> SafeString:
-        """What it came to, and comes to now."""
-        return total_shown(order)
+        """Return the original total and, if different, the current total."""
+        return render_total(order)
 
     @display(
         description=gettext_lazy("Payment"),
@@ -67,7 +66,6 @@ class OrderList(ShopOwnedAdmin[Order]):
         },
     )
     def payment(self, order: Order) -> tuple[str, str]:
-        """How far it is paid."""
         return order.financial_status, order.get_financial_status_display()
 
     @display(
@@ -75,72 +73,67 @@ class OrderList(ShopOwnedAdmin[Order]):
         label={"fulfilled": "success", "partial": "warning", "unfulfilled": "warning", "restocked": "default"},
     )
     def sending(self, order: Order) -> tuple[str, str]:
-        """How far it is sent."""
         return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
 
     @display(
         description=pgettext_lazy("order", "State"), label={"open": "info", "closed": "default", "cancelled": "danger"}
     )
     def state(self, order: Order) -> tuple[str, str]:
-        """Open, closed or cancelled."""
         return order.status, order.get_status_display()
 
-    @display(description=gettext_lazy("E-mail"))
+    @display(description=gettext_lazy("Email"))
     def mail(self, order: Order) -> str:
-        """As it was given with the order."""
         return order.email
 
     @display(description=gettext_lazy("Phone"))
     def telephone(self, order: Order) -> str:
-        """As it was given with the order."""
         return order.phone
 
     @display(description=gettext_lazy("City"))
     def town(self, order: Order) -> str:
-        """Where it goes."""
+        """Return the city of the shipping address."""
         return str((order.shipping_address or {}).get("city") or "")
 
     @display(description=gettext_lazy("Channel"))
     def channel(self, order: Order) -> str:
-        """Where it came from, as the sender calls it."""
         return order.source_name
 
-    def told_in_search(self, instance: Order) -> Sequence[str]:
-        """Who bought, for how much, and how far it is."""
+    def palette_details(self, instance: Order) -> Sequence[str]:
+        """Return customer, total and statuses for the search palette."""
         status = instance.get_status_display()
         state = instance.get_financial_status_display(), instance.get_fulfillment_status_display()
-        return self.buyer(instance), ", ".join(bill.total_of(instance)), ", ".join((status, *state))
+        return self.buyer(instance), ", ".join(totals_display.format_total(instance)), ", ".join((status, *state))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """By what ``searching`` knows of orders, or by what finds their customer."""
+        """Search by the order's own fields and by customer."""
         term = search_term.strip()
         if not term:
             return queryset, False
-        most = bound_of(request)
-        buyers = searching.buyers(term, self.shop(request), most)
-        if not is_from_anywhere(request):
-            note_cut(request, searching.cut_note(term, buyers))
-        parts = list(searching.parts_of(queryset, term, buyers, most))
-        return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
+        limit = get_result_limit(request)
+        buyers = search.find_customers(term, self.shop(request), limit)
+        if not is_palette_search(request):
+            set_truncation_note(request, search.get_cut_note(term, buyers))
+        parts = list(search.find_orders(queryset, term, buyers, limit))
+        return union_first_rows(queryset, parts, limit=limit, newest=not is_palette_search(request)), False
 
-    def search_note(self, term: str) -> str:
-        """Which texts are not looked for everywhere."""
-        return searching.short_note(term.strip())
+    def get_search_note(self, term: str) -> str:
+        """Return a note if the term is too short for a full search."""
+        return search.get_short_term_note(term.strip())
 
-    @admin.action(description=gettext_lazy("Close the chosen orders"), permissions=["change"])
+    @admin.action(description=gettext_lazy("Close selected orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
-        """Put orders into the archive."""
-        chosen = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
-        for order in chosen:
-            transitions.close(order, **self.by(request))
-        skipped = queryset.count() - len(chosen)
-        count = len(chosen)
-        said = [ngettext("{count} order closed.", "{count} orders closed.", count).format(count=count)]
+        """Close the selected orders."""
+        orders = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
+        for order in orders:
+            transitions.close_order(order, **self.event_kwargs(request))
+        skipped = queryset.count() - len(orders)
+        count = len(orders)
+        sentences = [ngettext("{count} order closed.", "{count} orders closed.", count).format(count=count)]
         if skipped:
-            already = ngettext(
-                "{count} was closed or cancelled already.", "{count} were closed or cancelled already.", skipped
+            skipped_note = ngettext(
+                "{count} was already closed or canceled.", "{count} were already closed or canceled.", skipped
             )
-            said.append(already.format(count=skipped))
-        self.message_user(request, " ".join(said), messages.SUCCESS)
+            sentences.append(skipped_note.format(count=skipped))
+        self.message_user(request, " ".join(sentences), messages.SUCCESS)

@@ -1,0 +1,102 @@
+"""Extension points of the order page for apps above orders.
+
+Apps register their extensions when their ``admin`` module is imported.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django_stubs_ext import StrOrPromise
+
+from apps.events.models import Event
+from apps.orders.models import Order
+from apps.panel.staff_request import Context
+
+# The newest entries shown on the timeline.
+MAX_EVENTS = 200
+# An event of something that belongs to an order, with its description.
+TimelineEvent = tuple[Event, str]
+TimelineSource = Callable[[HttpRequest, Order], Sequence[TimelineEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSection:
+    """A section of the order page: a template that gets its values as ``part`` and the order as ``original``.
+
+    Attributes:
+        template: The name of the template.
+        get_values: Returns the template's values, in the shop scope; None hides the section.
+        order: The position: sections below 50 come before payment and customer, others after. The items always come
+            first.
+    """
+
+    template: str
+    get_values: Callable[[HttpRequest, Order], Context | None]
+    order: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAction:
+    """A link among the actions at the top of the order page.
+
+    Attributes:
+        label: The link text.
+        url_name: A panel URL that takes the order's id.
+        is_allowed: Returns True if the link is shown.
+        order: The position.
+    """
+
+    label: StrOrPromise
+    url_name: str
+    is_allowed: Callable[[HttpRequest, Order], bool]
+    order: int = 50
+
+
+_parts: list[OrderSection] = []
+_buttons: list[OrderAction] = []
+_event_sources: list[TimelineSource] = []
+
+
+def add_order_section(part: OrderSection) -> None:
+    """Add a section to the order page."""
+    _parts.append(part)
+
+
+def add_order_action(button: OrderAction) -> None:
+    """Add a link to the actions of the order page."""
+    _buttons.append(button)
+
+
+def add_timeline_source(tell: TimelineSource) -> None:
+    """Add events of related objects to the order's timeline.
+
+    Args:
+        tell: Returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
+    """
+    _event_sources.append(tell)
+
+
+def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
+    """Return the events that other apps add to the timeline."""
+    return [entry for get_entries in _event_sources for entry in get_entries(request, order)]
+
+
+def get_extensions(request: HttpRequest, order: Order) -> Context:
+    """Return the registered extensions as ``buttons``, ``parts_above`` and ``parts_below``."""
+    return {
+        "buttons": [
+            (link.label, reverse(f"admin:{link.url_name}", args=[order.pk]))
+            for link in sorted(_buttons, key=lambda link: (link.order, str(link.label)))
+            if link.is_allowed(request, order)
+        ],
+        "parts_above": list(_visible_parts(request, order, above=True)),
+        "parts_below": list(_visible_parts(request, order, above=False)),
+    }
+
+
+def _visible_parts(request: HttpRequest, order: Order, *, above: bool) -> Iterator[tuple[str, Context]]:
+    for part in sorted(_parts, key=lambda part: part.order):
+        if (part.order < 50) is above and (values := part.get_values(request, order)) is not None:
+            yield part.template, values

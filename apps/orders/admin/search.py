@@ -1,0 +1,150 @@
+"""Search of orders by their own fields; every condition uses an index and is bounded."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Upper
+from django.utils.translation import gettext_lazy
+
+from apps.customers.admin.changelist_search import (
+    COMMON_TERM_MATCHES,
+    COMMON_TERM_SCAN,
+    build_search_condition,
+    get_first_matches,
+    scan_first_rows,
+)
+from apps.customers.domain import search_table
+from apps.customers.domain.search_columns import fold_text, mark_words
+from apps.customers.models import Customer
+from apps.ground import languages
+from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.ground.sort_tables import order_rows
+from apps.orders.models import LineItem, Order, Transaction
+from apps.shops.models import Shop
+
+MAX_ID_LENGTH = 18
+# Limits for terms that match very many orders or customers: matches followed, and newest orders searched.
+MAX_FOLLOWED, NEWEST_ORDERS = 1_000, 5_000
+# The newest orders that the panel-wide search looks at.
+PALETTE_NEWEST_ORDERS = 1_000
+SEARCH_HELP = gettext_lazy("Order number, SKU, city, tag, payment, or part of the customer's name or email")
+TOO_MANY = gettext_lazy(
+    "More than {followed} orders have this text in a tag, or more than {followed} customers have it in their name. "
+    "Only some of the orders are shown, including those among the newest {newest} with the tag."
+)
+TOO_MANY_CUSTOMERS = gettext_lazy(
+    "This text matches very many customers. Only orders of those among the {number} customers who ordered last are "
+    "shown."
+)
+TOO_SHORT = gettext_lazy(
+    "Enter at least three letters to search parts of names and tags. Shorter texts are compared with order number, "
+    "SKU, city and payment, and with the start of each word in the customer's name."
+)
+
+
+class MatchingCustomers(NamedTuple):
+    """The customers that match a search term; ``is_cut`` is True if some matching customers are missing."""
+
+    customers: list[QuerySet[Customer]]
+    is_cut: bool = False
+
+
+def find_orders(orders: QuerySet[Order], term: str, buyers: MatchingCustomers, limit: int) -> Iterator[QuerySet[Order]]:
+    """Yield the matching orders: by customer, name, email, SKU, payment, city, or part of a tag.
+
+    Args:
+        orders: The orders to search.
+        term: The search term.
+        buyers: The matching customers.
+        limit: The most rows of a related table to follow to their orders.
+    """
+    yield from (orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in buyers.customers)
+    upper_term = Upper(Value(term))
+    yield orders.filter(name=f"#{term.removeprefix('#')}")
+    yield orders.filter(email=term)
+    line_items = LineItem.rows().exclude(sku="").alias(wanted=Upper("sku")).filter(wanted=upper_term)
+    yield orders.filter(in_materialized(line_items.order_by("-order_id").values("order_id")[:limit]))
+    payments = Transaction.rows().exclude(authorization="").filter(authorization=term)
+    yield orders.filter(in_materialized(payments.order_by().values("order_id")[:limit]))
+    if term.isascii() and term.isdigit() and len(term) <= MAX_ID_LENGTH:
+        yield orders.filter(in_materialized(Transaction.rows().filter(pk=int(term)).values("order_id")))
+    if term.startswith("#"):
+        return
+    yield orders.alias(city=Upper(Cast(KT("shipping_address__city"), TextField()))).filter(city=upper_term)
+    if len(term) >= MIN_TRIGRAM_LENGTH:
+        # A tag may occur in a third of all orders: sorting the matches would read them all.
+        yield orders.filter(in_materialized(_orders_with_tag(orders, term).values("pk")[:MAX_FOLLOWED]))
+        newest = (
+            Order.rows()
+            .order_by("-pk")
+            .values("pk")[: PALETTE_NEWEST_ORDERS if limit < MAX_FOLLOWED else NEWEST_ORDERS]
+        )
+        yield orders.filter(in_materialized(newest), tags__icontains=term)
+
+
+def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
+    """Return the customers that match a term by words or by part of their names.
+
+    For very frequent names only the customers who ordered last are compared one by one, because the index would read
+    all.
+
+    Args:
+        term: The search term.
+        shop: The current shop.
+        limit: The most customers to follow to their orders.
+    """
+    if term.startswith("#"):
+        return MatchingCustomers([])
+    rows = Customer.rows()
+    words_fit = build_search_condition(term, shop)
+    matching = rows.filter(words_fit | _name_part_query(term) if _is_part(term) else words_fit).order_by()
+    if limit < MAX_FOLLOWED:
+        return MatchingCustomers([get_first_matches(matching, limit)])
+    recent_ids = scan_first_rows(matching, ("-last_order_at", "-pk"), COMMON_TERM_SCAN)
+    if len(recent_ids) >= COMMON_TERM_MATCHES:
+        return MatchingCustomers([rows.filter(pk__in=recent_ids)], is_cut=True)
+    # Word matches are sorted by latest order, partial matches are not. The ids are selected before sorting: when the
+    # planner takes the tables for empty, as in a new shop, it would otherwise compare all rows with all.
+    beginning = rows.filter(in_materialized(rows.filter(words_fit).order_by().values("pk")))
+    return MatchingCustomers(
+        [order_rows(beginning, ("-last_order_at", "-pk"))[:limit], _customers_with_name_part(term)[:MAX_FOLLOWED]]
+    )
+
+
+def get_short_term_note(term: str) -> str:
+    """Return a note if the term is too short for a full search; otherwise empty."""
+    return str(TOO_SHORT) if 0 < len(term) < MIN_TRIGRAM_LENGTH else ""
+
+
+def get_cut_note(term: str, buyers: MatchingCustomers) -> str:
+    """Return a note if a search shows only some of its matches; otherwise empty."""
+    if buyers.is_cut:
+        return TOO_MANY_CUSTOMERS.format(number=languages.format_integer(COMMON_TERM_SCAN))
+    if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:
+        return ""
+    cut = _orders_with_tag(Order.rows(), term), _customers_with_name_part(term)
+    if any(rows.values("pk")[MAX_FOLLOWED : MAX_FOLLOWED + 1].exists() for rows in cut):
+        return TOO_MANY.format(
+            followed=languages.format_integer(MAX_FOLLOWED), newest=languages.format_integer(NEWEST_ORDERS)
+        )
+    return ""
+
+
+def _orders_with_tag(orders: QuerySet[Order], term: str) -> QuerySet[Order]:
+    return orders.exclude(tags="").filter(tags__icontains=term).order_by()
+
+
+def _customers_with_name_part(term: str) -> QuerySet[Customer]:
+    rows = Customer.rows().order_by()
+    return rows.filter(_name_part_query(term)) if _is_part(term) else rows.none()
+
+
+def _name_part_query(term: str) -> Q:
+    return search_table.match_column("search_text", fold_text(term))
+
+
+def _is_part(term: str) -> bool:
+    """Return True if a term can be part of a single word; an email, for example, consists of several words."""
+    return len(term) >= MIN_TRIGRAM_LENGTH and mark_words(term)[1:] == fold_text(term)

@@ -1,0 +1,116 @@
+"""Context of the order page: items, totals, addresses, payments and timeline."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from apps.events.domain.descriptions import describe_event
+from apps.events.models import Event
+from apps.ground import languages
+from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
+from apps.orders.domain.order_status import get_status_page_url
+from apps.orders.domain.pricing import get_gross_price, get_net_price
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
+from apps.orders.domain.totals_display import (
+    MoneyFormatter,
+    format_totals,
+    get_presentment_formatter,
+    get_shop_formatter,
+)
+from apps.orders.models import Comment, Order
+from apps.panel.staff_request import Context
+from apps.shops.domain.countries import localize_country, localize_province
+from apps.staff.domain.actor_names import get_actor_names
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineItem:
+    """An entry of the timeline; ``is_comment`` is True for comments of staff."""
+
+    at: datetime
+    actor_name: str
+    text: str
+    is_comment: bool = False
+
+
+def get_order_context(order: Order) -> Context:
+    """Return the context of the order page."""
+    lines, shipping, transactions = get_line_items(order), get_shipping_lines(order), get_transactions(order)
+    money = get_shop_formatter(order)
+    return {
+        "lines": [
+            {
+                "row": line,
+                "price": money(line.price),
+                "gross": money(get_gross_price(line)),
+                "net": money(get_net_price(line)),
+                "discounted": line.discount > 0,
+                "removed": line.quantity - line.current_quantity,
+            }
+            for line in lines
+        ],
+        "shipping": [{"row": row, "price": money(get_net_price(row))} for row in shipping],
+        "sums": _sums(order, money),
+        "transactions": [
+            {"row": row, "amount": languages.format_money(row.amount, row.currency)} for row in transactions
+        ],
+        "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
+        "owes": order.outstanding > 0 and order.cancelled_at is None,
+        "outstanding": money(order.outstanding),
+        "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
+        "addresses": _addresses(order),
+        "status_url": get_status_page_url(order.shop_id, order.token),
+    }
+
+
+def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
+    """Return the totals of the order, with the total in the presentment currency if different."""
+    totals = format_totals(order, money)
+    if order.is_multi_currency:
+        totals.append((_("Total in customer currency"), get_presentment_formatter(order)(order.total_price)))
+    return totals
+
+
+def _addresses(order: Order) -> list[tuple[str, list[str]]]:
+    """Return the addresses as lines; a single entry if both are the same."""
+    if order.shipping_address == order.billing_address:
+        addresses = [(_("Shipping and billing address"), order.shipping_address)]
+    else:
+        addresses = [(_("Shipping address"), order.shipping_address), (_("Billing address"), order.billing_address)]
+    return [(title, format_address(address)) for title, address in addresses if address]
+
+
+def format_address(address: dict[str, str]) -> list[str]:
+    """Return an address as lines, formatted for a parcel."""
+
+    def part(*names: str) -> str:
+        return " ".join(address.get(name) or "" for name in names).strip()
+
+    lines = [
+        part("first_name", "last_name"),
+        part("company"),
+        part("address1"),
+        part("address2"),
+        part("zip", "city"),
+        localize_province(address.get("country_code"), address.get("province")),
+        localize_country(address.get("country_code"), address.get("country")),
+        part("phone"),
+    ]
+    return [line for line in lines if line]
+
+
+def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> list[TimelineItem]:
+    """Return the events of an order and its related objects, and the comments, newest first."""
+    events = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
+    own = events.order_by("-id").defer("payload")[:MAX_EVENTS]
+    entries = sorted(
+        [*other_events, *((event, describe_event(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True
+    )
+    entries = entries[:MAX_EVENTS]
+    comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
+    names = get_actor_names([event.actor for event, _text in entries] + [row.actor for row in comments])
+    moments = [TimelineItem(event.created_at, names[event.actor], text) for event, text in entries]
+    moments += [TimelineItem(row.created_at, names[row.actor], row.body, is_comment=True) for row in comments]
+    return sorted(moments, key=lambda moment: moment.at, reverse=True)

@@ -1,0 +1,153 @@
+"""Serializers of line items and shipping lines."""
+
+from decimal import Decimal
+
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import (
+    ApiField,
+    ComputedField,
+    ConstantField,
+    IntegerField,
+    ReadOnlyColumn,
+    global_id_field,
+)
+from apps.api.resources.nested_objects import ObjectField, ObjectListField
+from apps.api.resources.serializers import ResourceSerializer
+from apps.ground.money import format_decimal
+from apps.orders.api.fields import (
+    AmountField,
+    blank_as_null_text,
+    get_tax_members,
+    name_value_list,
+    nullable_bool,
+    nullable_integer,
+    nullable_text,
+)
+from apps.orders.api.money import (
+    DECIMAL,
+    MONEY,
+    MoneySet,
+    render_discount_allocations,
+    render_duties,
+    render_money_set,
+    render_tax_lines,
+)
+from apps.orders.domain.statuses import get_line_status
+from apps.orders.models import LineItem, ShippingLine
+
+ORDER_PATH = "order__"
+# Limit per row; an order has up to 600 rows.
+MAX_TAXES = 20
+# Limits per line item and per duty.
+MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
+CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
+
+
+def create_tax_lines_field() -> ObjectListField:
+    """Create the tax lines field of a row."""
+    return ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES, most=MAX_TAXES)
+
+
+def create_duties_field() -> ObjectListField:
+    """Create the duties field of a line item; requests and responses have the same members."""
+    amount = AmountField(required=True, allow_null=False)
+    members: dict[str, ApiField] = {
+        "harmonized_system_code": blank_as_null_text(13),
+        "country_code_of_origin": blank_as_null_text(2),
+        "shop_money": ObjectField(
+            {"amount": amount, "currency_code": nullable_text(3)}, required=True, allow_null=False
+        ),
+        "tax_lines": ObjectListField(get_tax_members(), most=MAX_DUTY_TAXES),
+    }
+    return ObjectListField(members, render=render_duties, needs=CURRENCIES, most=MAX_DUTIES)
+
+
+def _line_status(_context: RenderContext, quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
+    return get_line_status(quantity, current, fulfillable, fulfilled)
+
+
+def _exists(_context: RenderContext, product_id: int | None) -> bool:
+    return product_id is not None
+
+
+def _discounted(_context: RenderContext, price: Decimal, discount: Decimal, currency: str) -> str:
+    return format_decimal(price - discount, currency)
+
+
+def _discounted_set(
+    _context: RenderContext, price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
+) -> dict[str, dict[str, str]]:
+    return render_money_set(price - discount, currency, presentment, rate)
+
+
+def _or_null(_context: RenderContext, value: str) -> str | None:
+    return value or None
+
+
+def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a text column that is rendered as null if blank."""
+    return ComputedField(_or_null, column, schema={"type": ["string", "null"]})
+
+
+class LineItemSerializer(ResourceSerializer[LineItem]):
+    admin_graphql_api_id = global_id_field("LineItem")
+    attributed_staffs = ConstantField([])
+    current_quantity = ReadOnlyColumn()
+    fulfillable_quantity = ReadOnlyColumn()
+    fulfillment_service = blank_as_null_text(required=False, allow_blank=False)
+    fulfillment_status = ComputedField(
+        _line_status,
+        "quantity",
+        "current_quantity",
+        "fulfillable_quantity",
+        "fulfilled_quantity",
+        schema={"type": ["string", "null"]},
+    )
+    gift_card = nullable_bool()
+    grams = nullable_integer()
+    name = blank_as_null_text(1100)
+    price = AmountField(order=ORDER_PATH)
+    price_set = MoneySet("price", ORDER_PATH)
+    product_exists = ComputedField(_exists, "product_id", schema={"type": "boolean"})
+    product_id = IntegerField(required=False, allow_null=True)
+    properties = name_value_list()
+    quantity = IntegerField(min_value=1, max_value=1_000_000, required=False, default=1)
+    requires_shipping = nullable_bool()
+    sku = blank_as_null_text()
+    taxable = nullable_bool()
+    title = nullable_text()
+    total_discount = AmountField(order=ORDER_PATH)
+    total_discount_set = MoneySet("total_discount", ORDER_PATH)
+    variant_id = IntegerField(required=False, allow_null=True)
+    variant_inventory_management = Blankable("variant_inventory_management")
+    variant_title = blank_as_null_text()
+    vendor = blank_as_null_text()
+    tax_lines = create_tax_lines_field()
+    duties = create_duties_field()
+    discount_allocations = ObjectListField(
+        {}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None
+    )
+
+    class Meta:
+        model = LineItem
+
+
+class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
+    carrier_identifier = blank_as_null_text()
+    code = nullable_text()
+    discounted_price = ComputedField(_discounted, "price", "discount", "order__currency", schema=DECIMAL)
+    discounted_price_set = ComputedField(_discounted_set, "price", "discount", *CURRENCIES, schema=MONEY)
+    is_removed = ReadOnlyColumn()
+    phone = blank_as_null_text(50)
+    price = AmountField(order=ORDER_PATH, required=True, allow_null=False)
+    price_set = MoneySet("price", ORDER_PATH)
+    requested_fulfillment_service_id = ConstantField(None)
+    source = nullable_text()  # type: ignore[assignment]
+    title = nullable_text(required=True, allow_blank=False, allow_null=False)
+    tax_lines = create_tax_lines_field()
+    discount_allocations = ObjectListField(
+        {}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None
+    )
+
+    class Meta:
+        model = ShippingLine

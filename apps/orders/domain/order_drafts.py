@@ -1,0 +1,231 @@
+"""Build new orders: validated and priced, without locks or writes.
+
+Rule: decisions, Orders.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from django.utils.translation import gettext
+
+from apps.customers.models import Customer
+from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST
+from apps.ground.exceptions import DomainError
+from apps.ground.money import get_minor_unit, is_currency
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Errors, ReadOnlyAttrs
+from apps.metafields.domain.write import MetafieldInput
+from apps.orders.domain import draft_lines, payments, pricing
+from apps.orders.domain.validation import clean_order_values
+from apps.orders.models import ACCEPTED, LineItem, Order, ShippingLine, Transaction
+from apps.shops.domain.presentment import find_presentment
+from apps.shops.models import App
+
+FinancialStatus = Order.FinancialStatus
+
+# Financial statuses of imported orders and the transactions they imply.
+IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
+    FinancialStatus.PENDING: (),
+    FinancialStatus.AUTHORIZED: (Transaction.Kind.AUTHORIZATION,),
+    FinancialStatus.PAID: (Transaction.Kind.SALE,),
+    FinancialStatus.VOIDED: (Transaction.Kind.AUTHORIZATION, Transaction.Kind.VOID),
+}
+
+
+class OrderRefused(DomainError):
+    """Raised when the values of an order are invalid."""
+
+    code = "order_refused"
+
+
+@dataclass
+class OrderParts:
+    """The parts of a new order besides its own columns.
+
+    Attributes:
+        lines: The line items, see ``draft_lines.build_lines``.
+        shipping: Columns of ``ShippingLine``.
+        customer: ``id`` or contact details; None for no customer.
+        codes: Discount codes: ``code``, ``amount``, ``type``.
+        taxes: Taxes on the whole order: ``title``, ``rate``, ``price``.
+        transactions: See ``payments.build_transaction``.
+        totals: Totals calculated by the client, to be checked.
+        financial_status: The status of an order without transactions.
+        fulfillment_status: ``fulfilled`` if the order is fulfilled already.
+        fulfilled_quantities: The fulfilled quantity per line, if known.
+        metafields: Validated metafields.
+        send_receipt: Send the customer an email.
+        other_members: Members of the body that belong to other apps.
+    """
+
+    lines: Sequence[ReadOnlyAttrs] = ()
+    shipping: Sequence[ReadOnlyAttrs] = ()
+    customer: ReadOnlyAttrs | None = None
+    codes: Sequence[ReadOnlyAttrs] = ()
+    taxes: Sequence[ReadOnlyAttrs] = ()
+    transactions: Sequence[ReadOnlyAttrs] = ()
+    totals: Mapping[str, Decimal] = field(default_factory=dict)
+    financial_status: str | None = None
+    fulfillment_status: str | None = None
+    fulfilled_quantities: Sequence[int] = ()
+    metafields: Sequence[MetafieldInput] = ()
+    send_receipt: bool = False
+    other_members: ReadOnlyAttrs = field(default_factory=dict)
+
+
+@dataclass
+class OrderDraft:
+    """A new order, validated and priced but not saved.
+
+    Attributes:
+        order: The unsaved order, without customer, number and statuses.
+        lines: The unsaved line items.
+        shipping: The unsaved shipping lines.
+        parts: The other parts of the order.
+        name: The name from another system, or blank.
+        transactions: The unsaved transactions, set by ``set_transactions``.
+    """
+
+    order: Order
+    lines: list[LineItem]
+    shipping: list[ShippingLine]
+    parts: OrderParts
+    name: str
+    transactions: list[Transaction] = field(default_factory=list)
+
+
+def build_order(
+    attrs: ReadOnlyAttrs,
+    parts: OrderParts,
+    *,
+    at: datetime,
+    app: App | None = None,
+    catalog_rows: draft_lines.CatalogRows | None = None,
+) -> OrderDraft:
+    """Build a new order with all amounts, without locks or writes.
+
+    Args:
+        attrs: ``ACCEPTED`` columns and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
+            ``closed_at``; for imported orders also ``name`` (used if free) and ``created_at``.
+        parts: The other parts of the order.
+        at: The current time.
+        app: The app that creates the order.
+        catalog_rows: The catalog rows of the lines, if loaded already.
+
+    Raises:
+        OrderRefused: ``{field: [messages]}`` of all invalid values.
+    """
+    shop = get_current_shop()
+    cleaned, errors = clean_order_values(attrs)
+    order = Order(
+        shop=shop,
+        app=app,
+        created_at=attrs.get("created_at") or at,
+        processed_at=attrs.get("processed_at") or attrs.get("created_at") or at,
+        closed_at=attrs.get("closed_at"),
+        **{name: cleaned[name] for name in ACCEPTED if cleaned.get(name) is not None},
+    )
+    errors |= _set_currencies(order, attrs)
+    if errors:
+        raise OrderRefused(errors)
+    lines, errors = draft_lines.build_lines(order, parts.lines, catalog_rows)
+    shipping = [ShippingLine(shop=shop, order=order, created_at=at, **row) for row in parts.shipping]
+    if not errors:
+        errors = pricing.price_order(order, lines, shipping, codes=parts.codes, taxes=parts.taxes)
+    if not errors:
+        errors = pricing.compare_totals(order, parts.totals)
+    errors |= _set_fulfilled(parts, lines)
+    if errors:
+        raise OrderRefused(errors)
+    return OrderDraft(order, lines, shipping, parts, attrs.get("name") or "")
+
+
+def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
+    """Assign the customer; an order without an email gets the customer's."""
+    order = drafted.order
+    order.customer = customer
+    if customer is not None and not order.email:
+        order.email = customer.email
+
+
+def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
+    """Build the transactions of the order, or the transactions implied by its financial status.
+
+    Raises:
+        OrderRefused: A transaction is invalid.
+    """
+    drafted.transactions = _build_transactions(drafted.order, drafted.parts, at=at)
+
+
+def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:
+    errors: Errors = {}
+    order.currency = attrs.get("currency") or get_current_shop().currency
+    order.presentment_currency = attrs.get("presentment_currency") or order.currency
+    rate = attrs.get("exchange_rate") or _get_shop_rate(order)
+    order.exchange_rate = rate or Decimal(1)
+    for name in ("currency", "presentment_currency"):
+        if not is_currency(getattr(order, name)):
+            errors[name] = [NOT_IN_LIST]
+    if order.is_multi_currency and not rate:
+        errors["exchange_rate"] = [BLANK]
+    if not order.is_multi_currency and order.exchange_rate != 1:
+        errors["exchange_rate"] = [gettext("must be 1 where there is one currency")]
+    if errors:
+        return errors
+    tiny = get_minor_unit(order.presentment_currency) / order.exchange_rate
+    return {} if tiny < 10**9 else {"exchange_rate": [INVALID]}
+
+
+def _get_shop_rate(order: Order) -> Decimal | None:
+    """Return the shop's exchange rate for the presentment currency, if any."""
+    shop = get_current_shop()
+    rate = find_presentment(shop, order.presentment_currency) if order.currency == shop.currency else None
+    return rate.rate if rate else None
+
+
+def _set_fulfilled(parts: OrderParts, lines: Sequence[LineItem]) -> Errors:
+    """Set the fulfilled quantities of lines without errors."""
+    status = parts.fulfillment_status or ""
+    if parts.fulfilled_quantities:
+        quantities = parts.fulfilled_quantities
+    elif not status:
+        return {}
+    elif status == Order.FulfillmentStatus.FULFILLED:
+        quantities = [line.quantity for line in lines]
+    else:
+        return {"fulfillment_status": [NOT_IN_LIST]}
+    errors: Errors = {}
+    for index, (line, fulfilled) in enumerate(zip(lines, quantities, strict=False)):
+        if not 0 <= fulfilled <= line.quantity:
+            errors[f"line_items.{index}.fulfillable_quantity"] = [INVALID]
+        line.fulfilled_quantity, line.fulfillable_quantity = fulfilled, line.quantity - fulfilled
+    is_complete = sum(line.fulfillable_quantity for line in lines) == 0
+    if status not in {"", Order.FulfillmentStatus.FULFILLED if is_complete else Order.FulfillmentStatus.PARTIAL}:
+        errors["fulfillment_status"] = [gettext("does not agree with what was sent of the lines")]
+    return errors
+
+
+def _build_transactions(order: Order, parts: OrderParts, *, at: datetime) -> list[Transaction]:
+    """Build the transactions of the order, or the transactions implied by its financial status."""
+    inputs: Sequence[ReadOnlyAttrs] = parts.transactions
+    status = parts.financial_status
+    if not inputs and status:
+        if status not in IMPLIED_TRANSACTIONS:
+            raise OrderRefused(
+                {"financial_status": [gettext("cannot be without the transactions that it follows from")]}
+            )
+        inputs = [
+            {"kind": kind, "currency": order.currency} for kind in IMPLIED_TRANSACTIONS[status] if order.total_price
+        ]
+    rows: list[Transaction] = []
+    errors: Errors = {}
+    for index, attrs in enumerate(inputs):
+        try:
+            rows.append(payments.build_transaction(order, rows, {"processed_at": order.processed_at, **attrs}, at=at))
+        except payments.PaymentRefused as error:
+            errors |= {f"transactions.{index}.{name}": messages for name, messages in error.errors.items()}
+    if errors:
+        raise OrderRefused(errors)
+    return rows

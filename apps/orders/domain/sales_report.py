@@ -1,0 +1,164 @@
+"""Sales report: sales of a date range by day, by returning customers and by product.
+
+Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test, on the day it was
+processed, with added items and without items removed by edits. Refunds are in the refund report. Amounts are in the
+shop currency; orders in other currencies are counted separately.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+from django.db.models import Case, Count, DecimalField, Exists, F, Func, OuterRef, Q, QuerySet, Sum, When
+from django.db.models.functions import Round, TruncDate
+from django.utils import timezone
+
+from apps.ground.money import ZERO, get_decimal_places
+from apps.ground.tenancy import get_current_shop
+from apps.orders.models import LineItem, Order
+
+MAX_DAYS = 366
+MAX_PRODUCTS = 10_000
+_AMOUNT = DecimalField(max_digits=32, decimal_places=3)
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """The date range of a report, both ends included."""
+
+    first: date
+    last: date
+
+    @property
+    def bounds(self) -> tuple[datetime, datetime]:
+        """Return the start and the exclusive end as datetimes."""
+        zone = timezone.get_current_timezone()
+        ends = (self.first, self.last + timedelta(days=1))
+        begin, end = (datetime.combine(day, time(), tzinfo=zone) for day in ends)
+        return begin, end
+
+    @property
+    def previous(self) -> "DateRange":
+        """Return the preceding range of the same length."""
+        count = (self.last - self.first).days + 1
+        return DateRange(self.first - timedelta(days=count), self.last - timedelta(days=count))
+
+    def iter_days(self) -> Iterator[date]:
+        """Yield every day, including days without sales."""
+        for number in range((self.last - self.first).days + 1):
+            yield self.first + timedelta(days=number)
+
+
+@dataclass(frozen=True, slots=True)
+class DaySales:
+    """Sales of a day: number and amount of orders, and the number of orders in other currencies."""
+
+    orders: int = 0
+    amount: Decimal = ZERO
+    other_currencies: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DayCustomers:
+    """Customers of a day's orders.
+
+    Attributes:
+        orders: All orders.
+        returning: Orders of customers who had ordered before.
+        first: Orders of customers who had not.
+    """
+
+    orders: int = 0
+    returning: int = 0
+    first: int = 0
+
+    @property
+    def unknown(self) -> int:
+        """Return the number of orders without a customer."""
+        return self.orders - self.returning - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class ProductSales:
+    """Sales of a product: number of orders, sold quantity and amount.
+
+    Items removed by edits do not count. The amount includes discounts and taxes, without shipping and duties.
+    """
+
+    name: str
+    orders: int
+    quantity: int
+    amount: Decimal
+
+
+def get_sales_by_day(days: DateRange) -> dict[date, DaySales]:
+    """Return the sales by day; days without sales are missing."""
+    in_shop_currency = Q(currency=get_current_shop().currency)
+    rows = (
+        _get_sales(days)
+        .annotate(day=TruncDate("processed_at"))
+        .values_list("day")
+        .annotate(
+            number=Count("pk", filter=in_shop_currency),
+            money=Sum(F("total_price") - F("total_removed"), filter=in_shop_currency),
+            others=Count("pk", filter=~in_shop_currency),
+        )
+    )
+    return {day: DaySales(orders, money or ZERO, other_currencies) for day, orders, money, other_currencies in rows}
+
+
+def get_customers_by_day(days: DateRange) -> dict[date, DayCustomers]:
+    """Return new and returning customers by day; several first orders at the same moment all count as first."""
+    earlier = Order.rows().filter(
+        customer=OuterRef("customer"), processed_at__lt=OuterRef("processed_at"), cancelled_at=None, test=False
+    )
+    rows = (
+        _get_sales(days)
+        .filter(currency=get_current_shop().currency)
+        .annotate(day=TruncDate("processed_at"), returns=Exists(earlier.order_by()))
+        .values_list("day")
+        .annotate(
+            number=Count("pk"),
+            returning=Count("pk", filter=Q(returns=True)),
+            known=Count("customer"),
+        )
+    )
+    return {
+        day: DayCustomers(orders, returning, with_customer - returning)
+        for day, orders, returning, with_customer in rows
+    }
+
+
+def get_best_sellers(days: DateRange) -> list[ProductSales]:
+    """Return products by sales, the largest amount first; items without a product are grouped by title."""
+    begin, end = days.bounds
+    shop = get_current_shop()
+    net = F("price") * F("sold") - _sold_share("discount")
+    amount = Case(When(order__taxes_included=True, then=net), default=net + _sold_share("tax"), output_field=_AMOUNT)
+    rows = (
+        LineItem.rows()
+        .filter(order__shop=shop, order__processed_at__gte=begin, order__processed_at__lt=end)
+        .filter(order__cancelled_at=None, order__test=False, order__currency=shop.currency)
+        .order_by()
+        .alias(sold=F("current_quantity") + F("refunded_quantity"))
+        .filter(sold__gt=0)
+        .annotate(named=Case(When(product=None, then=F("title")), default=F("product__title")))
+        .values_list("product", "named")
+        .annotate(orders=Count("order", distinct=True), units=Sum("sold"), money=Sum(amount))
+        .order_by("-money", "named", "product")
+    )
+    return [ProductSales(name, orders, units, money) for _, name, orders, units, money in rows[:MAX_PRODUCTS]]
+
+
+def _sold_share(column: str) -> Round:
+    """Return the share of a line's amount for the sold quantity."""
+    # SQLite divides whole numbers as integers.
+    exact = Func(F(column), template="(%(expressions)s * 1.0)", output_field=_AMOUNT)
+    part = exact * F("sold") / F("quantity")
+    return Round(part, get_decimal_places(get_current_shop().currency), output_field=_AMOUNT)
+
+
+def _get_sales(days: DateRange) -> QuerySet[Order]:
+    begin, end = days.bounds
+    return Order.rows().filter(processed_at__gte=begin, processed_at__lt=end, cancelled_at=None, test=False).order_by()

@@ -1,0 +1,37 @@
+"""Load an order's rows."""
+
+from apps.ground.row_locks import get_for_update
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+
+
+def lock_order(order: Order) -> Order:
+    """Return the order, reloaded and locked until the end of the transaction.
+
+    Locking order: order, customer, the shop's order counter, stock, products.
+
+    Raises:
+        Gone: The order has been deleted.
+    """
+    return get_for_update(Order, order.pk)
+
+
+def get_line_items(order: Order) -> list[LineItem]:
+    """Return the line items by position, with variants and inventory items."""
+    rows = LineItem.objects.filter(order=order).select_related("variant__inventory_item")
+    return list(rows.order_by("position", "pk"))
+
+
+def get_shipping_lines(order: Order) -> list[ShippingLine]:
+    """Return the shipping lines, oldest first."""
+    return list(ShippingLine.objects.filter(order=order).order_by("pk"))
+
+
+def get_transactions(order: Order) -> list[Transaction]:
+    """Return the transactions, oldest first, each with its parent as the same object."""
+    rows = list(Transaction.objects.filter(order=order).order_by("pk"))
+    by_id = {row.pk: row for row in rows}
+    for row in rows:
+        row.order = order
+        if row.parent_id is not None:
+            row.parent = by_id[row.parent_id]
+    return rows

@@ -1,0 +1,213 @@
+"""Take stock for orders and return it on cancellation.
+
+A line stores the locations that its items were taken from (``taken_from``), so that items go back to the same
+locations, and only once.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from apps.catalog.domain.sales_counters import lock_sold_products
+from apps.ground.exceptions import DomainError
+from apps.inventory.domain import movements
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.domain.stock import CONTINUE, get_primary_location
+from apps.inventory.models import InventoryLevel, Location, StockMovement
+from apps.orders.models import LineItem, Order
+
+Behaviour = Order.InventoryBehaviour
+Reason = StockMovement.Reason
+StockKey = tuple[int, int]
+
+
+class NotEnoughStock(DomainError):
+    """Raised when a variant has too little stock and must not be oversold."""
+
+    code = "not_enough_stock"
+    field = "line_items"
+
+
+def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:
+    """Take an order's items from stock according to ``inventory_behaviour``, and set ``taken_from`` of the lines.
+
+    A line is taken from a single location if one has enough, the primary location first. Missing quantities are taken
+    from the primary location if the variant or the behavior allows overselling.
+
+    Args:
+        order: The order; its name is stored in the stock movements.
+        lines: The unsaved line items.
+        actor: The actor of the stock movements.
+        at: The current time.
+
+    Raises:
+        NotEnoughStock: ``line_items.<n>.quantity`` of every line with too little stock.
+    """
+    moves = _take_moves(order, lines)
+    if not moves:
+        return
+    _lock_products(lines, [line for line in lines if line.taken_from])
+    movements.apply_stock_changes(moves, reason=Reason.SALE, actor=actor, at=at, reference=order.name)
+
+
+def _take_moves(order: Order, lines: Sequence[LineItem], *, besides: Collection[int] = ()) -> list[StockChange]:
+    """Return the stock movements for new lines, and set their ``taken_from``; locks the inventory levels.
+
+    Args:
+        order: The order.
+        lines: The new line items.
+        besides: Other inventory items to lock, which are moved in the same transaction.
+    """
+    tracked = [
+        (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
+    ]
+    if order.inventory_behaviour == Behaviour.BYPASS:
+        tracked = []
+    items = {line.variant.inventory_item_id for _, line in tracked if line.variant}
+    if not items and not besides:
+        return []
+    shelves = _lock_stock(items | set(besides))
+    fallback = get_primary_location().pk
+    quantities: dict[StockKey, int] = {}
+    oversold: set[StockKey] = set()
+    short: dict[str, list[str]] = {}
+    for index, line in tracked:
+        assert line.variant is not None
+        item = line.variant.inventory_item_id
+        picked, missing = _pick_locations(shelves.setdefault(item, {}), line.quantity)
+        if missing:
+            may_oversell = (
+                order.inventory_behaviour == Behaviour.IGNORE_POLICY or line.variant.inventory_policy == CONTINUE
+            )
+            if not may_oversell:
+                available = line.quantity - missing
+                short[f"line_items.{index}.quantity"] = [
+                    _("is more than is in stock ({count})").format(count=available)
+                ]
+                continue
+            picked[fallback] = picked.get(fallback, 0) + missing
+            oversold.add((item, fallback))
+        line.taken_from = {str(location): units for location, units in picked.items()}
+        for location, units in picked.items():
+            quantities[item, location] = quantities.get((item, location), 0) + units
+    if short:
+        raise NotEnoughStock(short)
+    return [
+        StockChange(
+            item, location, -units, may_oversell=(item, location) in oversold, connect=(item, location) in oversold
+        )
+        for (item, location), units in quantities.items()
+    ]
+
+
+def exchange_stock(
+    order: Order,
+    every: Sequence[LineItem],
+    *,
+    added: Sequence[LineItem],
+    removed: Mapping[LineItem, int],
+    actor: str,
+    at: datetime,
+) -> None:
+    """Take stock for added lines and return stock of removed items, in one set of movements.
+
+    Args:
+        order: The locked order.
+        every: All its line items with the new ones; their products are locked.
+        added: The new lines, not saved.
+        removed: The removed quantity by line; ``taken_from`` is updated, and saved by the caller.
+        actor: The actor of the stock movements.
+        at: The current time.
+
+    Raises:
+        NotEnoughStock: See ``take_stock``.
+    """
+    returns = _return_moves(removed)
+    moves = _take_moves(order, added, besides={move.item_id for move in returns})
+    lock_sold_products(line.product_id for line in every if line.product_id is not None)
+    if moves or returns:
+        reason = Reason.SALE if moves else Reason.RESTOCK
+        movements.apply_stock_changes([*moves, *returns], reason=reason, actor=actor, at=at, reference=order.name)
+
+
+def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> None:
+    """Lock all products of the order together, because sales are counted after stock is taken.
+
+    If stock is taken for all products, taking it locks them already.
+    """
+    products = {line.product_id for line in lines if line.product_id is not None}
+    if products - {line.product_id for line in tracked}:
+        lock_sold_products(products)
+
+
+def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
+    """Return the available quantity by item and location, in picking order; locks the levels."""
+    levels = InventoryLevel.objects.select_for_update(of=("self",)).filter(item_id__in=items)
+    # Rows are locked in a fixed order, independent of the picking order.
+    level_rows = list(levels.order_by("item_id", "location_id").values_list("item_id", "location_id", "available"))
+    primary = get_primary_location().pk
+    active = Location.objects.filter(active=True).values_list("pk", "priority")
+    rank = {pk: (pk != primary, priority, pk) for pk, priority in active}
+    shelves: dict[int, dict[int, int]] = {}
+    for item, location, available in sorted(level_rows, key=lambda row: rank.get(row[1], ())):
+        if location in rank:
+            shelves.setdefault(item, {})[location] = available
+    return shelves
+
+
+def _pick_locations(shelf: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
+    """Take a quantity off the available stock; returns the quantities by location and the missing quantity."""
+    full_location = next((location for location, available in shelf.items() if available >= quantity), None)
+    picked: dict[int, int] = {}
+    for location in [full_location] if full_location is not None else list(shelf):
+        units = min(quantity - sum(picked.values()), max(shelf[location], 0))
+        if units:
+            picked[location] = units
+            shelf[location] -= units
+    return picked, quantity - sum(picked.values())
+
+
+def return_order_stock(
+    order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime, besides: Sequence[StockChange] = ()
+) -> None:
+    """Return items to the locations they were taken from; items not taken from stock are not returned.
+
+    Args:
+        order: The locked order.
+        units: The quantity by line; ``taken_from`` is updated, and saved by the caller.
+        actor: The actor of the stock movements.
+        at: The current time.
+        besides: Other movements to apply in the same call, so that locks are taken in order.
+    """
+    moves: dict[StockKey, int] = {}
+    for move in (*besides, *_return_moves(units)):
+        moves[move.item_id, move.location_id] = moves.get((move.item_id, move.location_id), 0) + move.delta
+    if moves:
+        movements.apply_stock_changes(
+            [StockChange(item, location, quantity, connect=True) for (item, location), quantity in moves.items()],
+            reason=Reason.RESTOCK,
+            actor=actor,
+            at=at,
+            reference=order.name,
+        )
+
+
+def _return_moves(units: Mapping[LineItem, int]) -> list[StockChange]:
+    """Return the stock movements to return items to their locations, and update ``taken_from``."""
+    active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
+    moves: dict[StockKey, int] = {}
+    for line, count in units.items():
+        remaining = count
+        for location in sorted(line.taken_from, key=int):
+            back = min(remaining, line.taken_from[location])
+            if not back:
+                continue
+            remaining -= back
+            line.taken_from = {**line.taken_from, location: line.taken_from[location] - back}
+            if line.variant is not None:
+                location_id = int(location) if int(location) in active else get_primary_location().pk
+                key = (line.variant.inventory_item_id, location_id)
+                moves[key] = moves.get(key, 0) + back
+        line.taken_from = {location: quantity for location, quantity in line.taken_from.items() if quantity}
+    return [StockChange(item, location, back, connect=True) for (item, location), back in moves.items()]

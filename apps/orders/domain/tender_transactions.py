@@ -1,0 +1,27 @@
+"""Tender transactions: transactions that moved money of the shop."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from apps.events.domain.recording import EventInput, has_audience, record_events
+from apps.orders.models import Transaction
+
+TENDER_TOPIC = "tender_transactions/create"
+TENDER_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE, Transaction.Kind.REFUND})
+
+
+def is_tender(row: Transaction) -> bool:
+    """Return True if the transaction moved money; authorizations, pending and failed transactions did not."""
+    return row.kind in TENDER_KINDS and row.status == Transaction.Status.SUCCESS
+
+
+def record_tender_events(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
+    """Record events for transactions that moved money; call once per transaction, when it succeeds."""
+    if happenings := get_tender_events(rows):
+        record_events(happenings, actor=actor, at=at)
+
+
+def get_tender_events(rows: Sequence[Transaction]) -> list[EventInput]:
+    """Return the events of transactions that moved money, if anybody subscribes to them."""
+    happenings = [EventInput(TENDER_TOPIC, row) for row in rows if is_tender(row)]
+    return happenings if happenings and has_audience(TENDER_TOPIC) else []

@@ -1,0 +1,21 @@
+"""Sections that other apps add to the order status page."""
+
+from collections.abc import Callable
+
+from apps.ground.types import Attrs
+from apps.orders.models import Order
+
+# Return the context of a section, in the shop scope; empty hides the section.
+GetSectionContext = Callable[[Order], Attrs]
+_chapters: dict[str, GetSectionContext] = {}
+
+
+def register_status_page_section(template: str, tell: GetSectionContext) -> None:
+    """Add a section between the summary of the order and its items."""
+    _chapters[template] = tell
+
+
+def get_status_page_sections(order: Order) -> list[tuple[str, Attrs]]:
+    """Return the templates and contexts of the sections of an order."""
+    sections = [(template, get_context(order)) for template, get_context in _chapters.items()]
+    return [(template, context) for template, context in sections if context]
