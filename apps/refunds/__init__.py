@@ -1,1 +1,1 @@
-"""Refunds: money that goes back, and the goods that it is for."""
+"""Refunds: money given back to customers, and the items the money is for."""

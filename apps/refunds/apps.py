@@ -1,34 +1,37 @@
-"""The refunds app: money that goes back, and the goods that it is for."""
+"""App configuration of refunds."""
 
 from django.apps import AppConfig
 
 
 class RefundsConfig(AppConfig):
-    """Registers what refunds add to orders, topics, jobs, personal data, the nightly checks and the demo's refunds."""
-
     name = "apps.refunds"
 
     def ready(self) -> None:
-        """Connect refunds with the registries."""
-        from apps.api.resources.related import Rows
+        """Register refunds with the registries of other apps."""
+        from apps.api.resources.nested_rows import NestedRows
         from apps.customers.domain import personal_data
-        from apps.ground.personal import impersonal
-        from apps.jobs.domain import reconciliation as nightly
-        from apps.orders.api.orders import show
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.jobs.domain import consistency_checks as nightly
+        from apps.orders.api.orders import set_order_member
         from apps.orders.domain import hooks
         from apps.refunds import demo, tasks, topics
-        from apps.refunds.api.bodies import refund_cancelled
+        from apps.refunds.api.bodies import parse_and_refund_order
         from apps.refunds.api.refunds import RefundSerializer
         from apps.refunds.domain import privacy, reconciliation
         from apps.refunds.impersonal import IMPERSONAL
-        from apps.shops.domain.demo_store import register
+        from apps.shops.domain.demo_store import register_demo_data
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        tasks.register_all()
-        personal_data.register("refunds", export=privacy.export, redact=privacy.redact, places=privacy.PLACES)
-        nightly.register("refunds of orders", reconciliation.refunds)
-        hooks.on_erase(privacy.erase)
-        hooks.use_refunder(refund_cancelled)
-        register("refunds", demo.make)
-        show("refunds", Rows(RefundSerializer, "refunds"))
+        declare_non_personal(IMPERSONAL)
+        topics.register_refund_topics()
+        tasks.register_refund_tasks()
+        personal_data.register_personal_data(
+            "refunds",
+            export=privacy.export_refund_notes,
+            redact=privacy.redact_refunds,
+            places=privacy.PERSONAL_COLUMNS,
+        )
+        nightly.register_consistency_check("refunds of orders", reconciliation.check_refunds)
+        hooks.register_erasure_hook(privacy.erase_refund_notes)
+        hooks.set_refund_hook(parse_and_refund_order)
+        register_demo_data("refunds", demo.create_demo_refunds)
+        set_order_member("refunds", NestedRows(RefundSerializer, "refunds"))

@@ -1,4 +1,4 @@
-"""The demo store's refunds: a unit that came back, money alone, a whole order, and a unit that was never sent."""
+"""Demo data: four refunds of different kinds."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -6,48 +6,50 @@ from decimal import Decimal
 
 from django.db.models import F
 
-from apps.ground.money import rounded
-from apps.orders.domain.loading import lines_of
+from apps.ground.money import round_money
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.refunds.models import Refund, RefundLineItem
 from apps.shops.models import Shop
 
 ACTOR = "system"
-_Sent = Order.FulfillmentStatus
-# What is younger shows the sending of orders, and stays as it is unless it was sent.
-_SETTLED = timedelta(days=5)
+_FulfillmentStatus = Order.FulfillmentStatus
+# Younger orders demonstrate fulfillment and are refunded only if they are fulfilled.
+_MIN_AGE = timedelta(days=5)
 
 
-def make(shop: Shop, at: datetime) -> None:
-    """Refund a few orders of a fresh demo shop; none of one that has no paid orders."""
-    paid = Order.objects.filter(
+def create_demo_refunds(shop: Shop, at: datetime) -> None:
+    """Refund a few orders of a new demo shop; does nothing if the shop has no paid orders."""
+    paid_orders = Order.objects.filter(
         status=Order.Status.OPEN,
         financial_status=Order.FinancialStatus.PAID,
         presentment_currency=F("currency"),
         total_price__gt=Decimal(20),
     ).order_by("-pk")
-    waiting = paid.filter(fulfillment_status=_Sent.UNFULFILLED, created_at__lt=at - _SETTLED)
+    waiting = paid_orders.filter(fulfillment_status=_FulfillmentStatus.UNFULFILLED, created_at__lt=at - _MIN_AGE)
     for order in waiting[:1]:
-        _give_units_back(order, 1, "Ordered twice by mistake.", at - timedelta(hours=12))
-    sent = list(paid.filter(fulfillment_status=_Sent.FULFILLED)[:3])
-    if len(sent) == 3:
-        _give_units_back(sent[0], 1, "One arrived chipped.", at - timedelta(hours=2), restock=False)
-        wanted = Wanted(paybacks=[Payback(Decimal(4))], note="For the delay.")
-        creating.create_refund(sent[1], wanted, actor=ACTOR, at=at - timedelta(hours=5))
-        _give_units_back(sent[2], None, "All of it came back.", at - timedelta(hours=9))
+        _refund_items(order, 1, "Ordered twice by mistake.", at - timedelta(hours=12))
+    fulfilled = list(paid_orders.filter(fulfillment_status=_FulfillmentStatus.FULFILLED)[:3])
+    if len(fulfilled) == 3:
+        _refund_items(fulfilled[0], 1, "One arrived chipped.", at - timedelta(hours=2), restock=False)
+        refund_request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(4))], note="For the delay.")
+        create.create_refund(fulfilled[1], refund_request, actor=ACTOR, at=at - timedelta(hours=5))
+        _refund_items(fulfilled[2], None, "All of it came back.", at - timedelta(hours=9))
 
 
-def _give_units_back(order: Order, count: int | None, note: str, at: datetime, *, restock: bool = True) -> Refund:
-    """Refund so many units of the first line, or all of the order with its shipping, for what was paid for them.
+def _refund_items(order: Order, count: int | None, note: str, at: datetime, *, restock: bool = True) -> Refund:
+    """Refund ``count`` of the first line item, or the whole order with shipping if None, at the suggested amount.
 
-    Units that are restocked go back to where they were taken.
+    Restocked items return to the location they were taken from.
     """
-    lines = lines_of(order) if count is None else lines_of(order)[:1]
-    kind = None if restock else RefundLineItem.RestockType.NO_RESTOCK
-    units = [Units(line.pk, count or line.current_quantity, kind) for line in lines]
-    wanted = Wanted(units=units, full_shipping=count is None, restock=restock, note=note)
-    _, found, _ = creating.calculate(order, wanted)
-    money = Payback(rounded(found.suggested, order.currency))
-    return creating.create_refund(order, replace(wanted, paybacks=[money]), actor=ACTOR, at=at)
+    lines = get_line_items(order) if count is None else get_line_items(order)[:1]
+    restock_type = None if restock else RefundLineItem.RestockType.NO_RESTOCK
+    units = [RefundLineInput(line.pk, count or line.current_quantity, restock_type) for line in lines]
+    refund_request = RefundRequest(line_inputs=units, full_shipping=count is None, restock=restock, note=note)
+    _, result, _ = create.calculate_refund(order, refund_request)
+    transaction_input = RefundTransactionInput(round_money(result.suggested, order.currency))
+    return create.create_refund(
+        order, replace(refund_request, transaction_inputs=[transaction_input]), actor=ACTOR, at=at
+    )

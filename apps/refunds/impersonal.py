@@ -1,11 +1,8 @@
-"""Columns that hold no words of customers: money, goods and reasons.
+"""Text columns of refunds without personal data, for ``apps.ground.privacy_registry``."""
 
-See ``apps.ground.personal``.
-"""
+from apps.ground.privacy_registry import ColumnsByModel
 
-from apps.ground.personal import Places
-
-IMPERSONAL: Places = {
+IMPERSONAL: ColumnsByModel = {
     "refunds.OrderAdjustment": ("reason",),
     "refunds.BogusMovement": ("currency", "message"),
 }

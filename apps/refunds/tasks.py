@@ -1,15 +1,14 @@
-"""The background work of refunds."""
+"""Background jobs of refunds."""
 
 from django.utils.translation import gettext_lazy
 
 from apps.jobs.domain import queue as jobs
-from apps.jobs.domain.duties import each_night
-from apps.refunds import mails
-from apps.refunds.domain import comparing, settling
+from apps.jobs.domain.periodic_tasks import nightly_tasks
+from apps.refunds import emails
+from apps.refunds.domain import gateway_processing, gateway_reconciliation
 
 
-def register_all() -> None:
-    """Add the tasks."""
-    jobs.register("refunds.payment", settling.pay, gettext_lazy("Paying a refund"))
-    jobs.register("refunds.notification", mails.send, gettext_lazy("Mail about a refund"))
-    each_night.register("differences with payment gateways", comparing.report)
+def register_refund_tasks() -> None:
+    jobs.register_task("refunds.payment", gateway_processing.process_refund_payment, gettext_lazy("Refund payment"))
+    jobs.register_task("refunds.notification", emails.send_refund_email, gettext_lazy("Refund email"))
+    nightly_tasks.register("differences with payment gateways", gateway_reconciliation.log_gateway_differences)

@@ -1,10 +1,10 @@
-"""The routes of refunds, as the specification writes them."""
+"""REST routes of refunds, as in the specification."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.refunds.api.views import RefundViewSet
 
 urlpatterns = [
-    route("orders/<order_id>/refunds.json", RefundViewSet, get="list", post="create"),
-    route("orders/<order_id>/refunds/calculate.json", RefundViewSet, post="calculate"),
-    route("orders/<order_id>/refunds/<id>.json", RefundViewSet, get="retrieve"),
+    api_path("orders/<order_id>/refunds.json", RefundViewSet, get="list", post="create"),
+    api_path("orders/<order_id>/refunds/calculate.json", RefundViewSet, post="calculate"),
+    api_path("orders/<order_id>/refunds/<id>.json", RefundViewSet, get="retrieve"),
 ]

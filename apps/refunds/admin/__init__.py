@@ -1,9 +1,9 @@
-"""The staff face of refunds."""
+"""Admin pages for refunds."""
 
 from django.utils.translation import gettext_lazy
 
-from apps.panel.screens.deleting import tell_as, tell_nothing_of
-from apps.refunds.admin import on_orders, refunds
+from apps.panel.admin_base.delete_preview import hide_from_delete_page, register_delete_label
+from apps.refunds.admin import order_page, refunds
 from apps.refunds.models import (
     OrderAdjustment,
     Refund,
@@ -13,8 +13,8 @@ from apps.refunds.models import (
     RefundShippingLine,
 )
 
-tell_as(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
-# Parts of refunds, and of the payments that are noted.
-tell_nothing_of(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
+register_delete_label(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
+# These models are reported as part of a refund, not on their own.
+hide_from_delete_page(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
 
-__all__ = ["on_orders", "refunds"]
+__all__ = ["order_page", "refunds"]

@@ -1,11 +1,11 @@
-"""Who may see and make refunds."""
+"""Permissions to view and create refunds."""
 
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
 VIEW, ADD = "refunds.view_refund", "refunds.add_refund"
 
-grant("orders", "v", "refunds.refund")
-grant("edit_orders", "v", "refunds.refund")
-# Money moves, so it is a permission of its own; whoever has it sees what there is to refund.
-grant("refund_orders", "v", "orders.order")
-grant("refund_orders", "va", "refunds.refund")
+grant_permissions("orders", "v", "refunds.refund")
+grant_permissions("edit_orders", "v", "refunds.refund")
+# Refunding moves money, so it has its own permission, which includes viewing orders.
+grant_permissions("refund_orders", "v", "orders.order")
+grant_permissions("refund_orders", "va", "refunds.refund")

@@ -1,4 +1,4 @@
-"""Refunds in the panel: made in two steps, listed, and followed until the money is back."""
+"""The refund admin: list, detail page, and a form with a review step."""
 
 from django.contrib import admin, messages
 from django.core.mail import EmailMessage
@@ -10,73 +10,71 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.money import ZERO
-from apps.orders.domain.bill import in_shop_currency
+from apps.orders.domain.totals_display import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.panel import home
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context, in_shop
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter
+from apps.panel.admin_base.filters import Choices, PeriodFilter, Screen, SelectFilter
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context, as_staff_request
 from apps.panel.theme import display
-from apps.panel.wording import in_words
-from apps.refunds import mails
-from apps.refunds.admin import duties, reports, steps
-from apps.refunds.admin.form import RefundForm
+from apps.refunds import emails
+from apps.refunds.admin import duty_fields, reports, wizard
+from apps.refunds.admin.display import display_refunds, load_refunds
+from apps.refunds.admin.forms import RefundForm
+from apps.refunds.admin.messages import describe_difference, describe_items, describe_transactions, format_amounts
 from apps.refunds.admin.permissions import ADD, VIEW
-from apps.refunds.admin.shown import shown, with_parts
-from apps.refunds.admin.words import amounts, difference, goods_move, money_moves
-from apps.refunds.domain import creating, settling
-from apps.refunds.domain.calculation import LIVING, with_tax
-from apps.refunds.domain.owed import FAILED, with_money_owed
-from apps.refunds.domain.previewing import Preview
-from apps.refunds.domain.requests import Books, RefundRefused, Wanted
+from apps.refunds.domain import create, gateway_processing
+from apps.refunds.domain.calculation import ACTIVE_STATUSES, add_tax
+from apps.refunds.domain.failed_refunds import FAILED_STATUSES, filter_owed_refunds
+from apps.refunds.domain.refund_preview import RefundPreview
+from apps.refunds.domain.validation import OrderSnapshot, RefundRefused, RefundRequest
 from apps.refunds.models import Refund, RefundReason
 
 
-class RefundedFilter(PeriodFilter):
-    """By when it happened."""
+class ProcessedFilter(PeriodFilter):
+    """Filter refunds by the date they were processed."""
 
     field = "processed_at"
 
 
-class OwedFilter(SelectFilter):
-    """Those whose money is still to go back."""
+class OwedMoneyFilter(SelectFilter):
+    """Filter refunds with money still owed to the customer."""
 
-    title = gettext_lazy("money")
+    title = gettext_lazy("payment")
     parameter_name = "money"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The one question."""
         return [("owed", _("Failed, still owed"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Refund]) -> QuerySet[Refund]:
-        """Only those."""
-        return with_money_owed(queryset) if self.value() == "owed" else queryset
+        return filter_owed_refunds(queryset) if self.value() == "owed" else queryset
 
 
 @admin.register(Refund)
-class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
-    """What was refunded; a refund is made from the page of its order, and never changed."""
+class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
+    """The admin of refunds: read-only; refunds are created from the order page."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Sales",
         "currency_exchange",
         15,
-        words=pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint"),
+        search_terms=pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint"),
     )
-    intro = gettext_lazy("What went back to customers. A refund begins on the page of its order.")
-    empty_text = gettext_lazy("No refund here. Open an order and choose Refund…")
+    intro = gettext_lazy("All refunds. To create a refund, open the order.")
+    empty_text = gettext_lazy("No refunds. Open an order and choose Refund…")
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")
-    list_self_evident = ("amount", "reason", "note")
+    mobile_hide_labels = ("amount", "reason", "note")
     list_display_links = ("name",)
-    list_filter = (RefundedFilter, OwedFilter, "reason")
+    list_filter = (ProcessedFilter, OwedMoneyFilter, "reason")
     list_filter_submit = True
     list_select_related = ("order",)
     search_fields = ("order__name__exact",)
-    place_in_search = 60
+    palette_order = 60
     search_help_text = gettext_lazy("The number of an order, such as #1001")
     ordering = ("-id",)
     sortable_by = ("processed_at",)
@@ -86,54 +84,49 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
 
     @display(description=gettext_lazy("Order"))
     def name(self, refund: Refund) -> str:
-        """Whose it is."""
         return refund.order.name
 
-    @display(description=gettext_lazy("Given back"))
+    @display(description=gettext_lazy("Refunded"))
     def amount(self, refund: Refund) -> str:
-        """How much money."""
-        return amounts(row for row in _rows(refund) if row.status in LIVING) or "–"
+        return format_amounts(row for row in _get_transactions(refund) if row.status in ACTIVE_STATUSES) or "–"
 
     @display(
-        description=gettext_lazy("Money"),
+        description=gettext_lazy("Payment"),
         label={"done": "success", "waits": "warning", "failed": "danger", "none": "default"},
     )
     def outcome(self, refund: Refund) -> tuple[str, str]:
-        """How far it is."""
-        found = {row.status for row in _rows(refund)}
-        if found.intersection(FAILED):
+        statuses = {row.status for row in _get_transactions(refund)}
+        if statuses.intersection(FAILED_STATUSES):
             return "failed", _("Failed")
-        if Transaction.Status.PENDING in found:
-            return "waits", _("Waiting")
-        return ("done", _("Given back")) if found else ("none", _("None"))
+        if Transaction.Status.PENDING in statuses:
+            return "waits", _("Pending")
+        return ("done", _("Refunded")) if statuses else ("none", _("None"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
-        """With the money."""
+        """Prefetch the transactions."""
         return super().get_queryset(request).prefetch_related("transactions__transaction")
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """None in the panel-wide search, where the order itself is found."""
+        """Return no search fields in the panel-wide search, where orders are searched instead."""
         match = request.resolver_match
         return () if match and match.url_name == "search" else self.search_fields
 
     def get_urls(self) -> list[URLPattern]:
-        """Making one, and what belongs to that."""
         return [
-            self.action_url("report/", self.report_view, "report"),
-            self.action_url("report/file/", self.report_file_view, "report_file"),
-            self.action_url("of/<int:order_id>/", self.new_view, "new", keyed=True),
-            self.action_url("of/<int:order_id>/calculation/", self.calculation_view, "calculation"),
-            self.action_url("<path:object_id>/ask/<int:transaction_id>/", self.ask_view, "ask", keyed=True),
+            self.build_action_url("report/", self.report_view, "report"),
+            self.build_action_url("report/file/", self.report_file_view, "report_file"),
+            self.build_action_url("of/<int:order_id>/", self.new_view, "new", keyed=True),
+            self.build_action_url("of/<int:order_id>/calculation/", self.calculation_view, "calculation"),
+            self.build_action_url("<path:object_id>/ask/<int:transaction_id>/", self.retry_view, "ask", keyed=True),
             *super().get_urls(),
         ]
 
     def report_view(self, request: HttpRequest) -> HttpResponse:
-        """What was refunded, when and why."""
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
 
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        """A table of it."""
+        """Return a report table as CSV."""
         return reports.file_view(request)
 
     # --- one of them ---
@@ -141,150 +134,170 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """A refund, with how far its money is."""
-        require(request, VIEW)
-        refund = self.row_or_404(request, object_id)
+        require_permission(request, VIEW)
+        refund = self.get_row_or_404(request, object_id)
         order = refund.order
-        (found,) = (each for each in shown(order, with_parts(order)) if each.row.pk == refund.pk)
-        context = {"original": refund, "order": order, "refund": found, "may_refund": may(request, ADD)}
+        (displayed_refund,) = (
+            displayed for displayed in display_refunds(order, load_refunds(order)) if displayed.row.pk == refund.pk
+        )
+        context = {
+            "original": refund,
+            "order": order,
+            "refund": displayed_refund,
+            "may_refund": has_permission(request, ADD),
+        }
         return self.page(
             request, "panel/refunds/refund.html", _("Refund of order {order}").format(order=order), **context
         )
 
-    def ask_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
-        """Ask the gateway of a promised refund once more, now."""
-        require(request, ADD)
-        refund = self.row_or_404(request, object_id)
+    def retry_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
+        """Ask the gateway of a pending refund again, now."""
+        require_permission(request, ADD)
+        refund = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         row = get_object_or_404(Transaction.objects.filter(refund_payment__refund=refund), pk=transaction_id)
-        if settling.ask_again(row, actor=self.actor(request)):
+        if gateway_processing.retry_refund_payment(row, actor=self.actor(request)):
             self.message_user(
-                request, _("{gateway} is being asked. Load the page again in a moment.").format(gateway=row.gateway)
+                request, _("{gateway} is being checked. Reload the page in a moment.").format(gateway=row.gateway)
             )
         else:
             self.message_user(
-                request, _("{gateway} has answered already.").format(gateway=row.gateway), messages.WARNING
+                request, _("{gateway} has already answered.").format(gateway=row.gateway), messages.WARNING
             )
-        return _to_order(refund.order_id)
+        return _redirect_to_order(refund.order_id)
 
     # --- making one ---
 
     def new_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
-        """The form; then the second look; then the refund, once."""
-        require(request, ADD)
+        """Show the form, then the review page, and create the refund once it is confirmed."""
+        require_permission(request, ADD)
         order = _order_or_404(order_id)
         if request.method != "POST":
-            return self._form_page(request, RefundForm(Books.of(order), **steps.beginning(request, order)))
-        form = RefundForm(Books.of(order), request.POST)
+            return self._form_page(
+                request, RefundForm(OrderSnapshot.load(order), **wizard.get_initial_values(request, order))
+            )
+        form = RefundForm(OrderSnapshot.load(order), request.POST)
         step = request.POST.get("step", "")
         if step == "edit":
             return self._form_page(request, form)
-        looked = form.look(at=timezone.now())
-        if looked is None or step not in {"look", "refund"}:
+        reviewed = form.get_preview(at=timezone.now())
+        if reviewed is None or step not in {"look", "refund"}:
             return self._form_page(request, form)
-        wanted, preview = looked
-        if step == "refund" and request.POST.get("seen") == steps.summary(order, preview):
-            return self._make(request, order, form, wanted)
-        return self._second_look(request, form, wanted, preview, changed=step == "refund")
+        refund_request, preview = reviewed
+        if step == "refund" and request.POST.get("seen") == wizard.hash_preview(order, preview):
+            return self._make(request, order, form, refund_request)
+        return self._review_page(request, form, refund_request, preview, changed=step == "refund")
 
     def calculation_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
-        """What the form would come to as it is typed; nothing is written."""
-        require(request, ADD)
+        """Return the calculation for the form's current values; nothing is saved."""
+        require_permission(request, ADD)
         order = _order_or_404(order_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         return render(
-            request, "panel/refunds/calculation.html", steps.calculated(RefundForm(Books.of(order), request.POST))
+            request,
+            "panel/refunds/calculation.html",
+            wizard.get_calculation_context(RefundForm(OrderSnapshot.load(order), request.POST)),
         )
 
-    def _make(self, request: HttpRequest, order: Order, form: RefundForm, wanted: Wanted) -> HttpResponse:
+    def _make(
+        self, request: HttpRequest, order: Order, form: RefundForm, refund_request: RefundRequest
+    ) -> HttpResponse:
         try:
-            refund = creating.create_refund(order, wanted, **self.by(request), user_id=in_shop(request).user.pk)
-        except creating.TooManyRefunds as refusal:
-            wait = refusal.headers.get("Retry-After", "60")
+            refund = create.create_refund(
+                order, refund_request, **self.event_kwargs(request), user_id=as_staff_request(request).user.pk
+            )
+        except create.TooManyRefunds as error:
+            wait = error.headers.get("Retry-After", "60")
             form.add_error(
                 None,
-                _("A shop on trial can make {count} refunds a minute. Wait {seconds} seconds.").format(
-                    count=creating.PER_MINUTE, seconds=wait
+                _("Trial shops can create {count} refunds per minute. Try again in {seconds} seconds.").format(
+                    count=create.MAX_PER_MINUTE, seconds=wait
                 ),
             )
-        except RefundRefused as refusal:
-            form.refuse(refusal.errors, wanted)
-        except DomainError as refusal:
-            form.add_error(None, in_words(refusal))
+        except RefundRefused as error:
+            form.add_domain_errors(error.errors, refund_request)
+        except DomainError as error:
+            form.add_error(None, format_errors(error))
         else:
-            rows = [each.transaction for each in refund.transactions.select_related("transaction").order_by("pk")]
+            rows = [payment.transaction for payment in refund.transactions.select_related("transaction").order_by("pk")]
             self.message_user(
-                request, _("Refunded: {amount}.").format(amount=amounts(rows) or _("no money")), messages.SUCCESS
+                request, _("Refunded: {amount}.").format(amount=format_amounts(rows) or _("no money")), messages.SUCCESS
             )
-            return _to_order(order.pk)
+            return _redirect_to_order(order.pk)
         return self._form_page(request, form)
 
     def _form_page(self, request: HttpRequest, form: RefundForm) -> HttpResponse:
-        order = form.books.order
+        order = form.snapshot.order
         return self.page(
             request,
             "panel/refunds/form.html",
             _("Refund order {order}").format(order=order),
             original=order,
             form=form,
-            shipping_left=in_shop_currency(order)(form.shipping_left) if form.shipping_left else "",
-            **steps.calculated(form),
+            shipping_left=get_shop_formatter(order)(form.shipping_left) if form.shipping_left else "",
+            **wizard.get_calculation_context(form),
         )
 
-    def _second_look(
-        self, request: HttpRequest, form: RefundForm, wanted: Wanted, preview: Preview, *, changed: bool
+    def _review_page(
+        self,
+        request: HttpRequest,
+        form: RefundForm,
+        refund_request: RefundRequest,
+        preview: RefundPreview,
+        *,
+        changed: bool,
     ) -> HttpResponse:
-        """What exactly happens on the next click."""
-        order = form.books.order
-        money, moved = in_shop_currency(order), amounts(preview.rows)
-        shipping = sum((with_tax(order, part.amount, part.tax) for part in preview.found.shipping), ZERO)
+        """Show the review page: what the next click does."""
+        order = form.snapshot.order
+        money, moved = get_shop_formatter(order), format_amounts(preview.rows)
+        shipping = sum((add_tax(order, part.amount, part.tax) for part in preview.calculation.shipping), ZERO)
         return self.page(
             request,
-            "panel/refunds/look.html",
-            _("Refund order {order}: look once more").format(order=order),
+            "panel/refunds/review.html",
+            _("Refund order {order}: review").format(order=order),
             original=order,
-            sent=steps.resent(request.POST, form, wanted),
-            seen=steps.summary(order, preview),
+            sent=wizard.get_hidden_fields(request.POST, form, refund_request),
+            seen=wizard.hash_preview(order, preview),
             changed=changed,
             moved=moved,
-            money_moves=money_moves(preview.rows),
-            goods_move=goods_move(preview),
-            duties_move=duties.moves(order, preview.found.duties),
-            shipping=money(shipping) if preview.found.shipping else "",
-            difference=difference(preview.discrepancy, money),
-            reason=str(RefundReason(wanted.reason).label) if wanted.reason else "",
-            note=wanted.note,
-            mail=_letter(order, preview) if wanted.notify and order.email else None,
+            money_moves=describe_transactions(preview.rows),
+            goods_move=describe_items(preview),
+            duties_move=duty_fields.describe_duties(order, preview.calculation.duties),
+            shipping=money(shipping) if preview.calculation.shipping else "",
+            difference=describe_difference(preview.discrepancy, money),
+            reason=str(RefundReason(refund_request.reason).label) if refund_request.reason else "",
+            note=refund_request.note,
+            mail=_build_email(order, preview) if refund_request.notify and order.email else None,
         )
 
 
-def _letter(order: Order, preview: Preview) -> EmailMessage:
-    units = [(each.quantity, each.line.name) for each in preview.named]
-    shipping, duties_back = bool(preview.found.shipping), bool(preview.found.duties)
-    return mails.letter(order, units, preview.rows, shipping=shipping, duties=duties_back)
+def _build_email(order: Order, preview: RefundPreview) -> EmailMessage:
+    units = [(line.quantity, line.line.name) for line in preview.refund_lines]
+    shipping, duties_back = bool(preview.calculation.shipping), bool(preview.calculation.duties)
+    return emails.build_refund_email(order, units, preview.rows, shipping=shipping, duties=duties_back)
 
 
-def _rows(refund: Refund) -> list[Transaction]:
-    return [each.transaction for each in refund.transactions.all()]
+def _get_transactions(refund: Refund) -> list[Transaction]:
+    return [payment.transaction for payment in refund.transactions.all()]
 
 
 def _order_or_404(pk: int) -> Order:
     return get_object_or_404(Order.objects.all(), pk=pk)
 
 
-def _to_order(pk: int) -> HttpResponseRedirect:
+def _redirect_to_order(pk: int) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse("admin:orders_order_change", args=[pk]))
 
 
 home.add_task(
     home.Task(
         gettext_lazy("Failed refunds"),
-        gettext_lazy("their money is still owed to the customers"),
+        gettext_lazy("the money is still owed to the customers"),
         Refund,
         "money=owed",
-        lambda request: with_money_owed(Refund.rows()),
+        lambda request: filter_owed_refunds(Refund.rows()),
         order=15,
         is_urgent=True,
     )

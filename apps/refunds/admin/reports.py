@@ -1,4 +1,4 @@
-"""The report of refunds: by period, reason and product, as tables, a chart and files for spreadsheets."""
+"""The refund report by period, reason and product: tables, a chart and CSV files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,40 +14,40 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.ground import languages
-from apps.ground.cells import Writer
-from apps.ground.money import text_of
-from apps.ground.tenancy import current_shop
-from apps.panel.access import may, require
-from apps.panel.charts import bars_of
-from apps.panel.menu import Menu, add_page
-from apps.panel.requests import Context
-from apps.panel.screens.forms import Values
-from apps.panel.tables import ReportTable
-from apps.refunds.domain import reporting
-from apps.refunds.domain.reporting import Row, Span
-from apps.staff.domain.permissions import grant_custom
+from apps.ground.csv_injection import SafeCsvWriter
+from apps.ground.money import format_decimal
+from apps.ground.tenancy import get_current_shop
+from apps.panel.admin_base.forms import Values
+from apps.panel.charts import build_bars
+from apps.panel.menu import MenuItem, add_page
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.report_tables import ReportTable
+from apps.panel.staff_request import Context
+from apps.refunds.domain import refund_report
+from apps.refunds.domain.refund_report import RefundReportRange, RefundReportRow
+from apps.staff.domain.permissions import grant_custom_permissions
 
 REPORT = "refunds.view_report"
 DEFAULT_DAYS = 30
-MOST_SHOWN = 100
+MAX_ROWS = 100
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom("reports", REPORT, reads=True)
+grant_custom_permissions("reports", REPORT, reads=True)
 add_page(
-    Menu(
+    MenuItem(
         "Sales",
         "bar_chart",
         16,
         gettext_lazy("Refund report"),
-        words=pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),
+        search_terms=pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),
     ),
     "refunds_refund_report",
-    lambda request: may(request, REPORT),
+    lambda request: has_permission(request, REPORT),
 )
 
 
-class SpanForm(forms.Form):
-    """Which days, and how they are put together."""
+class RefundReportForm(forms.Form):
+    """The report's date range and step."""
 
     first = forms.DateField(label=gettext_lazy("From"), widget=_DATE, input_formats=["%Y-%m-%d"])
     last = forms.DateField(label=gettext_lazy("Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
@@ -58,105 +58,113 @@ class SpanForm(forms.Form):
     )
 
     def clean(self) -> Values:
-        """The days are in their order, and not too many."""
+        """Check that the dates are in order and the range is not too long."""
         data = super().clean() or self.cleaned_data
         first, last, step = data.get("first"), data.get("last"), data.get("step")
         if first and last and step:
             if first > last:
-                self.add_error("last", _("This is before the first day."))
-            elif (last - first).days >= reporting.MOST_DAYS[step]:
-                by_day = _("A report reaches over a year by day at the most.")
-                self.add_error("last", by_day if step == "day" else _("A report reaches over five years at the most."))
+                self.add_error("last", _("Enter a date on or after the start date."))
+            elif (last - first).days >= refund_report.MAX_DAYS[step]:
+                by_day = _("A report by day can cover one year at most.")
+                self.add_error("last", by_day if step == "day" else _("A report can cover five years at most."))
             elif not date(1970, 1, 2) <= first <= last <= date(9000, 1, 1):
                 self.add_error("first", _("There were no refunds then."))
         return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(ReportTable):
-    """A table of the report; ``name`` stands in addresses."""
+class RefundReportTable(ReportTable):
+    """A table of the report; ``name`` identifies it in URLs."""
 
     name: str
 
 
-_TABLES: dict[str, tuple[str, str, Callable[[Span], list[Row]]]] = {
-    "periods": (gettext_noop("Period by period"), gettext_noop("Period"), reporting.by_period),
-    "reasons": (gettext_noop("By reason"), gettext_noop("Reason"), reporting.by_reason),
-    "products": (gettext_noop("By product"), gettext_noop("Product"), reporting.by_product),
+_TABLES: dict[str, tuple[str, str, Callable[[RefundReportRange], list[RefundReportRow]]]] = {
+    "periods": (gettext_noop("By period"), gettext_noop("Period"), refund_report.get_refunds_by_period),
+    "reasons": (gettext_noop("By reason"), gettext_noop("Reason"), refund_report.get_refunds_by_reason),
+    "products": (gettext_noop("By product"), gettext_noop("Product"), refund_report.get_refunds_by_product),
 }
 
 
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """The page; ``base`` is what each page of the screen shows."""
-    require(request, REPORT)
-    form = _form(request)
+    """Return the report page; ``base`` is the context shared by all pages of the admin."""
+    require_permission(request, REPORT)
+    form = _get_form(request)
     context: Context = {"form": form}
     if form.is_valid():
-        span, currency = Span(**form.cleaned_data), current_shop().currency
-        found = {name: rows(span) for name, (_title, _first, rows) in _TABLES.items()}
-        bars = [(row.money, f"{_name(row, span)}: {languages.money(row.money, currency)}") for row in found["periods"]]
-        total = reporting.total(span)
+        span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
+        rows_by_table = {name: rows(span) for name, (_title, _first, rows) in _TABLES.items()}
+        bars = [
+            (row.amount, f"{_format_row_name(row, span)}: {languages.format_amount(row.amount, currency)}")
+            for row in rows_by_table["periods"]
+        ]
+        total = refund_report.get_refund_totals(span)
         context |= {
             "total": total,
-            "money": languages.money(total.money, currency),
+            "money": languages.format_money(total.amount, currency),
             "currency": currency,
-            "tables": [_shown(name, rows, span, currency) for name, rows in found.items()],
-            "bars": bars_of(bars),
-            "ends": (languages.dated(span.first, "j M Y"), languages.dated(span.last, "j M Y")),
+            "tables": [_build_table(name, rows, span, currency) for name, rows in rows_by_table.items()],
+            "bars": build_bars(bars),
+            "ends": (languages.format_date(span.first, "j M Y"), languages.format_date(span.last, "j M Y")),
             "query": request.GET.urlencode(),
         }
     return TemplateResponse(request, "panel/refunds/report.html", {**base, "title": _("Refund report"), **context})
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """One of the tables, for a spreadsheet; ``table`` of the query names it.
+    """Return one table as CSV; the query parameter ``table`` selects it.
 
     Raises:
-        Http404: There is no such table, or there are no such days.
+        Http404: The table is unknown or the dates are invalid.
     """
-    require(request, REPORT)
-    form, table = _form(request), request.GET.get("table", "periods")
+    require_permission(request, REPORT)
+    form, table = _get_form(request), request.GET.get("table", "periods")
     if table not in _TABLES or not form.is_valid():
-        raise Http404("There is no such report")
-    span, currency = Span(**form.cleaned_data), current_shop().currency
+        raise Http404("Unknown report")
+    span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
     _title, first, rows = _TABLES[table]
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     name = f"refunds-{table}-{span.first:%Y-%m-%d}-{span.last:%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     add_never_cache_headers(response)
     columns = (first, "Refunds", "Units", f"Money ({currency})")
-    writer = Writer(response, columns)
+    writer = SafeCsvWriter(response, columns)
     for row in rows(span):
         key = row.name.isoformat() if isinstance(row.name, date) else row.name
-        values = (key, row.refunds, row.units, text_of(row.money, currency))
+        values = (key, row.refunds, row.quantity, format_decimal(row.amount, currency))
         writer.write(dict(zip(columns, values, strict=True)))
     return response
 
 
-def _form(request: HttpRequest) -> SpanForm:
+def _get_form(request: HttpRequest) -> RefundReportForm:
     today = timezone.localdate()
-    usual = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today, "step": "day"}
-    return SpanForm({name: request.GET.get(name, value) for name, value in usual.items()})
+    defaults = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today, "step": "day"}
+    return RefundReportForm({name: request.GET.get(name, value) for name, value in defaults.items()})
 
 
-def _name(row: Row, span: Span) -> str:
+def _format_row_name(row: RefundReportRow, span: RefundReportRange) -> str:
     if not isinstance(row.name, date):
         return row.name
     if span.step == "month":
         return date_format(row.name, "F Y")
-    day = languages.dated(row.name, "j M Y")
+    day = languages.format_date(row.name, "j M Y")
     return _("Week of {day}").format(day=day) if span.step == "week" else day
 
 
-def _shown(name: str, rows: Sequence[Row], span: Span, currency: str) -> Shown:
+def _build_table(
+    name: str, rows: Sequence[RefundReportRow], span: RefundReportRange, currency: str
+) -> RefundReportTable:
     title, first, _rows = _TABLES[name]
-    # Of many periods the latest come first; all of them are shown, as they are bounded.
-    ordered = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MOST_SHOWN])
-    written = [(_name(row, span), row.refunds, row.units, languages.amount(row.money, currency)) for row in ordered]
-    return Shown(
+    # Periods are limited in number, so all of them are shown, the latest first.
+    visible_rows = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MAX_ROWS])
+    cells = [
+        (_format_row_name(row, span), row.refunds, row.quantity, languages.format_amount(row.amount, currency))
+        for row in visible_rows
+    ]
+    return RefundReportTable(
         name=name,
         title=_(title),
-        columns=(_(first), _("Refunds"), _("Units"), currency),
-        rows=written,
-        more=len(rows) - MOST_SHOWN if name != "periods" else 0,
+        columns=(_(first), _("Refunds"), _("Items"), currency),
+        rows=cells,
+        more=len(rows) - MAX_ROWS if name != "periods" else 0,
     )

@@ -1,1 +1,1 @@
-"""The REST face of refunds."""
+"""REST interface of refunds."""

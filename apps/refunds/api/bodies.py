@@ -1,37 +1,37 @@
-"""From the bodies of refunds to what the service takes."""
+"""Parse request bodies of refunds into a ``RefundRequest``."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from apps.api.errors import Unprocessable
-from apps.api.openapi.schemas import members_schema
+from apps.api.exceptions import Unprocessable
+from apps.api.openapi.schemas import build_object_schema
 from apps.api.resources.fields import ChoiceField, DateTimeField, IntegerField
-from apps.api.resources.members import ObjectField, ObjectsField, check_members
-from apps.api.shapes import Attrs, Data, Schema
-from apps.api.versions import newest
-from apps.ground.attrs import Given
-from apps.inventory.domain.movements import Move
-from apps.orders.api.fields import AmountField, flag, string, text
+from apps.api.resources.nested_objects import ObjectField, ObjectListField, check_members
+from apps.api.types import Attrs, RequestData, Schema
+from apps.api.versions import get_latest_version
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.domain.movements import StockChange
+from apps.orders.api.fields import AmountField, blank_as_null_text, nullable_bool, nullable_text
 from apps.orders.models import Order
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Duty, Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundDutyInput, RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.refunds.models import OrderAdjustment
 
 MAX_UNITS, MAX_TRANSACTIONS = 500, 100
-KINDS = ("refund", "suggested_refund")
+TRANSACTION_KINDS = ("refund", "suggested_refund")
 _UNITS = {
     "line_item_id": IntegerField(min_value=1),
     "quantity": IntegerField(min_value=1, max_value=1_000_000, required=False, default=1),
-    # Which of them are taken is the domain's to say.
-    "restock_type": string(20),
+    # The domain validates the choice.
+    "restock_type": nullable_text(20),
     "location_id": IntegerField(required=False, allow_null=True),
 }
-_SHIPPING = {"full_refund": flag(), "amount": AmountField()}
+_SHIPPING = {"full_refund": nullable_bool(), "amount": AmountField()}
 _TRANSACTION = {
     "amount": AmountField(),
-    "currency": string(3),
-    "gateway": string(),
-    "kind": ChoiceField(choices=[(kind, kind) for kind in KINDS], required=False, default="refund"),
+    "currency": nullable_text(3),
+    "gateway": nullable_text(),
+    "kind": ChoiceField(choices=[(kind, kind) for kind in TRANSACTION_KINDS], required=False, default="refund"),
     "parent_id": IntegerField(required=False, allow_null=True),
 }
 FULL, PROPORTIONAL = DUTY_TYPES = ("FULL", "PROPORTIONAL")
@@ -39,45 +39,48 @@ _DUTY = {
     "duty_id": IntegerField(min_value=1),
     "refund_type": ChoiceField(choices=[(word, word) for word in DUTY_TYPES]),
 }
-MEMBERS = {
-    "currency": string(3),
+REFUND_MEMBERS = {
+    "currency": nullable_text(3),
     "discrepancy_reason": ChoiceField(choices=OrderAdjustment.Reason.choices, required=False, allow_null=True),
-    "note": text(5000),
-    "notify": flag(),
+    "note": blank_as_null_text(5000),
+    "notify": nullable_bool(),
     "processed_at": DateTimeField(required=False, allow_null=True),
-    "refund_duties": ObjectsField(_DUTY, most=MAX_UNITS),
-    "refund_line_items": ObjectsField(_UNITS, most=MAX_UNITS),
-    "restock": flag(),
+    "refund_duties": ObjectListField(_DUTY, most=MAX_UNITS),
+    "refund_line_items": ObjectListField(_UNITS, most=MAX_UNITS),
+    "restock": nullable_bool(),
     "shipping": ObjectField(_SHIPPING),
-    "transactions": ObjectsField(_TRANSACTION, most=MAX_TRANSACTIONS),
+    "transactions": ObjectListField(_TRANSACTION, most=MAX_TRANSACTIONS),
 }
 
 
-def body_schema() -> Schema:
-    """The body of a refund."""
+def get_refund_schema() -> Schema:
+    """Return the schema of a refund's request body."""
     return {
         "type": "object",
         "required": ["refund"],
-        "properties": {"refund": members_schema(MEMBERS, newest())},
+        "properties": {"refund": build_object_schema(REFUND_MEMBERS, get_latest_version())},
     }
 
 
-def read_refund(data: Data) -> Wanted:
-    """The body of a refund, checked.
+def parse_refund(data: RequestData) -> RefundRequest:
+    """Parse and validate a refund's request body.
 
     Raises:
         Unprocessable: ``{field: [messages]}``.
     """
-    attrs, errors = check_members(MEMBERS, data)
+    attrs, errors = check_members(REFUND_MEMBERS, data)
     if errors:
         raise Unprocessable(errors)
     shipping: Attrs = attrs.get("shipping") or {}
-    return Wanted(
-        units=[_units(row) for row in attrs.get("refund_line_items") or ()],
+    return RefundRequest(
+        line_inputs=[_parse_line(row) for row in attrs.get("refund_line_items") or ()],
         shipping=shipping.get("amount"),
         full_shipping=bool(shipping.get("full_refund")),
-        duties=[Duty(row["duty_id"], row["refund_type"] == PROPORTIONAL) for row in attrs.get("refund_duties") or ()],
-        paybacks=[_payback(row) for row in attrs.get("transactions") or ()],
+        duty_inputs=[
+            RefundDutyInput(row["duty_id"], row["refund_type"] == PROPORTIONAL)
+            for row in attrs.get("refund_duties") or ()
+        ],
+        transaction_inputs=[_parse_transaction(row) for row in attrs.get("transactions") or ()],
         currency=attrs.get("currency") or None,
         note=attrs.get("note") or "",
         notify=bool(attrs.get("notify")),
@@ -87,29 +90,35 @@ def read_refund(data: Data) -> Wanted:
     )
 
 
-def _units(row: Attrs) -> Units:
-    return Units(row["line_item_id"], row["quantity"], row.get("restock_type") or None, row.get("location_id"))
+def _parse_line(row: Attrs) -> RefundLineInput:
+    return RefundLineInput(
+        row["line_item_id"], row["quantity"], row.get("restock_type") or None, row.get("location_id")
+    )
 
 
-def _payback(row: Attrs) -> Payback:
-    return Payback(row.get("amount"), row.get("parent_id"), row.get("gateway") or None, row.get("currency") or None)
+def _parse_transaction(row: Attrs) -> RefundTransactionInput:
+    return RefundTransactionInput(
+        row.get("amount"), row.get("parent_id"), row.get("gateway") or None, row.get("currency") or None
+    )
 
 
-def _below(name: str, errors: object) -> object:
-    """Messages of fields that stand inside another."""
+def _prefix_errors(name: str, errors: object) -> object:
+    """Prefix the field names of nested errors."""
     return {f"{name}.{key}": value for key, value in errors.items()} if isinstance(errors, dict) else errors
 
 
-def refund_cancelled(order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
-    """Give money back for an order that is being cancelled; ``refund`` of its body is read here.
+def parse_and_refund_order(
+    order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
+) -> Sequence[StockChange]:
+    """Refund an order that is being canceled; parses the ``refund`` member of its body.
 
     Raises:
         Unprocessable: ``{field: [messages]}``.
     """
     if parts.get("refund") is not None:
         try:
-            wanted = read_refund(parts["refund"])
-        except Unprocessable as refusal:
-            raise Unprocessable(_below("refund", refusal.errors)) from None
-        parts = {**parts, "refund": wanted}
-    return creating.refund_cancelled(order, parts, restock=restock, actor=actor, at=at)
+            refund_request = parse_refund(parts["refund"])
+        except Unprocessable as error:
+            raise Unprocessable(_prefix_errors("refund", error.errors)) from None
+        parts = {**parts, "refund": refund_request}
+    return create.refund_cancelled_order(order, parts, restock=restock, actor=actor, at=at)

@@ -1,22 +1,22 @@
-"""What a refund would come to, as the interface shows it: in the currency that was asked for."""
+"""Response of the ``calculate`` endpoint, in the requested currency."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from apps.api.context import Context
-from apps.api.rows.plans import plan_for
-from apps.api.shapes import Shown
-from apps.ground.money import ZERO, rounded, text_of
-from apps.orders.api.lines import LineItemSerializer
-from apps.orders.api.money import MONEY, money_set
+from apps.api.render_context import RenderContext
+from apps.api.rows.query_plans import get_read_plan
+from apps.api.types import Rendered
+from apps.ground.money import ZERO, format_decimal, round_money
+from apps.orders.api.line_items import LineItemSerializer
+from apps.orders.api.money import MONEY, render_money_set
 from apps.orders.models import Order
 from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import Calculation, Share
-from apps.refunds.domain.requests import Books, Named, Wanted
+from apps.refunds.domain.calculation import PaymentShare, RefundCalculation
+from apps.refunds.domain.validation import OrderSnapshot, RefundLine, RefundRequest
 
-AMOUNTS = {"type": "string", "format": "decimal"}
+AMOUNT_SCHEMA = {"type": "string", "format": "decimal"}
 _LIST = {"type": "array", "items": {"type": "object"}}
-SCHEMA = {
+CALCULATION_SCHEMA = {
     "type": "object",
     "required": ["refund"],
     "properties": {
@@ -26,7 +26,7 @@ SCHEMA = {
                 "currency": {"type": "string"},
                 "shipping": {
                     "type": "object",
-                    "properties": dict.fromkeys(("amount", "tax", "maximum_refundable"), AMOUNTS),
+                    "properties": dict.fromkeys(("amount", "tax", "maximum_refundable"), AMOUNT_SCHEMA),
                 },
                 "refund_line_items": _LIST,
                 "transactions": _LIST,
@@ -38,67 +38,75 @@ SCHEMA = {
 }
 
 
-def shown_calculation(
-    books: Books, wanted: Wanted, named: Sequence[Named], found: Calculation, context: Context
-) -> Shown:
-    """The answer of ``calculate``."""
-    order = books.order
-    currency = wanted.currency or order.currency
-    money = writer(order, currency)
-    plan = plan_for(LineItemSerializer, context.version)
-    lines = plan.read_ids(sorted({each.line.pk for each in named}), context)
-    left = calculation.shipping_left(books.shipping)
+def render_calculation(
+    snapshot: OrderSnapshot,
+    refund_request: RefundRequest,
+    refund_lines: Sequence[RefundLine],
+    result: RefundCalculation,
+    context: RenderContext,
+) -> Rendered:
+    """Return the response body of ``calculate``."""
+    order = snapshot.order
+    currency = refund_request.currency or order.currency
+    money = get_amount_formatter(order, currency)
+    plan = get_read_plan(LineItemSerializer, context.version)
+    lines = plan.read_ids(sorted({refund_line.line.pk for refund_line in refund_lines}), context)
+    shipping_left = calculation.get_refundable_shipping(snapshot.shipping)
 
-    def both(amount: Decimal) -> Shown:
-        return money_set(amount, order.currency, order.presentment_currency, order.exchange_rate)
+    def money_in_both(amount: Decimal) -> Rendered:
+        return render_money_set(amount, order.currency, order.presentment_currency, order.exchange_rate)
 
     return {
         "duties": [
-            {"duty_id": part.duty_id, "amount_set": both(part.amount), "tax_amount_set": both(part.tax)}
-            for part in found.duties
+            {
+                "duty_id": part.duty_id,
+                "amount_set": money_in_both(part.amount),
+                "tax_amount_set": money_in_both(part.tax),
+            }
+            for part in result.duties
         ],
-        "total_duties_set": both(sum((part.amount for part in found.duties), ZERO)),
+        "total_duties_set": money_in_both(sum((part.amount for part in result.duties), ZERO)),
         "shipping": {
-            "amount": money(sum((part.amount for part in found.shipping), ZERO)),
-            "tax": money(sum((part.tax for part in found.shipping), ZERO)),
-            "maximum_refundable": money(left),
+            "amount": money(sum((part.amount for part in result.shipping), ZERO)),
+            "tax": money(sum((part.tax for part in result.shipping), ZERO)),
+            "maximum_refundable": money(shipping_left),
         },
         "refund_line_items": [
             {
-                "quantity": each.quantity,
-                "line_item_id": each.line.pk,
-                "location_id": each.location_id,
-                "restock_type": each.restock_type,
-                "price": money(each.line.price),
+                "quantity": refund_line.quantity,
+                "line_item_id": refund_line.line.pk,
+                "location_id": refund_line.location_id,
+                "restock_type": refund_line.restock_type,
+                "price": money(refund_line.line.price),
                 "subtotal": money(part.subtotal),
                 "total_tax": money(part.tax),
-                "discounted_price": money(rounded(part.discounted / part.units, order.currency)),
+                "discounted_price": money(round_money(part.discounted / part.quantity, order.currency)),
                 "discounted_total_price": money(part.discounted),
                 "total_cart_discount_amount": money(part.cart_discount),
-                "line_item": lines[each.line.pk],
+                "line_item": lines[refund_line.line.pk],
             }
-            for each, part in zip(named, found.lines, strict=True)
+            for refund_line, part in zip(refund_lines, result.lines, strict=True)
         ],
-        "transactions": [_suggested(order, share) for share in found.shares if share.left],
+        "transactions": [_suggested_transaction(order, share) for share in result.shares if share.refundable],
         "currency": currency,
     }
 
 
-def writer(order: Order, currency: str) -> Callable[[Decimal], str]:
-    """Writes amounts of the order in one of its currencies."""
+def get_amount_formatter(order: Order, currency: str) -> Callable[[Decimal], str]:
+    """Return a function that formats the order's amounts in one of its two currencies."""
     if currency == order.currency:
-        return lambda amount: text_of(amount, currency)
-    return lambda amount: text_of(order.presentment(amount), currency)
+        return lambda amount: format_decimal(amount, currency)
+    return lambda amount: format_decimal(order.to_presentment(amount), currency)
 
 
-def _suggested(order: Order, share: Share) -> Shown:
+def _suggested_transaction(order: Order, share: PaymentShare) -> Rendered:
     payment = share.payment
     return {
         "order_id": order.pk,
         "kind": "suggested_refund",
         "gateway": payment.gateway,
         "parent_id": payment.pk,
-        "amount": text_of(share.amount, payment.currency),
+        "amount": format_decimal(share.amount, payment.currency),
         "currency": payment.currency,
-        "maximum_refundable": text_of(share.left, payment.currency),
+        "maximum_refundable": format_decimal(share.refundable, payment.currency),
     }

@@ -1,184 +1,195 @@
-"""A refund as the interface shows it."""
+"""Serializers of refunds."""
 
 from datetime import datetime
 from decimal import Decimal
 
-from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, Constant, DateTimeField, FromModel, GlobalId
-from apps.api.resources.related import Row, Rows
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import (
+    ComputedField,
+    ConstantField,
+    DateTimeField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    global_id_field,
+)
+from apps.api.resources.nested_rows import NestedObject, NestedRows
 from apps.api.resources.serializers import ResourceSerializer
-from apps.ground.money import text_of
-from apps.orders.api.fields import text
-from apps.orders.api.lines import LineItemSerializer, ShippingLineSerializer
+from apps.ground.money import format_decimal
+from apps.orders.api.fields import blank_as_null_text
+from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer
 from apps.orders.api.money import DECIMAL, Money, MoneySet, ZeroSet
-from apps.orders.api.transactions import shown_receipt, shown_unsettled
+from apps.orders.api.transactions import render_receipt, render_unsettled
 from apps.refunds.domain.gateways import MANUAL
 from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine
 
-ORDER = "refund__order__"
-OF = "transaction__"
-NULLABLE = {"type": ["string", "null"]}
+ORDER_PATH = "refund__order__"
+TRANSACTION_PATH = "transaction__"
+NULLABLE_TEXT_SCHEMA = {"type": ["string", "null"]}
 
 
-def _number(_context: Context, amount: Decimal) -> float:
-    """An amount that clients know as a JSON number; its fifteen digits come out as they are."""
+def _number(_context: RenderContext, amount: Decimal) -> float:
+    """Return an amount as a float, which clients expect here; up to fifteen digits are exact."""
     return float(amount)
 
 
 class RefundLineItemSerializer(ResourceSerializer[RefundLineItem]):
-    """Units that were refunded."""
-
-    quantity = Column()
-    line_item_id = Column()
-    location_id = Column()
-    restock_type = Column()
-    subtotal = Computed(_number, "subtotal", schema={"type": "number"})
-    total_tax = Computed(_number, "total_tax", schema={"type": "number"})
-    subtotal_set = MoneySet("subtotal", ORDER)
-    total_tax_set = MoneySet("total_tax", ORDER)
-    line_item = Row(LineItemSerializer, "line_item")
+    quantity = ReadOnlyColumn()
+    line_item_id = ReadOnlyColumn()
+    location_id = ReadOnlyColumn()
+    restock_type = ReadOnlyColumn()
+    subtotal = ComputedField(_number, "subtotal", schema={"type": "number"})
+    total_tax = ComputedField(_number, "total_tax", schema={"type": "number"})
+    subtotal_set = MoneySet("subtotal", ORDER_PATH)
+    total_tax_set = MoneySet("total_tax", ORDER_PATH)
+    line_item = NestedObject(LineItemSerializer, "line_item")
 
     class Meta:
         model = RefundLineItem
 
 
 class RefundShippingLineSerializer(ResourceSerializer[RefundShippingLine]):
-    """What was given back of shipping."""
-
-    shipping_line_id = Column()
-    subtotal_amount_set = MoneySet("amount", ORDER)
-    shipping_line = Row(ShippingLineSerializer, "shipping_line")
+    shipping_line_id = ReadOnlyColumn()
+    subtotal_amount_set = MoneySet("amount", ORDER_PATH)
+    shipping_line = NestedObject(ShippingLineSerializer, "shipping_line")
 
     class Meta:
         model = RefundShippingLine
 
 
 class RefundDutySerializer(ResourceSerializer[RefundDuty]):
-    """What was given back of a duty, and of the taxes on it."""
-
-    duty_id = Column()
-    amount_set = MoneySet("amount", ORDER)
-    tax_amount_set = MoneySet("tax", ORDER)
+    duty_id = ReadOnlyColumn()
+    amount_set = MoneySet("amount", ORDER_PATH)
+    tax_amount_set = MoneySet("tax", ORDER_PATH)
 
     class Meta:
         model = RefundDuty
 
 
 class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
-    """What was given beyond units, or kept of their worth."""
+    """An amount refunded beyond the items, or withheld from their price."""
 
-    order_id = Column("refund__order_id")
-    refund_id = Column()
-    amount = Money("amount", ORDER)
-    tax_amount = Money("tax_amount", ORDER)
-    kind = Column()
-    reason = Column()
-    amount_set = MoneySet("amount", ORDER)
-    tax_amount_set = MoneySet("tax_amount", ORDER)
+    order_id = ReadOnlyColumn("refund__order_id")
+    refund_id = ReadOnlyColumn()
+    amount = Money("amount", ORDER_PATH)
+    tax_amount = Money("tax_amount", ORDER_PATH)
+    kind = ReadOnlyColumn()
+    reason = ReadOnlyColumn()
+    amount_set = MoneySet("amount", ORDER_PATH)
+    tax_amount_set = MoneySet("tax_amount", ORDER_PATH)
 
     class Meta:
         model = OrderAdjustment
 
 
-def _or_null(_context: Context, value: str) -> str | None:
+def _or_null(_context: RenderContext, value: str) -> str | None:
     return value or None
 
 
-def _amount(_context: Context, amount: Decimal, currency: str) -> str:
-    return text_of(amount, currency)
+def _amount(_context: RenderContext, amount: Decimal, currency: str) -> str:
+    return format_decimal(amount, currency)
 
 
-def _moment(context: Context, moment: datetime) -> str:
+def _moment(context: RenderContext, moment: datetime) -> str:
     return moment.astimezone(context.tz).isoformat(timespec="seconds")
 
 
-def _payment_id(_context: Context, name: str, sequence: int) -> str:
+def _payment_id(_context: RenderContext, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def _is_manual(_context: Context, gateway: str) -> bool:
+def _is_manual(_context: RenderContext, gateway: str) -> bool:
     return gateway == MANUAL
 
 
 class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
-    """A transaction of a refund, in the currency of the payment that it goes back to."""
+    """A refund transaction in the currency of the payment it refunds."""
 
-    id = Column("transaction_id")
-    order_id = Column(f"{OF}order_id")
-    kind = Column(f"{OF}kind")
-    gateway = Column(f"{OF}gateway")
-    status = Column(f"{OF}status")
-    message = Computed(_or_null, f"{OF}message", schema=NULLABLE)
-    created_at = FromModel()
-    test = Column(f"{OF}test")
-    authorization = Computed(_or_null, f"{OF}authorization", schema=NULLABLE)
-    location_id = Constant(None)
-    user_id = Column(f"{OF}user_id")
-    parent_id = Column(f"{OF}parent_id")
-    processed_at = Computed(_moment, f"{OF}processed_at", schema={"type": "string", "format": "date-time"})
-    device_id = Constant(None)
-    error_code = Computed(_or_null, f"{OF}error_code", schema=NULLABLE)
-    source_name = Column(f"{OF}source_name")
-    receipt = Computed(shown_receipt, f"{OF}receipt", f"{OF}test", f"{OF}authorization", schema={"type": "object"})
-    amount = Computed(_amount, f"{OF}amount", f"{OF}currency", schema=DECIMAL)
-    currency = Column(f"{OF}currency")
-    payment_id = Computed(_payment_id, f"{ORDER}name", f"{OF}sequence", schema={"type": "string"})
-    total_unsettled_set = Computed(
-        shown_unsettled,
-        f"{OF}unsettled",
-        f"{OF}currency",
-        f"{ORDER}currency",
-        f"{ORDER}presentment_currency",
-        f"{ORDER}exchange_rate",
+    id = ReadOnlyColumn("transaction_id")
+    order_id = ReadOnlyColumn(f"{TRANSACTION_PATH}order_id")
+    kind = ReadOnlyColumn(f"{TRANSACTION_PATH}kind")
+    gateway = ReadOnlyColumn(f"{TRANSACTION_PATH}gateway")
+    status = ReadOnlyColumn(f"{TRANSACTION_PATH}status")
+    message = ComputedField(_or_null, f"{TRANSACTION_PATH}message", schema=NULLABLE_TEXT_SCHEMA)
+    created_at = ModelDerivedField()
+    test = ReadOnlyColumn(f"{TRANSACTION_PATH}test")
+    authorization = ComputedField(_or_null, f"{TRANSACTION_PATH}authorization", schema=NULLABLE_TEXT_SCHEMA)
+    location_id = ConstantField(None)
+    user_id = ReadOnlyColumn(f"{TRANSACTION_PATH}user_id")
+    parent_id = ReadOnlyColumn(f"{TRANSACTION_PATH}parent_id")
+    processed_at = ComputedField(
+        _moment, f"{TRANSACTION_PATH}processed_at", schema={"type": "string", "format": "date-time"}
+    )
+    device_id = ConstantField(None)
+    error_code = ComputedField(_or_null, f"{TRANSACTION_PATH}error_code", schema=NULLABLE_TEXT_SCHEMA)
+    source_name = ReadOnlyColumn(f"{TRANSACTION_PATH}source_name")
+    receipt = ComputedField(
+        render_receipt,
+        f"{TRANSACTION_PATH}receipt",
+        f"{TRANSACTION_PATH}test",
+        f"{TRANSACTION_PATH}authorization",
         schema={"type": "object"},
     )
-    manual_payment_gateway = Computed(_is_manual, f"{OF}gateway", schema={"type": "boolean"})
-    amount_rounding = Constant(None)
-    admin_graphql_api_id = GlobalId("OrderTransaction")
+    amount = ComputedField(_amount, f"{TRANSACTION_PATH}amount", f"{TRANSACTION_PATH}currency", schema=DECIMAL)
+    currency = ReadOnlyColumn(f"{TRANSACTION_PATH}currency")
+    payment_id = ComputedField(
+        _payment_id, f"{ORDER_PATH}name", f"{TRANSACTION_PATH}sequence", schema={"type": "string"}
+    )
+    total_unsettled_set = ComputedField(
+        render_unsettled,
+        f"{TRANSACTION_PATH}unsettled",
+        f"{TRANSACTION_PATH}currency",
+        f"{ORDER_PATH}currency",
+        f"{ORDER_PATH}presentment_currency",
+        f"{ORDER_PATH}exchange_rate",
+        schema={"type": "object"},
+    )
+    manual_payment_gateway = ComputedField(_is_manual, f"{TRANSACTION_PATH}gateway", schema={"type": "boolean"})
+    amount_rounding = ConstantField(None)
+    admin_graphql_api_id = global_id_field("OrderTransaction")
 
     class Meta:
         model = RefundPayment
 
 
 class ShopTransactionSerializer(RefundTransactionSerializer):
-    """The same in the currency of the shop's books."""
+    """A refund transaction in the shop currency."""
 
-    amount = Computed(_amount, f"{OF}shop_amount", f"{ORDER}currency", schema=DECIMAL)
-    currency = Column(f"{ORDER}currency")
+    amount = ComputedField(_amount, f"{TRANSACTION_PATH}shop_amount", f"{ORDER_PATH}currency", schema=DECIMAL)
+    currency = ReadOnlyColumn(f"{ORDER_PATH}currency")
 
     class Meta:
         model = RefundPayment
 
 
 class RefundSerializer(ResourceSerializer[Refund]):
-    """A refund with everything that belongs to it."""
+    """A refund with its items, shipping, duties and transactions."""
 
-    order_id = Column()
-    created_at = FromModel()
-    note = text(5000)
-    user_id = Column()
+    order_id = ReadOnlyColumn()
+    created_at = ModelDerivedField()
+    note = blank_as_null_text(5000)
+    user_id = ReadOnlyColumn()
     processed_at = DateTimeField(read_only=True)
-    restock = Column()
-    duties = Rows(RefundDutySerializer, "duties")
+    restock = ReadOnlyColumn()
+    duties = NestedRows(RefundDutySerializer, "duties")
     total_duties_set = MoneySet("total_duties", "order__")
-    additional_fees = Constant([])
+    additional_fees = ConstantField([])
     total_additional_fees_set = ZeroSet("order__")
-    # A word of Python's, which no name can be.
-    locals()["return"] = Constant(None)
-    admin_graphql_api_id = GlobalId("Refund")
-    refund_line_items = Rows(RefundLineItemSerializer, "refund_line_items")
-    refund_shipping_lines = Rows(RefundShippingLineSerializer, "refund_shipping_lines")
-    order_adjustments = Rows(OrderAdjustmentSerializer, "order_adjustments")
-    transactions = Rows(RefundTransactionSerializer, "transactions")
+    # ``return`` is a Python keyword, so the class body cannot assign it.
+    locals()["return"] = ConstantField(None)
+    admin_graphql_api_id = global_id_field("Refund")
+    refund_line_items = NestedRows(RefundLineItemSerializer, "refund_line_items")
+    refund_shipping_lines = NestedRows(RefundShippingLineSerializer, "refund_shipping_lines")
+    order_adjustments = NestedRows(OrderAdjustmentSerializer, "order_adjustments")
+    transactions = NestedRows(RefundTransactionSerializer, "transactions")
 
     class Meta:
         model = Refund
 
 
 class ShopRefundSerializer(RefundSerializer):
-    """A refund whose transactions are in the currency of the shop's books (``in_shop_currency``)."""
+    """A refund with its transactions in the shop currency (``in_shop_currency``)."""
 
-    transactions = Rows(ShopTransactionSerializer, "transactions")
+    transactions = NestedRows(ShopTransactionSerializer, "transactions")
 
     class Meta:
         model = Refund

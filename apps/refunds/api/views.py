@@ -1,4 +1,4 @@
-"""The routes of refunds."""
+"""REST endpoints of refunds."""
 
 from collections.abc import Mapping
 
@@ -6,37 +6,35 @@ from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import ApiError, BadRequest
-from apps.api.requests.access import SAFE
+from apps.api.exceptions import ApiError, BadRequest
+from apps.api.requests.scopes import SAFE_METHODS
 from apps.api.resources.filters import ApiFilter, ResourceFilter
-from apps.api.rows.plans import Plan, plan_for
-from apps.api.shapes import Attrs
+from apps.api.rows.query_plans import ReadPlan, get_read_plan
+from apps.api.types import Attrs
 from apps.api.viewsets import ShopViewSet
-from apps.ground.phrases import LIMIT_EXCEEDED, NOT_BOOLEAN
+from apps.ground.error_messages import LIMIT_EXCEEDED, NOT_BOOLEAN
 from apps.orders.models import Order
-from apps.refunds.api.bodies import body_schema, read_refund
-from apps.refunds.api.calculations import SCHEMA, shown_calculation
+from apps.refunds.api.bodies import get_refund_schema, parse_refund
+from apps.refunds.api.calculations import CALCULATION_SCHEMA, render_calculation
 from apps.refunds.api.refunds import RefundSerializer, ShopRefundSerializer
-from apps.refunds.domain import creating
+from apps.refunds.domain import create
 from apps.refunds.models import Refund
 from apps.shops.models import App
 
 SHOP_CURRENCY = "in_shop_currency"
-BACKDATES = "write_past_refunds"
-_WORDS = {"true": True, "1": True, "false": False, "0": False, "": False}
+BACKDATE_SCOPE = "write_past_refunds"
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 class ShopCurrencyFilter(ApiFilter):
-    """Whether transactions are shown in the shop's currency; it hides no row."""
+    """Accept ``in_shop_currency`` in lists without filtering by it."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """All of them."""
+        """Return all rows; the parameter only changes their rendering."""
         return qs
 
 
 class RefundFilter(ResourceFilter):
-    """How a list of refunds is narrowed, and shown."""
-
     in_shop_currency = ShopCurrencyFilter()
 
 
@@ -50,62 +48,64 @@ class RefundViewSet(ShopViewSet[Refund]):
     singular = "refund"
     plural = "refunds"
     parents = {"order_id": Order}
-    bodies = {"create": body_schema(), "calculate": body_schema()}
-    answers = {"calculate": SCHEMA}
-    queries = {"retrieve": ("fields", SHOP_CURRENCY)}
+    request_bodies = {"create": get_refund_schema(), "calculate": get_refund_schema()}
+    responses = {"calculate": CALCULATION_SCHEMA}
+    query_parameters = {"retrieve": ("fields", SHOP_CURRENCY)}
 
     in_shop_currency = False
 
-    def scopes_for(self, method: str) -> tuple[str, ...]:
-        """Those of orders, or of marketplace orders."""
-        verb = "read" if method in SAFE else "write"
+    def get_scopes(self, method: str) -> tuple[str, ...]:
+        """Return the scopes of orders and of marketplace orders."""
+        verb = "read" if method in SAFE_METHODS else "write"
         return f"{verb}_orders", f"{verb}_marketplace_orders"
 
-    def plan(self) -> Plan:
-        """With transactions in the currency that was asked for."""
+    def get_read_plan(self) -> ReadPlan:
+        """Return the plan with transactions in the requested currency."""
         serializer = ShopRefundSerializer if self.in_shop_currency else RefundSerializer
-        return plan_for(serializer, self.version, self.fields)
+        return get_read_plan(serializer, self.version, self.requested_fields)
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Refund] | type[Refund]:
-        """The rows that fit; the currency only says what is shown of them."""
-        rest = dict(filters)
-        self._choose_currency(rest.pop(SHOP_CURRENCY, None))
-        return super().filtered(rest)
+    def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Refund] | type[Refund]:
+        """Return the filtered rows; ``in_shop_currency`` only changes their rendering."""
+        row_filters = dict(filters)
+        self._choose_currency(row_filters.pop(SHOP_CURRENCY, None))
+        return super().filter_rows(row_filters)
 
     def _choose_currency(self, word: str | None) -> None:
-        found = _WORDS.get((word or "").lower())
-        if found is None:
+        in_shop_currency = _BOOLEANS.get((word or "").lower())
+        if in_shop_currency is None:
             raise BadRequest({SHOP_CURRENCY: NOT_BOOLEAN})
-        self.in_shop_currency = found
+        self.in_shop_currency = in_shop_currency
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
-        """One refund."""
         self._choose_currency(self.query.get(SHOP_CURRENCY))
         return super().retrieve(request, **kwargs)
 
-    def attributes(self, instance: Refund | None = None) -> Attrs:
-        """The body, checked."""
-        return {"wanted": read_refund(self.unwrapped("refund"))}
+    def get_validated_attributes(self, instance: Refund | None = None) -> Attrs:
+        """Return the parsed request body."""
+        return {"wanted": parse_refund(self.unwrap_body("refund"))}
 
     def perform_create(self, attrs: Attrs) -> Refund:
-        """Refund the order."""
+        """Create a refund of the order."""
         app = self.access.installation.app
         try:
-            return creating.create_refund(
+            return create.create_refund(
                 Order.objects.get(pk=self.kwargs["order_id"]),
                 attrs["wanted"],
                 actor=self.actor,
                 at=self.at,
                 user_id=self.access.user_id,
                 source_name=app.name,
-                may_backdate=app.distribution == App.Distribution.PUBLIC and BACKDATES in self.access.granted,
+                may_backdate=app.distribution == App.Distribution.PUBLIC
+                and BACKDATE_SCOPE in self.access.granted_scopes,
             )
-        except creating.TooManyRefunds as refusal:
-            raise ApiError(LIMIT_EXCEEDED, status=429, headers=refusal.headers) from None
+        except create.TooManyRefunds as error:
+            raise ApiError(LIMIT_EXCEEDED, status=429, headers=error.headers) from None
 
     def calculate(self, request: Request, **_: int) -> HttpResponse:
-        """What a refund would come to; nothing is written."""
-        wanted = read_refund(self.unwrapped("refund"))
+        """Return the calculation of a refund; nothing is saved."""
+        refund_request = parse_refund(self.unwrap_body("refund"))
         order = Order.objects.get(pk=self.kwargs["order_id"])
-        named, found, books = creating.calculate(order, wanted)
-        return self.json({"refund": shown_calculation(books, wanted, named, found, self.context)})
+        refund_lines, result, snapshot = create.calculate_refund(order, refund_request)
+        return self.json_response(
+            {"refund": render_calculation(snapshot, refund_request, refund_lines, result, self.context)}
+        )

@@ -1,1 +1,1 @@
-"""The workflows of refunds, and the computations they stand on."""
+"""Domain logic of refunds."""

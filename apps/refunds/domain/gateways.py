@@ -1,11 +1,11 @@
-"""Payment gateways: the interface that one implements, and where they are found.
+"""Payment gateways: the protocol to implement, and the registry.
 
-A gateway is an object with the members of ``Gateway``. ``manual`` and ``bogus`` are built in; any other is a package
-that one installs, with an entry point of the group ``backoffice.gateways`` whose name is the gateway's name in
-transactions and whose value is a class (called without arguments) or an object.
+A gateway is an object with the members of ``Gateway``. ``manual`` and ``bogus`` are built in. Other gateways are
+installed packages with an entry point in the group ``backoffice.gateways``: its name is the gateway name in
+transactions, its value is a class (called without arguments) or an object.
 
-The caller never holds a lock or a transaction during a call. It may die at any moment, so a gateway is asked again
-under the same key, and must not move money for a key twice: companies call that an idempotency key.
+Callers never hold a lock or a transaction during a call. A caller may crash at any moment and repeat the call with the
+same key, so a gateway must never move money twice for the same key (idempotency key).
 """
 
 from collections.abc import Iterable
@@ -16,29 +16,29 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Protocol, cast
 
-from apps.ground.attrs import Given
+from apps.ground.types import ReadOnlyAttrs
 from apps.orders.models import Transaction
 
-GROUP = "backoffice.gateways"
+ENTRY_POINT_GROUP = "backoffice.gateways"
 MANUAL = "manual"
 Status = Transaction.Status
 
 
 class GatewayUnreachable(Exception):
-    """Nobody knows what became of the call; it is made again later, under the same key."""
+    """Raised when the result of a call is unknown; the caller retries with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What a gateway is asked for.
+class GatewayCall:
+    """A refund call to a gateway.
 
     Attributes:
-        key: Names this movement, now and whenever it is asked about.
-        amount: What goes back, in ``currency``.
-        currency: That of the payment.
+        key: The idempotency key of the refund.
+        amount: The amount to refund, in ``currency``.
+        currency: The currency of the payment.
         authorization: The payment's reference at the gateway.
-        test: Whether no real money moves.
-        order_name: What the buyer's statement may show, e.g. ``#1001``.
+        test: True if no real money moves.
+        order_name: The text for the customer's statement, e.g. ``#1001``.
     """
 
     key: str
@@ -50,28 +50,28 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a gateway says of a movement.
+class GatewayResult:
+    """A gateway's result of a refund.
 
     Attributes:
-        status: ``success``; ``failure`` where it was refused; ``error`` where it could not be tried; ``pending`` where
-            the gateway will know later. Of all but the first and the last no money moved.
-        reference: The gateway's own name for it.
-        message: For staff.
-        error_code: The gateway's own.
-        receipt: What else is to be kept, as JSON.
+        status: ``success``; ``failure`` if the gateway refused; ``error`` if it could not try; ``pending`` if the
+            result is not known yet. No money moves for ``failure`` and ``error``.
+        reference: The gateway's id of the refund.
+        message: A message for staff.
+        error_code: The gateway's error code.
+        receipt: Other data to store, as JSON.
     """
 
     status: Transaction.Status
     reference: str = ""
     message: str = ""
     error_code: str = ""
-    receipt: Given = field(default_factory=dict)
+    receipt: ReadOnlyAttrs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
-    """A refund as the gateway's books have it."""
+class GatewayMovement:
+    """A refund in the gateway's records."""
 
     key: str
     amount: Decimal
@@ -80,63 +80,63 @@ class Movement:
 
 
 class Gateway(Protocol):
-    """A company that moves money, or somebody who notes that it was moved.
+    """A payment gateway.
 
     Attributes:
-        only_records: Whether nothing is moved: what staff say was given back counts as given back.
+        only_records: True if the gateway moves no money: refunds entered by staff count as done.
     """
 
     only_records: bool
 
-    def refund(self, call: Call) -> Answer:
-        """Give money back; the same key again gives the same answer and moves nothing.
+    def refund(self, call: GatewayCall) -> GatewayResult:
+        """Refund money; a repeated key returns the same result and moves nothing.
 
         Raises:
-            GatewayUnreachable: It is not known what happened.
+            GatewayUnreachable: The result is unknown.
         """
 
-    def find(self, key: str) -> Answer | None:
-        """What became of a key; None where the gateway never heard of it.
+    def find(self, key: str) -> GatewayResult | None:
+        """Return the result for a key, or None if the gateway does not know the key.
 
         Raises:
-            GatewayUnreachable: It does not answer.
+            GatewayUnreachable: The gateway does not answer.
         """
 
-    def movements(self, since: datetime) -> Iterable[Movement]:
-        """The current shop's refunds in the gateway's books, from a moment on, for the comparison with ours.
+    def movements(self, since: datetime) -> Iterable[GatewayMovement]:
+        """Return the current shop's refunds in the gateway's records since a time, for reconciliation.
 
         Raises:
-            GatewayUnreachable: It does not answer.
+            GatewayUnreachable: The gateway does not answer.
         """
 
 
-class Manual:
-    """Cash, a bank transfer, a voucher: what staff say was given back was given back."""
+class ManualGateway:
+    """Money refunded outside of gateways (cash, bank transfer, voucher): entered by staff, counted as done."""
 
     only_records = True
 
-    def refund(self, call: Call) -> Answer:
-        """It is done already."""
-        return Answer(Status.SUCCESS)
+    def refund(self, call: GatewayCall) -> GatewayResult:
+        """Return success: staff have refunded the money already."""
+        return GatewayResult(Status.SUCCESS)
 
-    def find(self, key: str) -> Answer | None:
-        """There are no other books than ours."""
-        return Answer(Status.SUCCESS)
+    def find(self, key: str) -> GatewayResult | None:
+        """Return success: the manual gateway has no records of its own."""
+        return GatewayResult(Status.SUCCESS)
 
-    def movements(self, since: datetime) -> Iterable[Movement]:
-        """There are no other books than ours."""
+    def movements(self, since: datetime) -> Iterable[GatewayMovement]:
+        """Return nothing: the manual gateway has no records of its own."""
         return ()
 
 
 @cache
-def gateway_named(name: str) -> Gateway | None:
-    """The gateway of a transaction; None where none of the name is installed."""
-    from apps.refunds.domain.bogus import Bogus
+def get_gateway(name: str) -> Gateway | None:
+    """Return the gateway of a transaction, or None if it is not installed."""
+    from apps.refunds.domain.bogus_gateway import BogusGateway
 
-    built_in: dict[str, type[Gateway]] = {MANUAL: Manual, "bogus": Bogus}
+    built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, "bogus": BogusGateway}
     if name in built_in:
         return built_in[name]()
-    for entry in entry_points(group=GROUP, name=name):
-        found = entry.load()
-        return cast(Gateway, found() if isinstance(found, type) else found)
+    for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        loaded = entry.load()
+        return cast(Gateway, loaded() if isinstance(loaded, type) else loaded)
     return None

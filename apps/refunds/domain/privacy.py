@@ -1,32 +1,32 @@
-"""What refunds keep of a person: the notes of staff, which go when the order's personal data is erased."""
+"""Personal data in refunds: notes of staff, erased with the order's personal data."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from apps.customers.models import Customer
-from apps.events.domain.forgetting import forget
-from apps.ground.personal import Places
+from apps.events.domain.redaction import redact_events
+from apps.ground.privacy_registry import ColumnsByModel
 from apps.refunds.models import Refund
 
 _BATCH = 500
-PLACES: Places = {"refunds.Refund": ("note",)}
+PERSONAL_COLUMNS: ColumnsByModel = {"refunds.Refund": ("note",)}
 
 
-def erase(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase what the refunds of orders say in words; what they gave back stays, for book-keeping needs it."""
+def erase_refund_notes(ids: Sequence[int], *, at: datetime) -> None:
+    """Erase the notes on refunds of orders; amounts stay for bookkeeping."""
     rows = Refund.objects.filter(order__in=ids)
     rows.update(note="")
-    forget(Refund, list(rows.values_list("pk", flat=True)))
+    redact_events(Refund, list(rows.values_list("pk", flat=True)))
 
 
-def redact(customer: Customer, actor: str, at: datetime) -> None:
-    """Notes go with the orders that they stand on (``erase``)."""
+def redact_refunds(customer: Customer, actor: str, at: datetime) -> None:
+    """Do nothing: ``erase_refund_notes`` removes the notes together with the order's personal data."""
 
 
-def export(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, str]]]:
-    """The notes on a customer's refunds behind an id, oldest first, as JSON values with the ids of the refunds."""
+def export_refund_notes(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the notes on a customer's refunds with ids above ``after``, oldest first, as ``(id, JSON values)``."""
     rows = Refund.objects.filter(order__customer=customer).exclude(note="").select_related("order").order_by("pk")
     last = after
-    while some := list(rows.filter(pk__gt=last)[:_BATCH]):
-        yield from ((row.pk, {"order": row.order.name, "note": row.note}) for row in some)
-        last = some[-1].pk
+    while batch := list(rows.filter(pk__gt=last)[:_BATCH]):
+        yield from ((row.pk, {"order": row.order.name, "note": row.note}) for row in batch)
+        last = batch[-1].pk

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [("refunds", "0002_reason")]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="refund",
             index=models.Index(fields=["shop", "processed_at", "id"], name="refunds_refund_by_moment"),
         ),

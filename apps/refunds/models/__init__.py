@@ -1,4 +1,4 @@
-"""The tables of refunds."""
+"""Models of refunds."""
 
 from apps.refunds.models.payments import BogusMovement, RefundPayment
 from apps.refunds.models.refunds import (

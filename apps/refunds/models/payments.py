@@ -1,4 +1,4 @@
-"""What goes back to single payments, and how far it is."""
+"""Gateway details of refund transactions."""
 
 import uuid
 
@@ -6,19 +6,20 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.money import text_of
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.money import format_decimal
 from apps.orders.models import Transaction
 from apps.orders.models.orders import MoneyColumn
 from apps.refunds.models.refunds import Refund
 
 
 class RefundPayment(ShopOwned):
-    """The side of a refund transaction that its gateway knows.
+    """The gateway side of a refund transaction.
 
     Attributes:
-        key: Names the movement towards the gateway, so that asking twice moves money once.
-        asked_at: When the gateway was first asked; set before it is, so that whoever comes after a crash looks first.
+        key: The idempotency key for the gateway, so that repeated calls move money once.
+        asked_at: When the gateway was first called; saved before the call, so that a retry after a crash looks up the
+            key first.
     """
 
     transaction = models.OneToOneField(
@@ -44,7 +45,7 @@ class RefundPayment(ShopOwned):
 
 
 class BogusMovement(ShopOwned):
-    """What the bogus gateway remembers having moved: its books stand for those of a company elsewhere."""
+    """A refund recorded by the bogus gateway, in place of a real gateway's records."""
 
     key = models.UUIDField(unique=True)
     amount = MoneyColumn()
@@ -59,4 +60,4 @@ class BogusMovement(ShopOwned):
         constraints = (models.CheckConstraint(condition=Q(amount__gt=0), name="refunds_bogusmovement_moves_something"),)
 
     def __str__(self) -> str:
-        return f"{self.key}: {text_of(self.amount, self.currency)} {self.currency}"
+        return f"{self.key}: {format_decimal(self.amount, self.currency)} {self.currency}"

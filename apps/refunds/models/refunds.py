@@ -1,7 +1,7 @@
-"""What was refunded of an order: units, shipping, and what was kept or given beyond.
+"""Models of refunds: refunded items, shipping, duties, and adjustments.
 
-All amounts are in the order's currency. A refund is written once and never changed; what becomes of its money is told
-by the status of its transactions.
+All amounts are in the order's currency. A refund never changes; the status of its transactions says whether the money
+has been refunded.
 """
 
 from django.db import models
@@ -9,13 +9,13 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine
 
 
 class RefundReason(models.TextChoices):
-    """Why money goes back, or why other money than was worked out."""
+    """The reason for a refund or for a difference from the suggested amount."""
 
     RESTOCK = "restock", gettext_lazy("Restocking fee")
     DAMAGE = "damage", gettext_lazy("Damage")
@@ -24,19 +24,15 @@ class RefundReason(models.TextChoices):
 
 
 class Refund(ShopOwned):
-    """A refund of an order."""
-
     order = models.ForeignKey(
         Order, on_delete=models.CASCADE, related_name="refunds", db_index=False, verbose_name=gettext_lazy("order")
     )
     note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
     reason = models.CharField(gettext_lazy("reason"), max_length=8, choices=RefundReason, blank=True, db_default="")
     user_id = models.BigIntegerField(null=True, blank=True)
-    restock = models.BooleanField(default=False, help_text=gettext_lazy("Whether units of it went back to stock."))
+    restock = models.BooleanField(default=False, help_text=gettext_lazy("Whether items of the refund were restocked."))
     processed_at = models.DateTimeField(gettext_lazy("processed at"), default=timezone.now)
-    total_duties = MoneyColumn(
-        db_default=0, help_text=gettext_lazy("What it gives back of duties, without the taxes on them.")
-    )
+    total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, without their taxes."))
 
     class Meta:
         verbose_name = gettext_lazy("refund")
@@ -53,13 +49,13 @@ class Refund(ShopOwned):
 
 
 class RefundLineItem(ShopOwned):
-    """Units of a line that a refund is for, and what becomes of them."""
+    """Refunded items of a line item and their restock type."""
 
     class RestockType(models.TextChoices):
         NO_RESTOCK = "no_restock", gettext_lazy("Not restocked")
-        CANCEL = "cancel", gettext_lazy("Cancelled before they were sent")
+        CANCEL = "cancel", gettext_lazy("Canceled before fulfillment")
         RETURN = "return", gettext_lazy("Returned")
-        LEGACY_RESTOCK = "legacy_restock", gettext_lazy("Restocked, as old apps asked for it")
+        LEGACY_RESTOCK = "legacy_restock", gettext_lazy("Restocked (legacy)")
 
     refund = models.ForeignKey(
         Refund, on_delete=models.CASCADE, related_name="refund_line_items", verbose_name=gettext_lazy("refund")
@@ -70,7 +66,7 @@ class RefundLineItem(ShopOwned):
         gettext_lazy("restock type"), max_length=14, choices=RestockType, default=RestockType.NO_RESTOCK
     )
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, null=True, blank=True, related_name="+")
-    subtotal = MoneyColumn(help_text=gettext_lazy("What was paid for the units, with all discounts."))
+    subtotal = MoneyColumn(help_text=gettext_lazy("The amount paid for the items, after all discounts."))
     total_tax = MoneyColumn()
 
     class Meta:
@@ -90,7 +86,7 @@ class RefundLineItem(ShopOwned):
 
 
 class RefundShippingLine(ShopOwned):
-    """What a refund gives back of the price of shipping, and of its tax."""
+    """A refunded part of a shipping line and of its tax."""
 
     refund = models.ForeignKey(
         Refund, on_delete=models.CASCADE, related_name="refund_shipping_lines", verbose_name=gettext_lazy("refund")
@@ -114,7 +110,7 @@ class RefundShippingLine(ShopOwned):
 
 
 class RefundDuty(ShopOwned):
-    """What a refund gives back of a duty of a line (``LineItem.duties``), and of the taxes on it."""
+    """A refunded part of a duty (``LineItem.duties``) and of its taxes."""
 
     refund = models.ForeignKey(
         Refund, on_delete=models.CASCADE, related_name="duties", verbose_name=gettext_lazy("refund")
@@ -138,7 +134,7 @@ class RefundDuty(ShopOwned):
 
 
 class OrderAdjustment(ShopOwned):
-    """What a refund gave beyond units (negative), or kept of their worth (positive)."""
+    """An amount refunded beyond the items (negative) or withheld from their price (positive)."""
 
     class Kind(models.TextChoices):
         SHIPPING_REFUND = "shipping_refund", gettext_lazy("Shipping refund")

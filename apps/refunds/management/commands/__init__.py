@@ -1,1 +1,1 @@
-"""Commands of refunds."""
+"""Management commands of refunds."""

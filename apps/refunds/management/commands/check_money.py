@@ -1,12 +1,12 @@
-"""``manage.py check_money``: does every amount of every order say what it was worked out from?"""
+"""``manage.py check_money``: check all order amounts against their sources."""
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.jobs.domain import reconciliation
-from apps.orders.domain.reconciliation import mend_customers
+from apps.jobs.domain import consistency_checks
+from apps.orders.domain.reconciliation import repair_customers
 
-# Those of the nightly checks that are about money and the goods that it stands for.
-CHECKS = (
+# The nightly checks about money and items.
+MONEY_CHECKS = (
     "totals of orders",
     "payments of orders",
     "refunds of orders",
@@ -20,27 +20,27 @@ CHECKS = (
 
 
 class Command(BaseCommand):
-    """Runs the checks of the nightly reconciliation that are about money; ends with exit code 1 where one fails."""
+    """Run the nightly checks about money; exits with code 1 if a check fails."""
 
     help = "Checks orders' and customers' totals, refunds against transactions, and stock of every shop."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whether to mend what can be worked out anew."""
+        """Add ``--mend-customers``."""
         parser.add_argument(
             "--mend-customers",
             action="store_true",
-            help="first work out anew what customers show of their orders, where it is wrong; changes nothing else",
+            help="first recalculate wrong order totals of customers; changes nothing else",
         )
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check, and list what differs."""
+        """Run the checks and list the differences."""
         if options["mend_customers"]:
-            for mended in mend_customers():
-                self.stdout.write(mended)
-        found = 0
-        for difference in reconciliation.differences(CHECKS):
+            for line in repair_customers():
+                self.stdout.write(line)
+        count = 0
+        for difference in consistency_checks.find_differences(MONEY_CHECKS):
             self.stderr.write(difference)
-            found += 1
-        if found:
-            raise CommandError(f"{found} differences.")
-        self.stdout.write(f"All money agrees. Checked: {', '.join(CHECKS)}.")
+            count += 1
+        if count:
+            raise CommandError(f"{count} differences.")
+        self.stdout.write(f"No differences. Checked: {', '.join(MONEY_CHECKS)}.")

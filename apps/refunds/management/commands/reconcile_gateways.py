@@ -1,25 +1,25 @@
-"""``manage.py reconcile_gateways``: do the books of payment gateways agree with ours?"""
+"""``manage.py reconcile_gateways``: compare refunds with the records of payment gateways."""
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.refunds.domain.comparing import DAYS, differences
+from apps.refunds.domain.gateway_reconciliation import DEFAULT_DAYS, find_gateway_differences
 
 
 class Command(BaseCommand):
-    """Compares every refund that a gateway moved; ends with exit code 1 where something differs."""
+    """Compare every refund that a gateway moved; exits with code 1 if there are differences."""
 
-    help = "Compares the refunds of every shop with the books of its payment gateways; changes nothing."
+    help = "Compares the refunds of every shop with the records of its payment gateways; changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How far back."""
-        parser.add_argument("--days", type=int, default=DAYS, help="How far back is compared.")
+        """Add ``--days``."""
+        parser.add_argument("--days", type=int, default=DEFAULT_DAYS, help="The number of days to compare.")
 
     def handle(self, *args: object, **options: int) -> None:
-        """Compare, and list what differs."""
-        found = 0
-        for difference in differences(days=options["days"]):
+        """Compare and list the differences."""
+        count = 0
+        for difference in find_gateway_differences(days=options["days"]):
             self.stderr.write(difference)
-            found += 1
-        if found:
-            raise CommandError(f"{found} differences between gateways and refunds.")
-        self.stdout.write("The books of all gateways agree.")
+            count += 1
+        if count:
+            raise CommandError(f"{count} differences between gateways and refunds.")
+        self.stdout.write("No differences.")

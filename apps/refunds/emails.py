@@ -1,4 +1,4 @@
-"""The mail that a buyer gets of a refund: asked for in its transaction, sent by a worker."""
+"""Refund notification emails, sent by a worker after the refund is committed."""
 
 from collections.abc import Iterable
 
@@ -7,16 +7,16 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
-from apps.ground.tenancy import current_shop
-from apps.jobs.domain import letters
+from apps.ground.tenancy import get_current_shop
+from apps.jobs.domain import emails
 from apps.jobs.models import Job
-from apps.orders.domain.order_status import url_of
+from apps.orders.domain.order_status import get_status_page_url
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 
 
-def send(job: Job, **arguments: int) -> None:
-    """Tell the buyer; the refund that ``refund_id`` names, or the order's address, may be gone meanwhile."""
+def send_refund_email(job: Job, **arguments: int) -> None:
+    """Send the email for ``refund_id``; does nothing if the refund or the order's email is gone."""
     refund = Refund.objects.filter(pk=arguments["refund_id"]).exclude(order__email="").select_related("order").first()
     if refund is None:
         return
@@ -24,10 +24,10 @@ def send(job: Job, **arguments: int) -> None:
     lines = refund.refund_line_items.select_related("line_item").order_by("pk")
     units = [(row.quantity, row.line_item.name) for row in lines]
     shipping, duties = refund.refund_shipping_lines.exists(), refund.duties.exists()
-    letters.send(letter(refund.order, units, rows, shipping=shipping, duties=duties))
+    emails.send_email(build_refund_email(refund.order, units, rows, shipping=shipping, duties=duties))
 
 
-def letter(
+def build_refund_email(
     order: Order,
     units: Iterable[tuple[int, str]],
     rows: Iterable[Transaction],
@@ -35,35 +35,35 @@ def letter(
     shipping: bool = False,
     duties: bool = False,
 ) -> EmailMessage:
-    """What the buyer is told of a refund, also of one that is only looked at.
+    """Build the notification of a refund, saved or previewed.
 
     Args:
-        order: Whose; it has an address.
-        units: How many of what.
-        rows: What goes back.
-        shipping: Whether the refund is for shipping too.
-        duties: Whether for duties.
+        order: The order; it has an email address.
+        units: Quantities and names of the refunded items.
+        rows: The refund transactions.
+        shipping: Mention shipping.
+        duties: Mention duties.
     """
-    with languages.speaking(order.customer_locale, current_shop().primary_locale):
+    with languages.language_override(order.customer_locale, get_current_shop().primary_locale):
         return _written(order, units, rows, shipping=shipping, duties=duties)
 
 
 def _written(
     order: Order, units: Iterable[tuple[int, str]], rows: Iterable[Transaction], *, shipping: bool, duties: bool
 ) -> EmailMessage:
-    shop = current_shop()
-    goods = [f"{quantity} × {name}" for quantity, name in units]
-    goods += [name for name, is_meant in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_meant]
+    shop = get_current_shop()
+    items = [f"{quantity} × {name}" for quantity, name in units]
+    items += [name for name, is_included in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_included]
     text = render_to_string(
         "refunds/notification.txt",
         {
             "shop": shop,
             "order": order,
-            "goods": goods,
-            "amounts": [languages.money(row.amount, row.currency) for row in rows],
-            "status_url": url_of(order.shop_id, order.token),
+            "goods": items,
+            "amounts": [languages.format_money(row.amount, row.currency) for row in rows],
+            "status_url": get_status_page_url(order.shop_id, order.token),
         },
     )
-    said = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
-    subject = " ".join(said.split())
+    subject_line = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
+    subject = " ".join(subject_line.split())
     return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])

@@ -1,0 +1,127 @@
+"""Refunds prepared for display."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.ground import languages
+from apps.ground.money import ZERO
+from apps.orders.domain.totals_display import get_shop_formatter
+from apps.orders.models import Order, Transaction
+from apps.refunds.admin.messages import describe_difference, format_amounts
+from apps.refunds.domain.calculation import ACTIVE_STATUSES, add_tax
+from apps.refunds.domain.failed_refunds import FAILED_STATUSES
+from apps.refunds.models import OrderAdjustment, Refund, RefundLineItem
+from apps.staff.domain.actor_names import get_actor_names
+
+Status = Transaction.Status
+DISCREPANCY_KIND = OrderAdjustment.Kind.REFUND_DISCREPANCY
+_BADGES = {Status.SUCCESS: "success", Status.PENDING: "warning", Status.FAILURE: "danger", Status.ERROR: "danger"}
+_OUTCOMES = {
+    Status.SUCCESS: gettext_noop("Refunded"),
+    Status.PENDING: gettext_noop("Waiting for the gateway"),
+    Status.FAILURE: gettext_noop("Refused"),
+    Status.ERROR: gettext_noop("Not processed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayedTransaction:
+    """A transaction of a refund, with its status.
+
+    Attributes:
+        can_retry: True if the transaction failed and the money is still owed.
+    """
+
+    row: Transaction
+    amount: str
+    badge: str
+    outcome: str
+    can_retry: bool
+
+    @property
+    def is_pending(self) -> bool:
+        """Return True while the gateway has not answered."""
+        return self.row.status == Status.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayedRefund:
+    """A refund prepared for display.
+
+    Attributes:
+        staff_member: The staff member who created the refund; empty for apps and the system.
+        refunded_items: The refunded items, shipping and duties.
+    """
+
+    row: Refund
+    staff_member: str
+    amount: str
+    refunded_items: Sequence[str]
+    difference: str
+    transactions: Sequence[DisplayedTransaction]
+
+
+def load_refunds(order: Order) -> list[Refund]:
+    """Return the refunds of an order, newest first, with related rows prefetched."""
+    rows = Refund.objects.filter(order=order).order_by("-pk")
+    return list(
+        rows.prefetch_related(
+            "refund_line_items__line_item",
+            "refund_line_items__location",
+            "refund_shipping_lines",
+            "duties",
+            "order_adjustments",
+            "transactions__transaction__parent",
+        )
+    )
+
+
+def display_refunds(order: Order, refunds: Sequence[Refund]) -> list[DisplayedRefund]:
+    """Prepare the refunds of one order for display."""
+    people = {refund.user_id: f"staff:{refund.user_id}" for refund in refunds if refund.user_id}
+    names = get_actor_names(list(people.values()))
+    return [
+        _display_refund(order, refund, names[people[refund.user_id]] if refund.user_id else "") for refund in refunds
+    ]
+
+
+def _display_refund(order: Order, refund: Refund, who: str) -> DisplayedRefund:
+    money = get_shop_formatter(order)
+    rows = [payment.transaction for payment in sorted(refund.transactions.all(), key=lambda payment: payment.pk)]
+    shipping = sum((add_tax(order, row.amount, row.tax) for row in refund.refund_shipping_lines.all()), ZERO)
+    duties = sum((add_tax(order, row.amount, row.tax) for row in refund.duties.all()), ZERO)
+    discrepancy = sum((row.amount for row in refund.order_adjustments.all() if row.kind == DISCREPANCY_KIND), ZERO)
+    other_amounts = ((_("shipping {amount}"), shipping), (_("duties {amount}"), duties))
+    return DisplayedRefund(
+        row=refund,
+        staff_member=who,
+        amount=format_amounts(row for row in rows if row.status in ACTIVE_STATUSES) or _("No money"),
+        refunded_items=[
+            *(_format_line_item(row) for row in refund.refund_line_items.all()),
+            *(text.format(amount=money(amount)) for text, amount in other_amounts if amount),
+        ],
+        difference=describe_difference(discrepancy, money),
+        transactions=[_display_transaction(order, row) for row in rows],
+    )
+
+
+def _format_line_item(row: RefundLineItem) -> str:
+    units = f"{row.quantity} × {row.line_item.name}"
+    if row.location is not None:
+        return _("{units}, restocked at {place}").format(units=units, place=row.location.name)
+    return units
+
+
+def _display_transaction(order: Order, row: Transaction) -> DisplayedTransaction:
+    failed = row.status in FAILED_STATUSES
+    is_refundable = row.parent is not None and row.parent.refunded < row.parent.amount
+    return DisplayedTransaction(
+        row=row,
+        amount=languages.format_money(row.amount, row.currency),
+        badge=_BADGES[Status(row.status)],
+        outcome=_(_OUTCOMES[Status(row.status)]),
+        can_retry=failed and is_refundable and order.outstanding < 0,
+    )

@@ -1,0 +1,97 @@
+"""Refund messages for staff: errors and summaries of what will happen."""
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.ground import languages
+from apps.ground.money import ZERO
+from apps.orders.models import Transaction
+from apps.refunds.domain.gateways import MANUAL
+from apps.refunds.domain.refund_preview import RefundPreview
+from apps.refunds.models import RefundLineItem
+
+MoneyFormatter = Callable[[Decimal], str]
+RestockType = RefundLineItem.RestockType
+# The subject of an error message, by the last part of its path.
+_SUBJECTS = {
+    "quantity": gettext_noop("The quantity"),
+    "restock_type": gettext_noop("You"),
+    "location_id": gettext_noop("The location"),
+    "line_item_id": gettext_noop("The item"),
+    "amount": gettext_noop("The amount"),
+    "currency": gettext_noop("The currency"),
+    "parent_id": gettext_noop("The payment"),
+    "duty_id": gettext_noop("The duty"),
+}
+
+
+def format_refund_error(path: str, message: str) -> str:
+    """Return a domain error as a sentence for staff."""
+    name = path.rpartition(".")[2]
+    if name == "gateway":
+        gateway = message.partition(" ")[0]
+        return _("{gateway} is not installed here and cannot refund money. Record a manual refund instead.").format(
+            gateway=gateway
+        )
+    if name == "refund_type":
+        return _("Enter the quantity of the item to refund, or choose the full refundable amount.")
+    message = _(message)
+    if subject := _SUBJECTS.get(name):
+        return f"{_(subject)} {message}."
+    return f"{message[:1].upper()}{message[1:]}."
+
+
+def format_sums(parts: Iterable[tuple[Decimal, str]]) -> str:
+    """Format the sum per currency, e.g. ``12.94 USD and 4.50 EUR``; empty if all are zero."""
+    sums: dict[str, Decimal] = {}
+    for amount, currency in parts:
+        sums[currency] = sums.get(currency, ZERO) + amount
+    return f" {_('and')} ".join(languages.format_money(amount, currency) for currency, amount in sums.items() if amount)
+
+
+def format_amounts(rows: Iterable[Transaction]) -> str:
+    """Format the sum of transactions per currency."""
+    return format_sums((row.amount, row.currency) for row in rows)
+
+
+def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
+    """Describe the transactions, one sentence per transaction."""
+    sentences = []
+    for row in rows:
+        payment, amount = row.parent, languages.format_money(row.amount, row.currency)
+        assert payment is not None
+        if row.gateway == MANUAL:
+            text = _("{amount} of the payment of {paid} is recorded as refunded manually; no money moves automatically")
+        else:
+            text = _("{amount} is refunded through {gateway}, to the payment of {paid}")
+        paid_amount = languages.format_money(payment.amount, payment.currency)
+        sentences.append(text.format(amount=amount, gateway=row.gateway, paid=paid_amount))
+    return sentences
+
+
+def describe_items(preview: RefundPreview) -> list[str]:
+    """Describe the refunded items, one sentence per line."""
+    sentences = []
+    for line, location in zip(preview.refund_lines, preview.locations, strict=True):
+        units = f"{line.quantity} × {line.line.name}"
+        is_tracked = line.line.variant is not None and line.line.variant.inventory_item.tracked
+        location_name = location.name if is_tracked and location else ""
+        if line.restock_type == RestockType.NO_RESTOCK:
+            text = _("{units}: refunded, not restocked")
+        elif line.restock_type == RestockType.CANCEL:
+            text = _("{units}: canceled, restocked at {place}") if location_name else _("{units}: canceled")
+        else:
+            text = _("{units}: returned, restocked at {place}") if location_name else _("{units}: returned")
+        sentences.append(text.format(units=units, place=location_name))
+    return sentences
+
+
+def describe_difference(discrepancy: Decimal, money: MoneyFormatter) -> str:
+    """Describe the difference from the calculated amount; empty if there is none."""
+    if discrepancy > 0:
+        return _("{amount} less than the refund total.").format(amount=money(discrepancy))
+    more = _("{amount} more than the customer is owed.")
+    return more.format(amount=money(-discrepancy)) if discrepancy else ""

@@ -1,0 +1,336 @@
+"""Create refunds: update the order, restock items and create refund transactions, in one database transaction.
+
+Money of a gateway that moves it is only reserved here: the transaction is pending, and a job calls the gateway after
+the commit (``gateway_processing``), so no lock is held during the call. Pending amounts count as refunded and cannot be
+refunded twice. Rule: spec part B, Refund; decisions, Refunds.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.events.domain.recording import EventInput, record_event, record_events
+from apps.fulfillment.domain import item_removal
+from apps.ground.error_messages import LIMIT_EXCEEDED
+from apps.ground.money import ZERO
+from apps.ground.row_locks import get_for_update
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.domain import movements
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import StockMovement
+from apps.jobs.domain.queue import enqueue
+from apps.orders.domain import order_customers, payments, pricing, tender_transactions
+from apps.orders.domain.selectors import lock_order
+from apps.orders.domain.transitions import CURRENT_TOTAL_COLUMNS
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import calculation, payment_allocation, permissions, restocking
+from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.validation import (
+    OrderSnapshot,
+    RefundDutyInput,
+    RefundLine,
+    RefundLineInput,
+    RefundRefused,
+    RefundRequest,
+    RefundTransactionInput,
+    resolve_and_calculate,
+)
+from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine
+from apps.shops.models import Shop
+
+MAX_PER_MINUTE = 5
+MINUTE = timedelta(seconds=60)
+LIMITED_PLANS = frozenset({Shop.Plan.DEVELOPMENT, Shop.Plan.TRIAL})
+Kind = OrderAdjustment.Kind
+
+
+class TooManyRefunds(RefundRefused):
+    """Raised when a development or trial shop exceeds five refunds per minute."""
+
+    code = "too_many_refunds"
+    status = 429
+
+
+class NotBackdatable(RefundRefused):
+    """Raised when the caller may not set ``processed_at`` to another time."""
+
+    code = "not_backdatable"
+    field = "processed_at"
+
+
+def calculate_refund(
+    order: Order, refund_request: RefundRequest
+) -> tuple[list[RefundLine], RefundCalculation, OrderSnapshot]:
+    """Calculate a refund; nothing is saved.
+
+    Raises:
+        RefundRefused: ``{field: [messages]}`` with every problem.
+    """
+    snapshot = OrderSnapshot.load(order)
+    return *resolve_and_calculate(snapshot, replace(refund_request, transaction_inputs=())), snapshot
+
+
+@transaction.atomic
+def create_refund(
+    order: Order,
+    refund_request: RefundRequest,
+    *,
+    actor: str,
+    at: datetime,
+    user_id: int | None = None,
+    source_name: str = "",
+    may_backdate: bool = False,
+) -> Refund:
+    """Refund items, shipping and money of an order.
+
+    Args:
+        order: The order; it is locked and reloaded.
+        refund_request: The items, shipping, duties and payments to refund.
+        actor: The actor of the events.
+        at: The current time.
+        user_id: The staff member, if any.
+        source_name: The source of the transactions.
+        may_backdate: Allow ``processed_at`` in the past.
+
+    Raises:
+        NotPermitted: The actor is a staff member without permission to refund.
+        RefundRefused: ``{field: [messages]}`` with every problem.
+        TakenOn: A fulfillment service has accepted items that are to be canceled.
+        TooManyRefunds: A development or trial shop exceeds five refunds per minute.
+        NotBackdatable: ``processed_at`` is in the past without permission, or in the future.
+    """
+    permissions.check_may_refund(actor)
+    if refund_request.processed_at is not None:
+        if refund_request.processed_at > at:
+            raise NotBackdatable(_("cannot be in the future"))
+        if not may_backdate:
+            raise NotBackdatable(_("cannot be in the past without the permission to import refunds"))
+    _check_rate_limit(at)
+    order = lock_order(order)
+    if order.customer_id is not None:
+        order_customers.lock_order_customer(order.customer_id)
+    snapshot = OrderSnapshot.load(order)
+    refund, moves, rows = _save_refund(
+        snapshot, refund_request, actor=actor, at=at, user_id=user_id, source_name=source_name
+    )
+    _apply_moves(order, moves, actor=actor, at=at)
+    pricing.set_current_totals(order, snapshot.lines, snapshot.shipping)
+    _record_events(refund, rows, actor=actor, at=at)
+    payments.recalculate_order(
+        order,
+        snapshot.lines,
+        [*snapshot.transactions, *rows],
+        actor=actor,
+        at=at,
+        message=payment_allocation.describe_payments(rows),
+        columns=[*CURRENT_TOTAL_COLUMNS, "refund_discrepancy"],
+    )
+    return refund
+
+
+def _check_rate_limit(at: datetime) -> None:
+    """Limit a development or trial shop to five refunds per minute; locking its row serializes the shop's refunds.
+
+    Raises:
+        TooManyRefunds: The limit is reached.
+    """
+    if get_current_shop().plan not in LIMITED_PLANS:
+        return
+    get_for_update(Shop, get_current_shop().pk, no_key=True)
+    recent = Refund.objects.filter(created_at__gt=at - MINUTE).order_by("-created_at")
+    recent_times = list(recent.values_list("created_at", flat=True)[:MAX_PER_MINUTE])
+    if len(recent_times) == MAX_PER_MINUTE:
+        wait = max(math.ceil((recent_times[-1] + MINUTE - at).total_seconds()), 1)
+        raise TooManyRefunds(LIMIT_EXCEEDED, retry_after=wait)
+
+
+def refund_cancelled_order(
+    order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
+) -> list[StockChange]:
+    """Refund an order that is being canceled; the hook of ``apps.orders``.
+
+    Args:
+        order: The locked order; the caller reloads its lines and totals.
+        parts: ``amount`` and ``currency`` to refund all that is left of the order, or ``refund``, a ``RefundRequest``.
+        restock: Restock the items.
+        actor: The actor of the events.
+        at: The current time.
+
+    Returns:
+        The stock movements to apply.
+
+    Raises:
+        RefundRefused: The refund is not possible.
+    """
+    permissions.check_may_refund(actor)
+    snapshot = OrderSnapshot.load(order)
+    refund_request = parts.get("refund") or _full_refund_request(snapshot, parts, restock=restock)
+    refund, moves, rows = _save_refund(snapshot, refund_request, actor=actor, at=at)
+    _record_events(refund, rows, actor=actor, at=at)
+    order.save(update_fields=["refund_discrepancy"])
+    return moves
+
+
+def _full_refund_request(snapshot: OrderSnapshot, parts: ReadOnlyAttrs, *, restock: bool) -> RefundRequest:
+    """Return a request to refund all that is left of an order, with the amount of ``parts``."""
+    amount: Decimal = parts.get("amount") or ZERO
+    return RefundRequest(
+        line_inputs=[
+            RefundLineInput(line.pk, quantity)
+            for line in snapshot.lines
+            if (quantity := line.quantity - line.refunded_quantity)
+        ],
+        full_shipping=True,
+        duty_inputs=[RefundDutyInput(refundable_duty.duty["id"]) for refundable_duty in snapshot.refundable_duties],
+        transaction_inputs=[RefundTransactionInput(amount)],
+        currency=parts.get("currency"),
+        restock=restock,
+        reason=OrderAdjustment.Reason.OTHER,
+    )
+
+
+def _save_refund(
+    snapshot: OrderSnapshot,
+    refund_request: RefundRequest,
+    *,
+    actor: str,
+    at: datetime,
+    user_id: int | None = None,
+    source_name: str = "",
+) -> tuple[Refund, list[StockChange], list[Transaction]]:
+    """Save the refund and its rows; the caller saves the order and applies the stock movements."""
+    order = snapshot.order
+    if not (
+        refund_request.line_inputs
+        or refund_request.shipping
+        or refund_request.full_shipping
+        or refund_request.duty_inputs
+        or refund_request.transaction_inputs
+    ):
+        raise RefundRefused(_("must refund units, duties, shipping or money"))
+    refund_lines, result = resolve_and_calculate(snapshot, refund_request)
+    locations = restocking.resolve_restock_locations(refund_lines, refund_request)
+    rows = payment_allocation.build_refund_transactions(
+        snapshot, refund_request, at=at, user_id=user_id, source_name=source_name
+    )
+    discrepancy = result.discrepancy(sum((row.shop_amount for row in rows), ZERO))
+    refund = Refund(
+        shop=get_current_shop(),
+        order=order,
+        note=refund_request.note,
+        reason=refund_request.reason,
+        user_id=user_id,
+        restock=any(location is not None for location in locations),
+        processed_at=refund_request.processed_at or at,
+        total_duties=sum((part.amount for part in result.duties), ZERO),
+        created_at=at,
+    )
+    refund.save(force_insert=True)
+    _cancel_fulfillment(order, refund_lines, actor=actor, at=at)
+    moves = restocking.remove_from_order(refund_lines, locations)
+    order.refund_discrepancy += discrepancy
+    LineItem.objects.bulk_update(
+        {refund_line.line for refund_line in refund_lines},
+        ["refunded_quantity", "current_quantity", "fulfillable_quantity", "taken_from"],
+    )
+    _save_shipping_and_duties(refund, result, at=at)
+    RefundLineItem.objects.bulk_create(
+        RefundLineItem(
+            shop=refund.shop,
+            refund=refund,
+            line_item=refund_line.line,
+            quantity=refund_line.quantity,
+            restock_type=refund_line.restock_type,
+            location=location,
+            subtotal=part.subtotal,
+            total_tax=part.tax,
+            created_at=at,
+        )
+        for refund_line, location, part in zip(refund_lines, locations, result.lines, strict=True)
+    )
+    OrderAdjustment.objects.bulk_create(_adjustments(refund, result, discrepancy, refund_request.reason, at=at))
+    _save_transactions(refund, rows, actor=actor, at=at)
+    if refund_request.notify and order.email:
+        enqueue("refunds.notification", actor=actor, refund_id=refund.pk)
+    return refund, moves, rows
+
+
+def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:
+    """Save refunded shipping and duties, on the order's rows and as rows of the refund."""
+    common = {"shop": refund.shop, "refund": refund, "created_at": at}
+    calculation.add_refunded_shipping(result.shipping)
+    ShippingLine.objects.bulk_update([part.row for part in result.shipping], ["refunded", "refunded_tax"])
+    RefundShippingLine.objects.bulk_create(
+        RefundShippingLine(shipping_line=part.row, amount=part.amount, tax=part.tax, **common)
+        for part in result.shipping
+    )
+    if result.duties:
+        calculation.add_refunded_duties(result.duties)
+        LineItem.objects.bulk_update({part.line for part in result.duties}, ["refunded_duty", "refunded_duty_tax"])
+        RefundDuty.objects.bulk_create(
+            RefundDuty(line_item=part.line, duty_id=part.duty_id, amount=part.amount, tax=part.tax, **common)
+            for part in result.duties
+        )
+
+
+def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, actor: str, at: datetime) -> None:
+    """Remove canceled items from the fulfillment orders; a canceled order has no unfinished fulfillment orders."""
+    canceled_quantities: dict[int, int] = {}
+    for refund_line in refund_lines:
+        if refund_line.restock_type == RefundLineItem.RestockType.CANCEL:
+            canceled_quantities[refund_line.line.pk] = (
+                canceled_quantities.get(refund_line.line.pk, 0) + refund_line.quantity
+            )
+    if canceled_quantities and order.cancelled_at is None:
+        item_removal.remove_from_fulfillment_orders(order, canceled_quantities, actor=actor, at=at)
+
+
+def _adjustments(
+    refund: Refund, result: RefundCalculation, discrepancy: Decimal, reason: str, *, at: datetime
+) -> list[OrderAdjustment]:
+    """Return the adjustments for refunded shipping and for a discrepancy."""
+    common = {"shop": refund.shop, "refund": refund, "created_at": at}
+    adjustments = []
+    if result.shipping:
+        amount = sum((part.amount for part in result.shipping), ZERO)
+        tax = sum((part.tax for part in result.shipping), ZERO)
+        adjustments.append(
+            OrderAdjustment(
+                kind=Kind.SHIPPING_REFUND, amount=-amount, tax_amount=-tax, reason="Shipping refund", **common
+            )
+        )
+    if discrepancy:
+        why = reason or "Refund discrepancy"
+        adjustments.append(OrderAdjustment(kind=Kind.REFUND_DISCREPANCY, amount=discrepancy, reason=why, **common))
+    return adjustments
+
+
+def _save_transactions(refund: Refund, rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
+    """Save the transactions and the refunded amounts of their payments, and enqueue the gateway calls."""
+    Transaction.objects.bulk_create(rows)
+    Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["refunded"])
+    RefundPayment.objects.bulk_create(
+        RefundPayment(shop=refund.shop, transaction=row, refund=refund, created_at=at) for row in rows
+    )
+    for row in rows:
+        if row.status == Transaction.Status.PENDING:
+            enqueue("refunds.payment", actor=actor, transaction_id=row.pk)
+
+
+def _apply_moves(order: Order, moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
+    if moves:
+        movements.apply_stock_changes(
+            moves, reason=StockMovement.Reason.RESTOCK, actor=actor, at=at, reference=order.name
+        )
+
+
+def _record_events(refund: Refund, rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
+    record_event("refunds/create", refund, actor=actor, at=at)
+    record_events([EventInput("order_transactions/create", row) for row in rows], actor=actor, at=at)
+    tender_transactions.record_tender_events(rows, actor=actor, at=at)

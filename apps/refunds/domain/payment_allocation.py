@@ -1,0 +1,168 @@
+"""Allocate a refund to the payments of an order."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from apps.ground import languages
+from apps.ground.error_messages import BLANK, INVALID, at_most
+from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision
+from apps.ground.stored_messages import register_message
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Errors
+from apps.orders.models import Order, Transaction
+from apps.refunds.domain import calculation
+from apps.refunds.domain.calculation import PaymentBalance
+from apps.refunds.domain.gateways import MANUAL, get_gateway
+from apps.refunds.domain.validation import (
+    NOT_ORDER_CURRENCY,
+    OrderSnapshot,
+    RefundRefused,
+    RefundRequest,
+    RefundTransactionInput,
+)
+
+Status = Transaction.Status
+_THROUGH = gettext_noop("{amount} through {gateway}")
+_PART = re.compile(r"(?P<amount>\S+ [A-Z]{3}) through (?P<gateway>.+)", re.DOTALL)
+
+
+def _localize_amounts(text: str) -> str:
+    """Return joined amounts in the active language."""
+    parts = re.split(r" and (?=\S+ [A-Z]{3} through )", text)
+    matches = [match for part in parts if (match := _PART.fullmatch(part))]
+    if len(matches) < len(parts):
+        raise KeyError(text)
+    return f" {_('and')} ".join(
+        _(_THROUGH).format(amount=languages.localize_stored_amount(part["amount"]), gateway=part["gateway"])
+        for part in matches
+    )
+
+
+_REFUNDED = register_message(gettext_noop("Refunded {amounts}"), amounts=_localize_amounts)
+_WITHOUT_MONEY = gettext_noop("Refunded without money")
+
+
+def build_refund_transactions(
+    snapshot: OrderSnapshot, refund_request: RefundRequest, *, at: datetime, user_id: int | None, source_name: str
+) -> list[Transaction]:
+    """Build the refund's transactions without saving them.
+
+    The refunded amounts of their payments are updated in memory. Transactions of a gateway that moves money are pending
+    until the gateway answers; manual ones are successful at once.
+
+    Raises:
+        RefundRefused: ``{field: [messages]}`` with every problem.
+    """
+    transactions = list(snapshot.transactions)
+    rows: list[Transaction] = []
+    errors: Errors = {}
+    for index, transaction_input in enumerate(refund_request.transaction_inputs):
+        try:
+            parts = _allocate(snapshot.order, transactions, transaction_input, refund_request.currency)
+        except RefundRefused as error:
+            errors |= {f"transactions.{index}.{name}": messages for name, messages in error.errors.items()}
+            continue
+        for balance, amount in parts:
+            payment = balance.payment
+            gateway = transaction_input.gateway or payment.gateway
+            gateway_definition = get_gateway(gateway)
+            if gateway_definition is None:
+                errors[f"transactions.{index}.gateway"] = [_not_installed_message(gateway)]
+                continue
+            row = Transaction(
+                shop=get_current_shop(),
+                order=snapshot.order,
+                parent=payment,
+                sequence=len(transactions) + 1,
+                kind=Transaction.Kind.REFUND,
+                status=Status.SUCCESS if gateway_definition.only_records else Status.PENDING,
+                gateway=gateway,
+                amount=amount,
+                currency=payment.currency,
+                shop_amount=calculation.convert_to_order_currency(snapshot.order, balance, amount),
+                source_name=source_name or snapshot.order.source_name,
+                user_id=user_id,
+                test=payment.test or snapshot.order.test,
+                processed_at=refund_request.processed_at or at,
+                created_at=at,
+            )
+            payment.refunded += amount
+            transactions.append(row)
+            rows.append(row)
+    if errors:
+        raise RefundRefused(errors)
+    return rows
+
+
+def describe_payments(rows: Sequence[Transaction]) -> str:
+    """Describe the refunded amounts for the order's timeline."""
+    amounts = " and ".join(
+        _THROUGH.format(amount=f"{format_decimal(row.amount, row.currency)} {row.currency}", gateway=row.gateway)
+        for row in rows
+    )
+    return _REFUNDED.format(amounts=amounts) if amounts else _WITHOUT_MONEY
+
+
+def _not_installed_message(gateway: str) -> str:
+    return f"{gateway} is not installed here; use {MANUAL} for money refunded elsewhere"
+
+
+def _allocate(
+    order: Order, transactions: Sequence[Transaction], transaction_input: RefundTransactionInput, currency: str | None
+) -> list[tuple[PaymentBalance, Decimal]]:
+    """Split an amount over payments; empty if the amount is zero.
+
+    Raises:
+        RefundRefused: ``{field: [messages]}``.
+    """
+    amount = transaction_input.amount
+    if amount is None:
+        raise RefundRefused(BLANK, field="amount")
+    if not amount:
+        return []
+    matches = [
+        balance
+        for balance in calculation.get_payment_balances(transactions)
+        if _matches_payment(balance, transaction_input)
+    ]
+    if not matches:
+        raise RefundRefused(
+            INVALID if transaction_input.parent_id else _("must be a payment of the order"), field="parent_id"
+        )
+    requested_currency = (
+        transaction_input.currency
+        or currency
+        or (matches[0].payment.currency if transaction_input.parent_id else order.currency)
+    )
+    if requested_currency not in {order.currency, order.presentment_currency}:
+        raise RefundRefused(NOT_ORDER_CURRENCY, field="currency")
+    fitting = [balance for balance in matches if balance.payment.currency == requested_currency]
+    if not fitting:
+        raise RefundRefused(
+            _("must be {currency}, that of the payment").format(currency=matches[0].payment.currency), field="currency"
+        )
+    if not has_valid_precision(amount, requested_currency) or amount >= MAX_AMOUNT:
+        raise RefundRefused(INVALID, field="amount")
+    refundable = sum((balance.refundable for balance in fitting), ZERO)
+    if amount > refundable:
+        raise RefundRefused(at_most(format_decimal(refundable, requested_currency)), field="amount")
+    parts = []
+    for balance in fitting:
+        part = min(amount, balance.refundable)
+        if part:
+            parts.append((balance, part))
+        amount -= part
+    return parts
+
+
+def _matches_payment(balance: PaymentBalance, transaction_input: RefundTransactionInput) -> bool:
+    """Return True if a refund may go to this payment; refunds through another gateway must be manual."""
+    payment = balance.payment
+    if transaction_input.parent_id is not None and payment.pk != transaction_input.parent_id:
+        return False
+    return transaction_input.gateway in {None, "", MANUAL, payment.gateway}

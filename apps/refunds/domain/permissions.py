@@ -1,0 +1,28 @@
+"""Permission to refund: staff need it themselves, and apps that act for staff are checked too."""
+
+from django.utils.translation import gettext as _
+
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
+from apps.shops.domain.staff_access import find_member
+
+
+class RefundNotPermitted(DomainError):
+    """Raised when a staff member may not refund orders in this shop."""
+
+    code = "refund_not_permitted"
+    status = 403
+
+
+def check_may_refund(actor: str) -> None:
+    """Check that the actor may refund; apps and the system pass, because their scopes are checked elsewhere.
+
+    Raises:
+        NotPermitted: The actor is a staff member without permission to refund.
+    """
+    kind, _colon, number = actor.partition(":")
+    if kind != "staff":
+        return
+    member = find_member(int(number), get_current_shop()) if number.isdecimal() else None
+    if member is None or not member.may_refund:
+        raise RefundNotPermitted(_("You do not have permission to refund orders"))

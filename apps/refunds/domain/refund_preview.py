@@ -1,0 +1,87 @@
+"""Preview a refund without saving it, for the review step in the panel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from apps.ground.money import ZERO
+from apps.inventory.models import Location
+from apps.orders.models import LineItem, Order, Transaction
+from apps.refunds.domain import payment_allocation, restocking
+from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.validation import (
+    OrderSnapshot,
+    RefundLine,
+    RefundRequest,
+    RemainingQuantities,
+    resolve_and_calculate,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundableItems:
+    """Refundable items of a line item in the same state.
+
+    Attributes:
+        line: The line item.
+        state: ``unsent``, ``sent``, or ``gone`` for items that were removed from the order or returned already.
+        quantity: The refundable quantity; the states of a line together never exceed the line's refundable quantity.
+    """
+
+    line: LineItem
+    state: str
+    quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefundPreview:
+    """A refund before it is created.
+
+    Attributes:
+        refund_lines: The refunded items.
+        locations: The restock location of each item; None if it is not restocked.
+        calculation: The calculation.
+        rows: The transactions, not saved; ``parent`` is the payment.
+        refunded: The sum of the transactions in the order's currency.
+    """
+
+    refund_lines: Sequence[RefundLine]
+    locations: Sequence[Location | None]
+    calculation: RefundCalculation
+    rows: Sequence[Transaction]
+    refunded: Decimal
+
+    @property
+    def discrepancy(self) -> Decimal:
+        """Return the amount withheld (positive) or refunded beyond the amount due (negative)."""
+        return self.calculation.discrepancy(self.refunded)
+
+
+def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
+    """Return the refundable items per line item and state; lines without refundable items are omitted."""
+    quantities, rows = RemainingQuantities(snapshot), []
+    for line in snapshot.lines:
+        refundable = quantities.refundable[line.pk]
+        unfulfilled = min(quantities.unfulfilled[line.pk], refundable)
+        fulfilled = min(quantities.fulfilled[line.pk], refundable)
+        removed = refundable - unfulfilled - fulfilled
+        rows += [
+            RefundableItems(line, state, most)
+            for state, most in (("unsent", unfulfilled), ("sent", fulfilled), ("gone", removed))
+            if most > 0
+        ]
+    return rows
+
+
+def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime) -> RefundPreview:
+    """Preview a refund with the same checks as on creation; nothing is saved or locked.
+
+    Raises:
+        RefundRefused: ``{field: [messages]}`` with every problem.
+    """
+    snapshot = OrderSnapshot.load(order)
+    refund_lines, result = resolve_and_calculate(snapshot, refund_request)
+    locations = restocking.resolve_restock_locations(refund_lines, refund_request)
+    rows = payment_allocation.build_refund_transactions(snapshot, refund_request, at=at, user_id=None, source_name="")
+    return RefundPreview(refund_lines, locations, result, rows, sum((row.shop_amount for row in rows), ZERO))

@@ -1,0 +1,291 @@
+"""Refund requests: validate a request against the current order and calculate the refund."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most
+from apps.ground.exceptions import DomainError
+from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision, round_money
+from apps.ground.types import Errors
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import calculation
+from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
+from apps.refunds.models import RefundDuty, RefundLineItem
+
+RestockType = RefundLineItem.RestockType
+NOT_ORDER_CURRENCY = "is not a currency of the order"
+
+
+class RefundRefused(DomainError):
+    code = "refund_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class RefundLineInput:
+    """Items to refund: line item, quantity, restock type and restock location."""
+
+    line_item_id: int | None
+    quantity: int = 1
+    restock_type: str | None = None
+    location_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefundDutyInput:
+    """A duty to refund: all of it, or in proportion to the refunded quantity of its line."""
+
+    duty_id: int
+    is_proportional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefundTransactionInput:
+    """An amount to refund to a payment; without ``parent_id``, to the gateway's payments, the oldest first."""
+
+    amount: Decimal | None
+    parent_id: int | None = None
+    gateway: str | None = None
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefundRequest:
+    """A requested refund.
+
+    Attributes:
+        line_inputs: The items to refund.
+        shipping: The price of shipping to refund, in ``currency``; None for nothing, unless ``full_shipping`` is set.
+        full_shipping: Refund all refundable shipping.
+        duty_inputs: The duties to refund.
+        transaction_inputs: The money to refund.
+        currency: The currency of the amounts; required if the order has two currencies.
+        restock: Deprecated: restock items without a restock type; unfulfilled items are canceled, others returned.
+        reason: The reason for a difference from the suggested amount.
+        processed_at: When the refund took place, if earlier.
+    """
+
+    line_inputs: Sequence[RefundLineInput] = ()
+    shipping: Decimal | None = None
+    full_shipping: bool = False
+    duty_inputs: Sequence[RefundDutyInput] = ()
+    transaction_inputs: Sequence[RefundTransactionInput] = ()
+    currency: str | None = None
+    note: str = ""
+    notify: bool = False
+    restock: bool = False
+    reason: str = ""
+    processed_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class OrderSnapshot:
+    """An order with its current rows."""
+
+    order: Order
+    lines: list[LineItem]
+    shipping: list[ShippingLine]
+    transactions: list[Transaction]
+    returned_quantities: dict[int, int] = field(default_factory=dict)
+    duties: dict[int, RefundableDuty] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, order: Order) -> "OrderSnapshot":
+        """Load the rows of an order; callers that write must hold the order's lock."""
+        books = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
+        for line_id, units in RefundLineItem.objects.filter(
+            refund__order=order, restock_type=RestockType.RETURN
+        ).values_list("line_item_id", "quantity"):
+            books.returned_quantities[line_id] = books.returned_quantities.get(line_id, 0) + units
+        if order.total_duties or any(line.duties for line in books.lines):
+            books._load_duties()
+        return books
+
+    def _load_duties(self) -> None:
+        """Load the duties with the amounts refunded earlier."""
+        refunded: dict[int, tuple[Decimal, Decimal]] = {}
+        for duty_id, amount, tax in RefundDuty.objects.filter(refund__order=self.order).values_list(
+            "duty_id", "amount", "tax"
+        ):
+            before = refunded.get(duty_id, (ZERO, ZERO))
+            refunded[duty_id] = before[0] + amount, before[1] + tax
+        for line in self.lines:
+            for duty in line.duties:
+                self.duties[duty["id"]] = RefundableDuty(line, duty, refunded.get(duty["id"], (ZERO, ZERO)))
+
+    @property
+    def refundable_duties(self) -> list[RefundableDuty]:
+        """Return the duties that can still be refunded."""
+        return [duty for duty in self.duties.values() if any(duty.refundable)]
+
+    def get_line(self, pk: int | None) -> LineItem | None:
+        """Return the line item with an id."""
+        return next((line for line in self.lines if line.pk == pk), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundLine:
+    """Items of a refund: the resolved line item and the restock type."""
+
+    index: int
+    line: LineItem
+    quantity: int
+    restock_type: RestockType
+    location_id: int | None
+
+
+def resolve_and_calculate(
+    snapshot: OrderSnapshot, refund_request: RefundRequest
+) -> tuple[list[RefundLine], RefundCalculation]:
+    """Resolve the items of a refund request and calculate the refund.
+
+    Raises:
+        RefundRefused: ``{field: [messages]}`` with every problem.
+    """
+    errors: Errors = {}
+    _check_currency(snapshot.order, refund_request, errors)
+    refund_lines = _resolve_lines(snapshot, refund_request, errors)
+    shipping = _resolve_shipping(snapshot, refund_request, errors)
+    duties = _resolve_duties(snapshot, refund_request, refund_lines, errors)
+    if errors:
+        raise RefundRefused(errors)
+    units = [(refund_line.line, refund_line.quantity) for refund_line in refund_lines]
+    result = calculation.calculate_amounts(
+        snapshot.order,
+        snapshot.lines,
+        snapshot.shipping,
+        snapshot.transactions,
+        units=units,
+        shipping=shipping,
+        duties=duties,
+    )
+    return refund_lines, result
+
+
+def _check_currency(order: Order, refund_request: RefundRequest, errors: Errors) -> None:
+    amounts = [
+        refund_request.shipping,
+        *(
+            transaction_input.amount
+            for transaction_input in refund_request.transaction_inputs
+            if transaction_input.currency is None
+        ),
+    ]
+    if refund_request.currency is None:
+        if order.is_multi_currency and any(amount is not None for amount in amounts):
+            errors["currency"] = [BLANK]
+    elif refund_request.currency not in {order.currency, order.presentment_currency}:
+        errors["currency"] = [NOT_ORDER_CURRENCY]
+
+
+def _resolve_lines(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> list[RefundLine]:
+    refund_lines: list[RefundLine] = []
+    remaining = RemainingQuantities(snapshot)
+    for index, units in enumerate(refund_request.line_inputs):
+        prefix = f"refund_line_items.{index}"
+        line = snapshot.get_line(units.line_item_id)
+        if line is None:
+            errors[f"{prefix}.line_item_id"] = [BLANK if units.line_item_id is None else INVALID]
+        elif units.quantity < 1:
+            errors[f"{prefix}.quantity"] = [at_least(1)]
+        elif units.quantity > remaining.refundable[line.pk]:
+            errors[f"{prefix}.quantity"] = [at_most(remaining.refundable[line.pk])]
+        elif units.restock_type not in {None, RestockType.NO_RESTOCK, RestockType.CANCEL, RestockType.RETURN}:
+            errors[f"{prefix}.restock_type"] = [NOT_IN_LIST]
+        else:
+            for refund_line in _split_by_restock_type(index, line, units, refund_request, remaining):
+                if message := remaining.take(refund_line):
+                    errors[f"{prefix}.restock_type"] = [message]
+                refund_lines.append(refund_line)
+    return refund_lines
+
+
+class RemainingQuantities:
+    """The remaining quantities per line item that can be refunded, canceled or returned."""
+
+    def __init__(self, books: OrderSnapshot) -> None:
+        self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in books.lines}
+        self.unfulfilled = {line.pk: line.fulfillable_quantity for line in books.lines}
+        # Returned items may belong to a fulfillment that was canceled later.
+        self.fulfilled = {
+            line.pk: max(line.fulfilled_quantity - books.returned_quantities.get(line.pk, 0), 0) for line in books.lines
+        }
+
+    def take(self, units: RefundLine) -> str:
+        """Take items off the remaining quantities; returns an error message if there are not enough."""
+        pk = units.line.pk
+        self.refundable[pk] -= units.quantity
+        if units.restock_type == RestockType.CANCEL:
+            if units.quantity > self.unfulfilled[pk]:
+                return _("can cancel at most {count} unfulfilled items").format(count=self.unfulfilled[pk])
+            self.unfulfilled[pk] -= units.quantity
+        elif units.restock_type == RestockType.RETURN:
+            if units.quantity > self.fulfilled[pk]:
+                return _("can return at most {count} fulfilled items").format(count=self.fulfilled[pk])
+            self.fulfilled[pk] -= units.quantity
+        return ""
+
+
+def _split_by_restock_type(
+    index: int, line: LineItem, units: RefundLineInput, refund_request: RefundRequest, remaining: RemainingQuantities
+) -> list[RefundLine]:
+    """Split items by restock type; with ``restock``, unfulfilled items are canceled and fulfilled ones returned."""
+    refund_line = RefundLine(index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id)
+    if units.restock_type is not None:
+        return [replace(refund_line, restock_type=RestockType(units.restock_type))]
+    if not refund_request.restock:
+        return [refund_line]
+    unfulfilled = min(units.quantity, remaining.unfulfilled[line.pk])
+    fulfilled = min(units.quantity - unfulfilled, remaining.fulfilled[line.pk])
+    parts = (
+        (RestockType.CANCEL, unfulfilled),
+        (RestockType.RETURN, fulfilled),
+        (RestockType.NO_RESTOCK, units.quantity - unfulfilled - fulfilled),
+    )
+    return [replace(refund_line, quantity=count, restock_type=kind) for kind, count in parts if count]
+
+
+def _resolve_duties(
+    snapshot: OrderSnapshot, refund_request: RefundRequest, refund_lines: Sequence[RefundLine], errors: Errors
+) -> list[RefundableDuty]:
+    """Return the requested duties."""
+    duties: dict[int, RefundableDuty] = {}
+    lines = {duty_input.line.pk for duty_input in refund_lines}
+    for index, duty_input in enumerate(refund_request.duty_inputs):
+        prefix = f"refund_duties.{index}"
+        duty = snapshot.duties.get(duty_input.duty_id)
+        if duty is None:
+            errors[f"{prefix}.duty_id"] = [_("is no duty of the order")]
+        elif duty_input.duty_id in duties:
+            errors[f"{prefix}.duty_id"] = [_("is named twice")]
+        elif not any(duty.refundable):
+            errors[f"{prefix}.duty_id"] = [_("has nothing left to refund")]
+        elif duty_input.is_proportional and duty.line.pk not in lines:
+            errors[f"{prefix}.refund_type"] = ["needs refund line items of the duty's line"]
+        else:
+            duties[duty_input.duty_id] = replace(duty, is_proportional=duty_input.is_proportional)
+    return list(duties.values())
+
+
+def _resolve_shipping(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> Decimal:
+    """Return the price of shipping to refund, in the order's currency."""
+    order, refundable = snapshot.order, calculation.get_refundable_shipping(snapshot.shipping)
+    if refund_request.shipping is None:
+        return refundable if refund_request.full_shipping else ZERO
+    currency = refund_request.currency or order.currency
+    maximum = refundable if currency == order.currency else order.to_presentment(refundable)
+    if not has_valid_precision(refund_request.shipping, currency) or refund_request.shipping >= MAX_AMOUNT:
+        errors["shipping.amount"] = [INVALID]
+    elif refund_request.shipping > maximum:
+        errors["shipping.amount"] = [at_most(format_decimal(maximum, currency))]
+    elif refund_request.shipping == maximum:
+        return refundable
+    elif currency == order.currency:
+        return refund_request.shipping
+    else:
+        return min(round_money(refund_request.shipping / order.exchange_rate, order.currency), refundable)
+    return ZERO
