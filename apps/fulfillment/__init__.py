@@ -1,1 +1,1 @@
-"""Fulfillment: who prepares and ships what was ordered."""
+"""Fulfillment orders, fulfillments, tracking, and fulfillment services."""

@@ -1,7 +1,7 @@
-"""The demo store's sending: a warehouse with a thing that only it has, and an order in each state that there is.
+"""Demo data for fulfillment: a fulfillment service with its own product, and an order in every state.
 
-Nobody listens at the warehouse's address until ``manage.py demo_warehouse`` takes its place; what was asked of it waits
-for that.
+The callback URL of the service leads nowhere until ``manage.py demo_warehouse`` registers itself under the same
+name. Notifications wait until then.
 """
 
 from collections.abc import Sequence
@@ -10,104 +10,110 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from apps.catalog.domain import products
-from apps.catalog.domain.inputs import Parts as ProductParts
-from apps.catalog.domain.inputs import VariantInput
+from apps.catalog.domain.inputs import ProductParts, VariantInput
 from apps.catalog.models import Variant
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.models import Customer
-from apps.fulfillment.domain import fulfilling, requests, routing, services, tracking, transitions
-from apps.fulfillment.domain.fulfilling import Part
-from apps.fulfillment.domain.notifying import stop_notifying
+from apps.fulfillment.demo_warehouse import SCOPES, SERVICE_NAME
+from apps.fulfillment.domain import fulfillment_requests, fulfillments, routing, services, tracking, transitions
+from apps.fulfillment.domain.fulfillments import FulfillmentPart
+from apps.fulfillment.domain.service_notifications import cancel_notifications
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder, FulfillmentService
-from apps.fulfillment.warehouse import NAME, SCOPES
-from apps.ground.attrs import Attrs
+from apps.ground.types import Attrs
 from apps.inventory.domain import movements, stock
-from apps.inventory.domain.movements import Move
+from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
-from apps.orders.domain import placing
-from apps.orders.domain.drafting import Parts
-from apps.shops.domain import installing
+from apps.orders.domain import create
+from apps.orders.domain.order_drafts import OrderParts
+from apps.shops.domain import app_installation
 from apps.shops.models import Shop
 
 ACTOR = "system"
 SKU = "HARBOR-LANTERN"
 _STOCK = 40
 _UPS = "1Z999AA10123456784"
-_Moved = FulfillmentEvent.Status
+_EventStatus = FulfillmentEvent.Status
 _Reason = FulfillmentHold.Reason
-# Hours after it was sent, what happened, and in which town.
-_ON_ITS_WAY = (
-    (3, _Moved.CONFIRMED, ""),
-    (9, _Moved.CARRIER_PICKED_UP, "Portland"),
-    (26, _Moved.IN_TRANSIT, "Hartford"),
+# Hours after shipment, status, and city of each tracking event.
+_IN_TRANSIT = (
+    (3, _EventStatus.CONFIRMED, ""),
+    (9, _EventStatus.CARRIER_PICKED_UP, "Portland"),
+    (26, _EventStatus.IN_TRANSIT, "Hartford"),
 )
-_ARRIVED = (*_ON_ITS_WAY, (44, _Moved.OUT_FOR_DELIVERY, "New York"), (50, _Moved.DELIVERED, "New York"))
-_TRIED = (*_ON_ITS_WAY, (44, _Moved.OUT_FOR_DELIVERY, "Albany"), (49, _Moved.ATTEMPTED_DELIVERY, "Albany"))
+_DELIVERED = (*_IN_TRANSIT, (44, _EventStatus.OUT_FOR_DELIVERY, "New York"), (50, _EventStatus.DELIVERED, "New York"))
+_DELIVERY_FAILED = (
+    *_IN_TRANSIT,
+    (44, _EventStatus.OUT_FOR_DELIVERY, "Albany"),
+    (49, _EventStatus.ATTEMPTED_DELIVERY, "Albany"),
+)
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where the orders of the demo come in.
+class DemoContext:
+    """The shop, products and customers that demo orders are created from.
 
     Attributes:
-        goods: What the shop sends itself.
-        lantern: What the warehouse sends.
-        buyers: In turn.
+        shop_variants: Variants that the shop ships itself.
+        warehouse_variant: The variant that the warehouse ships.
+        customers: Used round-robin.
     """
 
     shop: Shop
     now: datetime
-    goods: Sequence[Variant]
-    lantern: Variant
-    buyers: Sequence[Customer]
+    shop_variants: Sequence[Variant]
+    warehouse_variant: Variant
+    customers: Sequence[Customer]
 
-    def order(
-        self, hours: float, *lines: tuple[Variant, int], paid: bool = True, fulfill_at: datetime | None = None
+    def create_order(
+        self, hours: float, *lines: tuple[Variant, int], is_paid: bool = True, fulfill_at: datetime | None = None
     ) -> FulfillmentOrder:
-        """An order of so many hours ago: its fulfillment order, the first where there are several."""
-        at = self.ago(hours)
-        buyer = self.buyers[round(hours) % len(self.buyers)] if self.buyers else None
-        address = _address(buyer)
+        """Create an order placed that many hours ago and return its first fulfillment order."""
+        at = self.hours_ago(hours)
+        buyer = self.customers[round(hours) % len(self.customers)] if self.customers else None
+        address = _get_address(buyer)
         attrs: Attrs = {"shipping_address": address, "billing_address": address, "source_name": "web"}
-        parts = Parts(
+        parts = OrderParts(
             lines=[{"variant_id": variant.pk, "quantity": count} for variant, count in lines],
             shipping=[{"title": "Standard", "price": Decimal(5), "code": "standard"}],
             customer={"id": buyer.pk} if buyer else None,
-            financial_status="paid" if paid else "pending",
+            financial_status="paid" if is_paid else "pending",
         )
-        order = placing.create_order(attrs, parts, actor=ACTOR, at=at)
-        return routing.route(order.pk, at=at, fulfill_at=fulfill_at)[0]
+        order = create.create_order(attrs, parts, actor=ACTOR, at=at)
+        return routing.route_order(order.pk, at=at, fulfill_at=fulfill_at)[0]
 
-    def ago(self, hours: float) -> datetime:
-        """The moment so many hours ago."""
+    def hours_ago(self, hours: float) -> datetime:
         return self.now - timedelta(hours=hours)
 
 
-def make(shop: Shop, at: datetime) -> None:
-    """Put the warehouse and the orders into a fresh demo shop, which has goods to sell."""
+def load_demo_fulfillment(shop: Shop, at: datetime) -> None:
+    """Create the demo warehouse and demo orders in a new demo shop that already has products."""
     goods = Variant.objects.filter(product__status="active", fulfillment_service="manual").order_by("pk")[:6]
-    service = _warehouse(shop, at)
-    desk = Desk(
+    service = _create_warehouse(shop, at)
+    desk = DemoContext(
         shop,
         at,
         list(goods),
-        _stocked(service, at),
+        _create_warehouse_product(service, at),
         list(Customer.objects.select_related("default_address").order_by("pk")[:40]),
     )
-    if desk.goods:
-        _to_be_sent(desk)
-        _sent(desk)
-    _at_the_warehouse(desk)
-    stop_notifying(service)
+    if desk.shop_variants:
+        _create_unfulfilled_orders(desk)
+        _create_fulfilled_orders(desk)
+    _create_warehouse_orders(desk)
+    cancel_notifications(service)
 
 
-def _to_be_sent(desk: Desk) -> None:
-    """Orders on which work is to be done: open, late, on hold for several reasons, for later, begun."""
-    first, second, third = desk.goods[0], desk.goods[1 % len(desk.goods)], desk.goods[2 % len(desk.goods)]
-    desk.order(3, (first, 1))
-    late = desk.order(75, (second, 2))
+def _create_unfulfilled_orders(desk: DemoContext) -> None:
+    """Create orders that are still unfulfilled: open, late, on hold, scheduled, and partially fulfilled."""
+    first, second, third = (
+        desk.shop_variants[0],
+        desk.shop_variants[1 % len(desk.shop_variants)],
+        desk.shop_variants[2 % len(desk.shop_variants)],
+    )
+    desk.create_order(3, (first, 1))
+    late = desk.create_order(75, (second, 2))
     transitions.set_deadlines(
-        FulfillmentOrder.objects.all(), [late.pk], fulfill_by=desk.ago(20), actor=ACTOR, at=desk.ago(75)
+        FulfillmentOrder.objects.all(), [late.pk], fulfill_by=desk.hours_ago(20), actor=ACTOR, at=desk.hours_ago(75)
     )
     holds = (
         (8, _Reason.AWAITING_PAYMENT, "Bank transfer, announced for this week."),
@@ -115,83 +121,87 @@ def _to_be_sent(desk: Desk) -> None:
         (19, _Reason.INVENTORY_OUT_OF_STOCK, ""),
     )
     for hours, reason, notes in holds:
-        row = desk.order(hours, (third, 1), paid=reason != _Reason.AWAITING_PAYMENT)
-        transitions.hold(row, reason=reason, notes=notes, actor=ACTOR, at=desk.ago(hours - 1))
-    desk.order(6, (first, 2), fulfill_at=desk.now + timedelta(days=9))
-    begun = desk.order(30, (first, 3), (second, 1))
-    _send(desk, begun, 28, (), lines=[{"id": begun.lines.order_by("pk")[0].pk, "quantity": 2}])
+        row = desk.create_order(hours, (third, 1), is_paid=reason != _Reason.AWAITING_PAYMENT)
+        transitions.hold_fulfillment_order(row, reason=reason, notes=notes, actor=ACTOR, at=desk.hours_ago(hours - 1))
+    desk.create_order(6, (first, 2), fulfill_at=desk.now + timedelta(days=9))
+    partial = desk.create_order(30, (first, 3), (second, 1))
+    _create_fulfillment(desk, partial, 28, (), lines=[{"id": partial.lines.order_by("pk")[0].pk, "quantity": 2}])
 
 
-def _sent(desk: Desk) -> None:
-    """Parcels on their way, at the door, and not handed over."""
-    first, second = desk.goods[0], desk.goods[-1]
-    for hours, moves in ((40, _ON_ITS_WAY), (75, _ARRIVED), (70, _TRIED), (100, _ARRIVED)):
-        _send(desk, desk.order(hours, (first, 2), (second, 1)), hours - 4, moves)
+def _create_fulfilled_orders(desk: DemoContext) -> None:
+    """Create fulfillments that are in transit, delivered, or had a failed delivery attempt."""
+    first, second = desk.shop_variants[0], desk.shop_variants[-1]
+    for hours, moves in ((40, _IN_TRANSIT), (75, _DELIVERED), (70, _DELIVERY_FAILED), (100, _DELIVERED)):
+        _create_fulfillment(desk, desk.create_order(hours, (first, 2), (second, 1)), hours - 4, moves)
 
 
-def _at_the_warehouse(desk: Desk) -> None:
-    """What was asked of the warehouse, and what it answered."""
-    desk.order(2, (desk.lantern, 1))
-    asked = desk.order(5, (desk.lantern, 1))
-    _ask(desk, asked, 4)
-    accepted = desk.order(26, (desk.lantern, 2))
-    _ask(desk, accepted, 25)
-    requests.accept_request(accepted, message="Goes out tomorrow.", actor=ACTOR, at=desk.ago(24))
-    refused = desk.order(28, (desk.lantern, 3))
-    _ask(desk, refused, 27)
-    requests.reject_request(
-        refused, reason="inventory_out_of_stock", message="Two only, for now.", actor=ACTOR, at=desk.ago(23)
+def _create_warehouse_orders(desk: DemoContext) -> None:
+    """Create fulfillment orders at the warehouse in each request status."""
+    desk.create_order(2, (desk.warehouse_variant, 1))
+    requested = desk.create_order(5, (desk.warehouse_variant, 1))
+    _request_fulfillment(desk, requested, 4)
+    accepted = desk.create_order(26, (desk.warehouse_variant, 2))
+    _request_fulfillment(desk, accepted, 25)
+    fulfillment_requests.accept_request(accepted, message="Goes out tomorrow.", actor=ACTOR, at=desk.hours_ago(24))
+    rejected = desk.create_order(28, (desk.warehouse_variant, 3))
+    _request_fulfillment(desk, rejected, 27)
+    fulfillment_requests.reject_request(
+        rejected, reason="inventory_out_of_stock", message="Two only, for now.", actor=ACTOR, at=desk.hours_ago(23)
     )
-    back = desk.order(33, (desk.lantern, 1))
-    _ask(desk, back, 32)
-    requests.accept_request(back, actor=ACTOR, at=desk.ago(31))
-    requests.request_cancellation(back, message="The buyer changed their mind.", actor=ACTOR, at=desk.ago(22))
-    sent = desk.order(60, (desk.lantern, 1))
-    _ask(desk, sent, 59)
-    requests.accept_request(sent, actor=ACTOR, at=desk.ago(58))
-    _send(desk, sent, 57, _ARRIVED)
+    cancelling = desk.create_order(33, (desk.warehouse_variant, 1))
+    _request_fulfillment(desk, cancelling, 32)
+    fulfillment_requests.accept_request(cancelling, actor=ACTOR, at=desk.hours_ago(31))
+    fulfillment_requests.request_cancellation(
+        cancelling, message="The buyer changed their mind.", actor=ACTOR, at=desk.hours_ago(22)
+    )
+    shipped = desk.create_order(60, (desk.warehouse_variant, 1))
+    _request_fulfillment(desk, shipped, 59)
+    fulfillment_requests.accept_request(shipped, actor=ACTOR, at=desk.hours_ago(58))
+    _create_fulfillment(desk, shipped, 57, _DELIVERED)
 
 
-def _ask(desk: Desk, row: FulfillmentOrder, hours: float) -> None:
-    requests.request_fulfillment(row, message="Please send it with care.", actor=ACTOR, at=desk.ago(hours))
+def _request_fulfillment(desk: DemoContext, row: FulfillmentOrder, hours: float) -> None:
+    fulfillment_requests.request_fulfillment(
+        row, message="Please send it with care.", actor=ACTOR, at=desk.hours_ago(hours)
+    )
 
 
-def _send(
-    desk: Desk,
+def _create_fulfillment(
+    desk: DemoContext,
     row: FulfillmentOrder,
     hours: float,
-    moves: Sequence[tuple[int, str, str]],
+    events: Sequence[tuple[int, str, str]],
     lines: Sequence[Attrs] | None = None,
 ) -> Fulfillment:
-    """Send a fulfillment order, or units of it, so many hours ago, and follow the parcel."""
-    at = desk.ago(hours)
-    sent = fulfilling.create_fulfillment(
-        [Part(row, lines)], tracking=tracking.completed({"number": _UPS}), actor=ACTOR, at=at
+    """Fulfill a fulfillment order, or some of its items, that many hours ago and add tracking events."""
+    at = desk.hours_ago(hours)
+    fulfillment = fulfillments.create_fulfillment(
+        [FulfillmentPart(row, lines)], tracking=tracking.complete_tracking({"number": _UPS}), actor=ACTOR, at=at
     )
-    for after, status, town in moves:
-        moment = at + timedelta(hours=after)
-        if moment <= desk.now:
-            attrs = {"status": status, "happened_at": moment, "city": town or None}
-            tracking.add_event(sent, attrs, actor=ACTOR, at=moment)
-    return sent
+    for hours_later, status, town in events:
+        happened_at = at + timedelta(hours=hours_later)
+        if happened_at <= desk.now:
+            attrs = {"status": status, "happened_at": happened_at, "city": town or None}
+            tracking.add_event(fulfillment, attrs, actor=ACTOR, at=happened_at)
+    return fulfillment
 
 
-def _warehouse(shop: Shop, at: datetime) -> FulfillmentService:
-    """The app that is the warehouse, and its service; ``demo_warehouse`` finds both by their name."""
-    app = installing.create_app(name=NAME)
-    installing.install(app, shop, scopes=SCOPES, actor=ACTOR, at=at)
+def _create_warehouse(shop: Shop, at: datetime) -> FulfillmentService:
+    """Install the warehouse app and create its service; ``demo_warehouse`` finds both by name."""
+    app = app_installation.create_app(name=SERVICE_NAME)
+    app_installation.install_app(app, shop, scopes=SCOPES, actor=ACTOR, at=at)
     attrs: Attrs = {
-        "name": NAME,
+        "name": SERVICE_NAME,
         "callback_url": "https://warehouse.example/",
-        # It is asked once somebody is there to answer.
+        # ``demo_warehouse`` turns both on as soon as it can answer.
         "inventory_management": False,
         "tracking_support": False,
     }
     return services.create_service(attrs, app=app, actor=ACTOR, at=at)
 
 
-def _stocked(service: FulfillmentService, at: datetime) -> Variant:
-    """A thing that lies at the warehouse and nowhere else."""
+def _create_warehouse_product(service: FulfillmentService, at: datetime) -> Variant:
+    """Create the product that only the warehouse stocks."""
     attrs = {
         "title": "Harbor lantern",
         "body_html": "<p>Brass and glass, for a candle or a bulb. Sent from the warehouse.</p>",
@@ -205,14 +215,14 @@ def _stocked(service: FulfillmentService, at: datetime) -> Variant:
         item={"sku": SKU, "tracked": True, "cost": Decimal(21)},
     )
     product = products.create_product(attrs, ProductParts(variants=[variant]), actor=ACTOR, at=at)
-    made = Variant.objects.select_related("inventory_item").get(product=product)
-    stock.connect(made.inventory_item, service.location, actor=ACTOR, at=at)
-    stock.disconnect(made.inventory_item, stock.primary_location(), actor=ACTOR, at=at)
-    move = Move(made.inventory_item_id, service.location_id, _STOCK)
-    movements.apply([move], reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)
-    return made
+    variant_row = Variant.objects.select_related("inventory_item").get(product=product)
+    stock.connect_item(variant_row.inventory_item, service.location, actor=ACTOR, at=at)
+    stock.disconnect_item(variant_row.inventory_item, stock.get_primary_location(), actor=ACTOR, at=at)
+    move = StockChange(variant_row.inventory_item_id, service.location_id, _STOCK)
+    movements.apply_stock_changes([move], reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)
+    return variant_row
 
 
-def _address(buyer: Customer | None) -> Attrs | None:
+def _get_address(buyer: Customer | None) -> Attrs | None:
     address = buyer.default_address if buyer else None
     return None if address is None else {name: getattr(address, name) for name in COLUMNS}

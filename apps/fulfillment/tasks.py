@@ -1,4 +1,4 @@
-"""The background work of fulfillment."""
+"""Background tasks of fulfillment."""
 
 from datetime import datetime
 from typing import Any
@@ -6,31 +6,32 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.fulfillment import mails
-from apps.fulfillment.domain import pulling, records, routing, transitions
+from apps.fulfillment import emails
+from apps.fulfillment.domain import callback_retention, routing, service_polling, transitions
 from apps.jobs.domain import housekeeping, queue
-from apps.jobs.domain.duties import each_minute
+from apps.jobs.domain.periodic_tasks import minute_tasks
 from apps.jobs.models import Job
 
 
-def route(job: Job, **arguments: Any) -> None:
-    """Make an order's fulfillment orders: ``order_id``, and ``fulfill_at`` for one that is sent later."""
-    later = arguments.get("fulfill_at")
-    due = datetime.fromisoformat(later) if later else None
-    routing.route(arguments["order_id"], at=timezone.now(), fulfill_at=due)
+def route_order_task(job: Job, **arguments: Any) -> None:
+    """Route the order ``order_id``; with ``fulfill_at`` its fulfillment orders are scheduled."""
+    fulfill_at = arguments.get("fulfill_at")
+    scheduled_for = datetime.fromisoformat(fulfill_at) if fulfill_at else None
+    routing.route_order(arguments["order_id"], at=timezone.now(), fulfill_at=scheduled_for)
 
 
-def open_if_due(job: Job, **arguments: int) -> None:
-    """Open a scheduled fulfillment order: ``fulfillment_order_id``."""
+def open_if_due_task(job: Job, **arguments: int) -> None:
+    """Open the scheduled fulfillment order ``fulfillment_order_id`` if it is due."""
     transitions.open_if_due(arguments["fulfillment_order_id"], at=timezone.now())
 
 
-def register_all() -> None:
-    """Add the tasks and the duties."""
-    queue.register(routing.ROUTE_TASK, route, gettext_lazy("Choosing from where an order is sent"))
-    queue.register(transitions.OPEN_TASK, open_if_due, gettext_lazy("Opening what is to be sent later"))
-    queue.register(pulling.PULL, pulling.run_pull, gettext_lazy("Asking a fulfillment service"))
-    mails.register_all()
-    each_minute.register("calls to fulfillment services", pulling.begin_due)
-    housekeeping.register("orders that were never routed", routing.begin_missing)
-    housekeeping.register("calls to fulfillment services", records.clear)
+def register_fulfillment_tasks() -> None:
+    queue.register_task(routing.ROUTE_TASK, route_order_task, gettext_lazy("Route an order"))
+    queue.register_task(transitions.OPEN_TASK, open_if_due_task, gettext_lazy("Open a scheduled fulfillment order"))
+    queue.register_task(
+        service_polling.PULL_TASK, service_polling.run_pull, gettext_lazy("Request to a fulfillment service")
+    )
+    emails.register_email_tasks()
+    minute_tasks.register("calls to fulfillment services", service_polling.begin_due_rounds)
+    housekeeping.register_hourly_task("orders that were never routed", routing.enqueue_missing_routing)
+    housekeeping.register_hourly_task("calls to fulfillment services", callback_retention.delete_old_attempts)

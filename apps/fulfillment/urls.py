@@ -1,7 +1,12 @@
-"""The routes of fulfillment, as the specification writes them."""
+"""REST routes of fulfillment, as the specification defines them."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.fulfillment.api.events import FulfillmentEventViewSet
+from apps.fulfillment.api.fulfillment_order_views import (
+    AssignedFulfillmentOrderViewSet,
+    FulfillmentOrderViewSet,
+    OrderFulfillmentOrderViewSet,
+)
 from apps.fulfillment.api.fulfillments import (
     FulfillmentOrderFulfillmentViewSet,
     FulfillmentViewSet,
@@ -9,45 +14,42 @@ from apps.fulfillment.api.fulfillments import (
 )
 from apps.fulfillment.api.requests import CancellationRequestViewSet, FulfillmentRequestViewSet
 from apps.fulfillment.api.services import FulfillmentServiceViewSet
-from apps.fulfillment.api.views import (
-    AssignedFulfillmentOrderViewSet,
-    FulfillmentOrderViewSet,
-    OrderFulfillmentOrderViewSet,
-)
 
-ONE = "fulfillment_orders/<id>"
+FULFILLMENT_ORDER = "fulfillment_orders/<id>"
 EVENTS = "orders/<order_id>/fulfillments/<fulfillment_id>/events"
 
 urlpatterns = [
-    route("fulfillment_services.json", FulfillmentServiceViewSet, get="list", post="create"),
-    route("fulfillment_services/<id>.json", FulfillmentServiceViewSet, get="retrieve", put="update", delete="destroy"),
-    route("orders/<order_id>/fulfillment_orders.json", OrderFulfillmentOrderViewSet, get="list"),
-    route("assigned_fulfillment_orders.json", AssignedFulfillmentOrderViewSet, get="list"),
-    route("fulfillment_orders/set_fulfillment_orders_deadline.json", FulfillmentOrderViewSet, post="set_deadlines"),
-    route(f"{ONE}.json", FulfillmentOrderViewSet, get="retrieve"),
-    route(f"{ONE}/cancel.json", FulfillmentOrderViewSet, post="cancel"),
-    route(f"{ONE}/close.json", FulfillmentOrderViewSet, post="close"),
-    route(f"{ONE}/hold.json", FulfillmentOrderViewSet, post="hold_back"),
-    route(f"{ONE}/release_hold.json", FulfillmentOrderViewSet, post="release_hold"),
-    route(f"{ONE}/move.json", FulfillmentOrderViewSet, post="move"),
-    route(f"{ONE}/locations_for_move.json", FulfillmentOrderViewSet, get="locations_for_move"),
-    route(f"{ONE}/open.json", FulfillmentOrderViewSet, post="mark_as_open"),
-    route(f"{ONE}/reschedule.json", FulfillmentOrderViewSet, post="reschedule"),
-    route(f"{ONE}/fulfillment_request.json", FulfillmentRequestViewSet, post="send"),
-    route(f"{ONE}/fulfillment_request/accept.json", FulfillmentRequestViewSet, post="accept"),
-    route(f"{ONE}/fulfillment_request/reject.json", FulfillmentRequestViewSet, post="reject"),
-    route(f"{ONE}/cancellation_request.json", CancellationRequestViewSet, post="send"),
-    route(f"{ONE}/cancellation_request/accept.json", CancellationRequestViewSet, post="accept"),
-    route(f"{ONE}/cancellation_request/reject.json", CancellationRequestViewSet, post="reject"),
-    route(
+    api_path("fulfillment_services.json", FulfillmentServiceViewSet, get="list", post="create"),
+    api_path(
+        "fulfillment_services/<id>.json", FulfillmentServiceViewSet, get="retrieve", put="update", delete="destroy"
+    ),
+    api_path("orders/<order_id>/fulfillment_orders.json", OrderFulfillmentOrderViewSet, get="list"),
+    api_path("assigned_fulfillment_orders.json", AssignedFulfillmentOrderViewSet, get="list"),
+    api_path("fulfillment_orders/set_fulfillment_orders_deadline.json", FulfillmentOrderViewSet, post="set_deadlines"),
+    api_path(f"{FULFILLMENT_ORDER}.json", FulfillmentOrderViewSet, get="retrieve"),
+    api_path(f"{FULFILLMENT_ORDER}/cancel.json", FulfillmentOrderViewSet, post="cancel"),
+    api_path(f"{FULFILLMENT_ORDER}/close.json", FulfillmentOrderViewSet, post="close"),
+    api_path(f"{FULFILLMENT_ORDER}/hold.json", FulfillmentOrderViewSet, post="hold_back"),
+    api_path(f"{FULFILLMENT_ORDER}/release_hold.json", FulfillmentOrderViewSet, post="release_hold"),
+    api_path(f"{FULFILLMENT_ORDER}/move.json", FulfillmentOrderViewSet, post="move"),
+    api_path(f"{FULFILLMENT_ORDER}/locations_for_move.json", FulfillmentOrderViewSet, get="locations_for_move"),
+    api_path(f"{FULFILLMENT_ORDER}/open.json", FulfillmentOrderViewSet, post="mark_as_open"),
+    api_path(f"{FULFILLMENT_ORDER}/reschedule.json", FulfillmentOrderViewSet, post="reschedule"),
+    api_path(f"{FULFILLMENT_ORDER}/fulfillment_request.json", FulfillmentRequestViewSet, post="send"),
+    api_path(f"{FULFILLMENT_ORDER}/fulfillment_request/accept.json", FulfillmentRequestViewSet, post="accept"),
+    api_path(f"{FULFILLMENT_ORDER}/fulfillment_request/reject.json", FulfillmentRequestViewSet, post="reject"),
+    api_path(f"{FULFILLMENT_ORDER}/cancellation_request.json", CancellationRequestViewSet, post="send"),
+    api_path(f"{FULFILLMENT_ORDER}/cancellation_request/accept.json", CancellationRequestViewSet, post="accept"),
+    api_path(f"{FULFILLMENT_ORDER}/cancellation_request/reject.json", CancellationRequestViewSet, post="reject"),
+    api_path(
         "fulfillment_orders/<fulfillment_order_id>/fulfillments.json", FulfillmentOrderFulfillmentViewSet, get="list"
     ),
-    route("fulfillments.json", FulfillmentViewSet, post="create"),
-    route("fulfillments/<id>/cancel.json", FulfillmentViewSet, post="cancel"),
-    route("fulfillments/<id>/update_tracking.json", FulfillmentViewSet, post="update_tracking"),
-    route("orders/<order_id>/fulfillments.json", OrderFulfillmentViewSet, get="list"),
-    route("orders/<order_id>/fulfillments/count.json", OrderFulfillmentViewSet, get="count"),
-    route("orders/<order_id>/fulfillments/<id>.json", OrderFulfillmentViewSet, get="retrieve"),
-    route(f"{EVENTS}.json", FulfillmentEventViewSet, get="list", post="create"),
-    route(f"{EVENTS}/<id>.json", FulfillmentEventViewSet, get="retrieve", delete="destroy"),
+    api_path("fulfillments.json", FulfillmentViewSet, post="create"),
+    api_path("fulfillments/<id>/cancel.json", FulfillmentViewSet, post="cancel"),
+    api_path("fulfillments/<id>/update_tracking.json", FulfillmentViewSet, post="update_tracking"),
+    api_path("orders/<order_id>/fulfillments.json", OrderFulfillmentViewSet, get="list"),
+    api_path("orders/<order_id>/fulfillments/count.json", OrderFulfillmentViewSet, get="count"),
+    api_path("orders/<order_id>/fulfillments/<id>.json", OrderFulfillmentViewSet, get="retrieve"),
+    api_path(f"{EVENTS}.json", FulfillmentEventViewSet, get="list", post="create"),
+    api_path(f"{EVENTS}/<id>.json", FulfillmentEventViewSet, get="retrieve", delete="destroy"),
 ]

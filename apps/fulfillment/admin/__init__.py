@@ -1,8 +1,8 @@
-"""The staff face of fulfillment."""
+"""Staff pages of fulfillment."""
 
 from django.utils.translation import gettext_lazy
 
-from apps.fulfillment.admin import departures, order_page, services, work_list
+from apps.fulfillment.admin import fulfillment_queue, order_page, services, uninstall_preview
 from apps.fulfillment.models import (
     Fulfillment,
     FulfillmentEvent,
@@ -12,16 +12,16 @@ from apps.fulfillment.models import (
     FulfillmentOrderLine,
     MerchantRequest,
 )
-from apps.panel.screens.deleting import tell_as, tell_nothing_of
+from apps.panel.admin_base.delete_preview import hide_from_delete_page, register_delete_label
 
-tell_as(FulfillmentOrder, gettext_lazy("fulfillment order"), gettext_lazy("fulfillment orders"))
-tell_as(Fulfillment, gettext_lazy("parcel that was sent"), gettext_lazy("parcels that were sent"))
-tell_as(FulfillmentEvent, gettext_lazy("tracking event"), gettext_lazy("tracking events"))
-tell_as(FulfillmentHold, gettext_lazy("hold"), gettext_lazy("holds"))
-tell_as(
+register_delete_label(FulfillmentOrder, gettext_lazy("fulfillment order"), gettext_lazy("fulfillment orders"))
+register_delete_label(Fulfillment, gettext_lazy("fulfillment"), gettext_lazy("fulfillments"))
+register_delete_label(FulfillmentEvent, gettext_lazy("tracking event"), gettext_lazy("tracking events"))
+register_delete_label(FulfillmentHold, gettext_lazy("hold"), gettext_lazy("holds"))
+register_delete_label(
     MerchantRequest, gettext_lazy("request to a fulfillment service"), gettext_lazy("requests to fulfillment services")
 )
-# What is in them are items of the order, which are told.
-tell_nothing_of(FulfillmentLine, FulfillmentOrderLine)
+# Their content is line items of the order, which the delete page lists already.
+hide_from_delete_page(FulfillmentLine, FulfillmentOrderLine)
 
-__all__ = ["departures", "order_page", "services", "work_list"]
+__all__ = ["fulfillment_queue", "order_page", "services", "uninstall_preview"]

@@ -1,4 +1,4 @@
-"""What narrows the work list."""
+"""Filters of the fulfillment queue."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,15 +16,15 @@ from django_stubs_ext import StrOrPromise
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.fulfillment.models.orders import DUE, RequestStatus, Status
 from apps.inventory.models import Location
-from apps.panel.screens.filters import Choices, Screen, SelectFilter, midnight
+from apps.panel.admin_base.filters import Choices, Screen, SelectFilter, get_start_of_today
 
 Rows = QuerySet[FulfillmentOrder]
-# What somebody can do something about now.
-TO_SEND = (Status.OPEN, Status.IN_PROGRESS)
-WAITING = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
+# Staff can act on these now.
+UNFULFILLED_STATUSES = (Status.OPEN, Status.IN_PROGRESS)
+PENDING_REQUEST_STATUSES = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
 OWN = "own"
 VIEWS: dict[str, StrOrPromise] = {
-    "send": gettext_lazy("To send"),
+    "send": gettext_lazy("Unfulfilled"),
     "today": gettext_lazy("Due today"),
     "late": gettext_lazy("Late"),
     "requests": gettext_lazy("Requests"),
@@ -34,125 +34,125 @@ VIEWS: dict[str, StrOrPromise] = {
 }
 
 
-def view_of(request: HttpRequest) -> str:
-    """The view of the list: what is to be sent, unless another is chosen; a search and a status look at all."""
-    chosen = request.GET.get("view", "")
-    if chosen in VIEWS:
-        return chosen
+def get_view(request: HttpRequest) -> str:
+    """Return the selected view; the default is "send", or "all" for a search or a status filter."""
+    view = request.GET.get("view", "")
+    if view in VIEWS:
+        return view
     return "all" if request.GET.get("q") or request.GET.get("status") else "send"
 
 
-def in_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
-    """The rows of a view; ``by_status`` leaves the view's own status out, where another one is chosen."""
+def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
+    """Filter rows by view.
+
+    Args:
+        rows: Fulfillment orders.
+        view: A key of ``VIEWS``.
+        by_status: Leave out the view's own status filter, because a status is selected.
+    """
     if view == "all":
         return rows
     if not by_status:
-        status = {"held": (Status.ON_HOLD,), "scheduled": (Status.SCHEDULED,)}.get(view, TO_SEND)
+        status = {"held": (Status.ON_HOLD,), "scheduled": (Status.SCHEDULED,)}.get(view, UNFULFILLED_STATUSES)
         rows = rows.filter(status__in=status)
     if view == "today":
-        return rows.filter(LessThan(DUE, midnight() + timedelta(days=1)))
+        return rows.filter(LessThan(DUE, get_start_of_today() + timedelta(days=1)))
     if view == "late":
-        # The first says no more than the second, but in the order of the list.
+        # Only ``fulfill_by`` decides; the first condition lets the database use the index of the list.
         return rows.filter(LessThan(DUE, timezone.now()), fulfill_by__lt=timezone.now())
     if view == "requests":
-        return rows.filter(request_status__in=WAITING)
+        return rows.filter(request_status__in=PENDING_REQUEST_STATUSES)
     return rows
 
 
 class ViewFilter(SelectFilter):
-    """The views of the list, which are its tabs as well."""
+    """Filter by view; the views are also the tabs of the list."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        self.chosen = view_of(request)
+        self.view = get_view(request)
         self.by_status = bool(request.GET.get("status"))
         super().__init__(request, *args, **kwargs)
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The views' names."""
         return [(name, str(title)) for name, title in VIEWS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """The rows of the view; where a status is chosen, that status instead of the view's own."""
-        return in_view(queryset, self.chosen, by_status=self.by_status)
+        """Filter by the view; a selected status replaces the view's own statuses."""
+        return filter_by_view(queryset, self.view, by_status=self.by_status)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Without "all" of Django's own: it is one of the views."""
+        """Yield the views only; "All" is one of them, so Django's own choice is left out."""
         for value, title in self.lookup_choices:
-            yield {"value": value, "display": title, "selected": value == self.chosen}
+            yield {"value": value, "display": title, "selected": value == self.view}
 
 
 class StatusFilter(SelectFilter):
-    """By how far the work is."""
+    """Filter by status."""
 
     title = gettext_lazy("status")
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """All statuses."""
         return [(value, str(label)) for value, label in Status.choices]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Only the chosen one."""
         value = self.value()
         return queryset.filter(status=value) if value in Status.values else queryset
 
 
 class RequestFilter(SelectFilter):
-    """By what was asked of the service, and what it answered."""
+    """Filter by request status."""
 
     title = gettext_lazy("request")
     parameter_name = "request"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """All statuses of requests."""
         return [(value, str(label)) for value, label in RequestStatus.choices]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Only the chosen one."""
         value = self.value()
         return queryset.filter(request_status=value) if value in RequestStatus.values else queryset
 
 
 class LocationFilter(SelectFilter):
-    """By the location that sends."""
+    """Filter by assigned location."""
 
     title = gettext_lazy("location")
     parameter_name = "location"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The shop's locations, inactive ones last."""
+        """List the shop's locations, inactive ones last."""
         rows = Location.rows().order_by("-active", "name", "id")
         return [
             (str(row.pk), row.name if row.active else _("{place} (inactive)").format(place=row.name)) for row in rows
         ]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Only the chosen one's."""
         value = self.value() or ""
         return queryset.filter(assigned_location_id=int(value)) if value in dict(self.lookup_choices) else queryset
 
 
 class ServiceFilter(SelectFilter):
-    """By the fulfillment service, or what the shop sends itself."""
+    """Filter by fulfillment service, or by items that the shop ships itself."""
 
     title = gettext_lazy("service")
     parameter_name = "service"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The shop itself, and its services."""
+        """List "shipped by the shop" and the fulfillment services."""
         rows = FulfillmentService.rows().order_by("name", "id")
-        return [(OWN, _("Sent by the shop")), *((str(row.pk), row.name) for row in rows)]
+        return [(OWN, _("Fulfilled by the shop")), *((str(row.pk), row.name) for row in rows)]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Only what lies at its location; a list of ids, which the index of the work list can be asked for."""
+        """Filter by a list of location ids, which lets the database use the index of the list."""
         value = self.value() or ""
         if value not in dict(self.lookup_choices):
             return queryset
         if value == OWN:
             own = list(Location.rows().filter(legacy=False).order_by().values_list("pk", flat=True))
             return queryset.filter(assigned_location_id__in=own)
-        place = FulfillmentService.rows().filter(pk=value).values_list("location_id", flat=True).first()
-        return queryset.filter(assigned_location_id=place)
+        location_id = FulfillmentService.rows().filter(pk=value).values_list("location_id", flat=True).first()
+        return queryset.filter(assigned_location_id=location_id)

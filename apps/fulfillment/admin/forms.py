@@ -1,4 +1,4 @@
-"""What staff say when they do something to a fulfillment order."""
+"""Forms of the fulfillment order actions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,26 +9,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.fulfillment.domain import moving
+from apps.fulfillment.domain import location_moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.attrs import Given
-from apps.ground.dates import EARLIEST, LATEST
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
+from apps.ground.timestamps import EARLIEST, LATEST
+from apps.ground.types import ReadOnlyAttrs
 
-NO_UNITS = gettext_lazy("Choose at least one unit.")
-
-
-def message(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
-    """A message of up to 1,000 characters, which need not be."""
-    area = forms.Textarea(attrs={"rows": 3})
-    return forms.CharField(label=label, required=False, max_length=1000, widget=area, help_text=help_text)
+NO_ITEMS_SELECTED = gettext_lazy("Select at least one item.")
 
 
-def moment(label: StrOrPromise) -> forms.DateTimeField:
-    """A moment in the shop's time."""
+def message_field(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
+    """Return an optional message field, up to 1,000 characters."""
+    widget = forms.Textarea(attrs={"rows": 3})
+    return forms.CharField(label=label, required=False, max_length=1000, widget=widget, help_text=help_text)
+
+
+def datetime_field(label: StrOrPromise) -> forms.DateTimeField:
+    """Return a date and time field in the shop's time zone."""
     return forms.DateTimeField(
         label=label,
-        help_text=gettext_lazy("In the shop's time."),
+        help_text=gettext_lazy("In the shop's time zone."),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
         validators=[MinValueValidator(EARLIEST), MaxValueValidator(LATEST)],
@@ -36,82 +36,81 @@ def moment(label: StrOrPromise) -> forms.DateTimeField:
 
 
 class ActionForm(forms.Form):
-    """Asks nothing; derive to ask more.
+    """A form without fields; subclasses add fields.
 
     Attributes:
-        by_units: Whether it can be done to some of the units only; the others are split off.
+        by_units: The action can apply to some items only; the remaining items are split off.
     """
 
-    by_units = False
+    allows_partial = False
 
     def __init__(
         self, row: FulfillmentOrder, lines: Sequence[FulfillmentOrderLine], data: Any = None, **options: Any
     ) -> None:
-        """Ask about a fulfillment order with these lines of which units are left."""
+        """Create the form for a fulfillment order and its lines that still have items to fulfill."""
         super().__init__(data, **options)
         self.row, self.lines = row, lines
-        if self.by_units:
-            self.fields |= unit_fields(lines)
+        if self.allows_partial:
+            self.fields |= create_quantity_fields(lines)
         self.prepare()
 
     def prepare(self) -> None:
-        """Give the fields what depends on the fulfillment order."""
+        """Set up fields that depend on the fulfillment order."""
 
     def clean(self) -> dict[str, Any]:
-        """Some units are meant."""
+        """Require at least one item."""
         cleaned = super().clean() or self.cleaned_data
-        if self.by_units and not self.errors and not any(self.chosen.values()):
-            self.add_error(None, NO_UNITS)
+        if self.allows_partial and not self.errors and not any(self.selected_quantities.values()):
+            self.add_error(None, NO_ITEMS_SELECTED)
         return cleaned
 
     @property
-    def chosen(self) -> dict[int, int]:
-        """How many units of each line."""
-        return {line.pk: self.cleaned_data.get(unit_name(line)) or 0 for line in self.lines}
+    def selected_quantities(self) -> dict[int, int]:
+        """Return the selected quantity per line id."""
+        return {line.pk: self.cleaned_data.get(get_quantity_field_name(line)) or 0 for line in self.lines}
 
     @property
-    def units(self) -> list[Given] | None:
-        """The units for a service; None where they are all that are left."""
-        if all(self.chosen[line.pk] == line.fulfillable_quantity for line in self.lines):
+    def selected_lines(self) -> list[ReadOnlyAttrs] | None:
+        """Return the selected lines for the domain function, or None if everything remaining is selected."""
+        if all(self.selected_quantities[line.pk] == line.fulfillable_quantity for line in self.lines):
             return None
-        return [{"id": pk, "quantity": count} for pk, count in self.chosen.items() if count]
+        return [{"id": pk, "quantity": count} for pk, count in self.selected_quantities.items() if count]
 
     @property
-    def words(self) -> list[forms.BoundField]:
-        """The fields without those of units, which stand in a table."""
+    def other_fields(self) -> list[forms.BoundField]:
+        """Return the fields except quantities, which are in the table."""
         return [field for field in self if not field.name.startswith("units-")]
 
     @property
-    def table(self) -> list[tuple[FulfillmentOrderLine, forms.BoundField]]:
-        """The lines with their fields of units."""
-        return [(line, self[unit_name(line)]) for line in self.lines] if self.by_units else []
+    def quantity_rows(self) -> list[tuple[FulfillmentOrderLine, forms.BoundField]]:
+        """Return each line with its quantity field."""
+        return [(line, self[get_quantity_field_name(line)]) for line in self.lines] if self.allows_partial else []
 
-    def refuse(self, refusal: DomainError) -> None:
-        """Say at its field what a service refused."""
-        for name, messages in refusal.errors.items():
-            known = name if name in self.fields else None
+    def add_domain_error(self, error: DomainError) -> None:
+        """Show a domain error at its field."""
+        for name, messages in error.errors.items():
+            field_name = name if name in self.fields else None
             for text in messages:
-                self.add_error(known, text)
+                self.add_error(field_name, text)
 
 
-def unit_name(line: FulfillmentOrderLine) -> str:
-    """The name of a line's field."""
+def get_quantity_field_name(line: FulfillmentOrderLine) -> str:
     return f"units-{line.pk}"
 
 
-def unit_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:
-    """A field for each line: how many of the units that are left; all to begin with."""
+def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:
+    """Return a quantity field per line; the initial value is everything that remains."""
     return {
-        unit_name(line): forms.IntegerField(
-            label=_("Units of {product}").format(product=line.line_item.name),
+        get_quantity_field_name(line): forms.IntegerField(
+            label=_("Quantity of {product}").format(product=line.line_item.name),
             required=False,
             min_value=0,
             max_value=line.fulfillable_quantity,
             initial=line.fulfillable_quantity,
-            error_messages={"max_value": _("Only %(limit_value)s left.")},
+            error_messages={"max_value": _("Only %(limit_value)s left to fulfill.")},
             widget=forms.NumberInput(
                 attrs={
-                    "aria-label": _("Units of {product}").format(product=line.line_item.name),
+                    "aria-label": _("Quantity of {product}").format(product=line.line_item.name),
                     "data-all": line.fulfillable_quantity,
                 }
             ),
@@ -121,73 +120,79 @@ def unit_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]
 
 
 class MessageForm(ActionForm):
-    """A message for the other side."""
+    """An optional message to the other side."""
 
-    message = message(gettext_lazy("Message"))
+    message = message_field(gettext_lazy("Message"))
 
 
 class RequestForm(ActionForm):
-    """What is asked of a service."""
+    """Options of a fulfillment request."""
 
-    by_units = True
-    message = message(gettext_lazy("Message to the service"))
+    allows_partial = True
+    message = message_field(gettext_lazy("Message to the fulfillment service"))
     notify_customer = forms.BooleanField(
-        label=gettext_lazy("Tell the customer by e-mail once it is sent"), required=False
+        label=gettext_lazy("Notify the customer by email when it ships"), required=False
     )
 
 
 class RejectForm(ActionForm):
-    """Why the work is refused."""
+    """The reason for rejecting a request."""
 
-    reason = forms.CharField(label=gettext_lazy("Reason, in a word"), required=False, max_length=255)
-    message = message(gettext_lazy("Message"))
+    reason = forms.CharField(label=gettext_lazy("Reason"), required=False, max_length=255)
+    message = message_field(gettext_lazy("Message"))
 
 
 class HoldForm(ActionForm):
-    """Why it waits."""
+    """The reason for a hold."""
 
-    by_units = True
+    allows_partial = True
     reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=FulfillmentHold.Reason.choices)
-    notes = message(gettext_lazy("Notes"))
+    notes = message_field(gettext_lazy("Notes"))
 
 
 class MoveForm(ActionForm):
-    """Where to."""
+    """The new location."""
 
-    by_units = True
+    allows_partial = True
     location = forms.TypedChoiceField(label=gettext_lazy("To"), coerce=int)
 
     def prepare(self) -> None:
-        """The locations to which it can be moved, and why not to the others."""
-        found = moving.candidates(self.row)
+        """Offer the locations that can take the items and explain why the others can't."""
+        candidates = location_moves.get_move_candidates(self.row)
         field = self.fields["location"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(each.location.pk, each.location.name) for each in found if each.movable]
-        others = [each for each in found if not each.movable and each.message != moving.CURRENT]
-        field.help_text = " ".join(f"{each.location.name}: {_(each.message)}" for each in others[:20])
+        field.choices = [
+            (candidate.location.pk, candidate.location.name) for candidate in candidates if candidate.movable
+        ]
+        unmovable = [
+            candidate
+            for candidate in candidates
+            if not candidate.movable and candidate.message != location_moves.CURRENT_LOCATION
+        ]
+        field.help_text = " ".join(f"{candidate.location.name}: {_(candidate.message)}" for candidate in unmovable[:20])
 
-    def refuse(self, refusal: DomainError) -> None:
-        """The service's name of the location is its own."""
-        for name, messages in refusal.errors.items():
+    def add_domain_error(self, error: DomainError) -> None:
+        """Show location errors at this form's own location field."""
+        for name, messages in error.errors.items():
             for text in messages:
-                self.add_error("location" if name == moving.NotMovable.field else None, text)
+                self.add_error("location" if name == location_moves.NotMovable.field else None, text)
 
 
 class RescheduleForm(ActionForm):
-    """When it is due instead."""
+    """The new start date."""
 
-    new_fulfill_at = moment(gettext_lazy("To be sent from"))
+    new_fulfill_at = datetime_field(gettext_lazy("Fulfill from"))
 
     def prepare(self) -> None:
-        """As it is now."""
+        """Fill in the current date."""
         self.initial.setdefault("new_fulfill_at", self.row.fulfill_at)
 
 
 class DeadlineForm(ActionForm):
-    """Until when it is to be sent."""
+    """The deadline."""
 
-    fulfill_by = moment(gettext_lazy("To be sent until"))
+    fulfill_by = datetime_field(gettext_lazy("Fulfill by"))
 
     def prepare(self) -> None:
-        """As it is now."""
+        """Fill in the current deadline."""
         self.initial.setdefault("fulfill_by", self.row.fulfill_by)

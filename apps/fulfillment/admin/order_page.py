@@ -1,51 +1,51 @@
-"""Fulfillment on the page of an order: what is to be sent from where, what was sent, and what happened to it."""
+"""Fulfillment cards and timeline entries on the order page."""
 
 from django.http import HttpRequest
 from django_stubs_ext import StrOrPromise
 
-from apps.fulfillment.admin.access import CHANGE, VIEW
-from apps.fulfillment.admin.blocks import Block, blocks_of
-from apps.fulfillment.admin.doings import DOINGS
-from apps.fulfillment.admin.parcels import DOINGS as PARCEL_DOINGS
-from apps.fulfillment.admin.parcels import parcels_of
-from apps.fulfillment.admin.story import happened
+from apps.fulfillment.admin.actions import ACTIONS
+from apps.fulfillment.admin.fulfillment_detail import ACTIONS as PARCEL_DOINGS
+from apps.fulfillment.admin.fulfillment_detail import get_fulfillment_cards
+from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
+from apps.fulfillment.admin.permissions import CHANGE, VIEW
+from apps.fulfillment.admin.timeline import get_timeline_events
 from apps.fulfillment.domain.states import Action, Side
-from apps.orders.admin.additions import Part, add_events, add_part
+from apps.orders.admin.extension_points import OrderSection, add_order_section, add_timeline_source
 from apps.orders.models import Order
-from apps.panel.access import may
-from apps.panel.requests import Context
+from apps.panel.permissions import has_permission
+from apps.panel.staff_request import Context
 
 
-def _buttons(block: Block, side: Side) -> list[tuple[Action, StrOrPromise, str]]:
-    return [(action, DOINGS[action].label, DOINGS[action].kind) for action in block.can(side)]
+def _get_buttons(block: FulfillmentOrderCard, side: Side) -> list[tuple[Action, StrOrPromise, str]]:
+    return [(action, ACTIONS[action].label, ACTIONS[action].kind) for action in block.get_actions(side)]
 
 
-def _fulfillment(request: HttpRequest, order: Order) -> Context | None:
-    if not may(request, VIEW):
+def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Context | None:
+    if not has_permission(request, VIEW):
         return None
-    blocks = blocks_of(order)
-    may_change = may(request, CHANGE)
+    blocks = get_order_cards(order)
+    may_change = has_permission(request, CHANGE)
     return {
         "blocks": [
             {
                 "block": block,
-                "merchant": _buttons(block, Side.MERCHANT) if may_change else [],
-                "worker": _buttons(block, Side.WORKER) if may_change else [],
+                "merchant": _get_buttons(block, Side.MERCHANT) if may_change else [],
+                "worker": _get_buttons(block, Side.WORKER) if may_change else [],
             }
             for block in blocks
         ],
-        "sendable": may_change and any(block.sendable for block in blocks),
+        "sendable": may_change and any(block.is_fulfillable for block in blocks),
         "may_change": may_change,
     }
 
 
-def _sent(request: HttpRequest, order: Order) -> Context | None:
-    parcels = parcels_of(order) if may(request, VIEW) else []
-    if not parcels:
+def _get_fulfillment_context(request: HttpRequest, order: Order) -> Context | None:
+    cards = get_fulfillment_cards(order) if has_permission(request, VIEW) else []
+    if not cards:
         return None
-    return {"parcels": parcels, "doings": PARCEL_DOINGS.items() if may(request, CHANGE) else ()}
+    return {"parcels": cards, "doings": PARCEL_DOINGS.items() if has_permission(request, CHANGE) else ()}
 
 
-add_part(Part("panel/fulfillment/section.html", _fulfillment, order=10))
-add_part(Part("panel/fulfillment/sent.html", _sent, order=11))
-add_events(happened)
+add_order_section(OrderSection("panel/fulfillment/fulfillment_orders.html", _get_fulfillment_order_context, order=10))
+add_order_section(OrderSection("panel/fulfillment/fulfillments.html", _get_fulfillment_context, order=11))
+add_timeline_source(get_timeline_events)

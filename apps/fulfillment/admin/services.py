@@ -1,4 +1,4 @@
-"""Fulfillment services as staff see them: registered, changed, given up, and what was said to and asked of them."""
+"""Fulfillment services in the panel: create, edit, remove, and their request log."""
 
 from typing import ClassVar
 
@@ -11,26 +11,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
-from apps.fulfillment.admin.access import CHANGE_SERVICE, VIEW_SERVICE
-from apps.fulfillment.domain import notifying, pulling, services
+from apps.fulfillment.admin.permissions import CHANGE_SERVICE, VIEW_SERVICE
+from apps.fulfillment.domain import service_notifications, service_polling, services
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService, Pull, PullAttempt
 from apps.fulfillment.models.orders import UNFINISHED
-from apps.ground.errors import DomainError
-from apps.ground.languages import lowered
-from apps.inventory.domain.stock import primary_location
+from apps.ground.exceptions import DomainError
+from apps.ground.languages import lowercase_label
+from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.once import once_or_back, posted
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
+from apps.panel.admin_base.forms import PanelForm
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import display
-from apps.panel.wording import in_words
 from apps.shops.models import App, Installation
 
 DELETE_SERVICE = "fulfillment.delete_fulfillmentservice"
-SHOWN = 50
+MAX_SHOWN = 50
 COLUMNS = (
     "name",
     "callback_url",
@@ -42,11 +42,11 @@ COLUMNS = (
 
 
 class ServiceForm(PanelForm[FulfillmentService]):
-    """A service, and on the way in the app that runs it."""
+    """A fulfillment service; the app that runs it is chosen on creation."""
 
     run_by = forms.ChoiceField(
         label=gettext_lazy("App"),
-        help_text=gettext_lazy("The app that runs it: its secret signs what the service is told."),
+        help_text=gettext_lazy("The app that runs the service. Its secret signs our requests to the service."),
     )
 
     class Meta:
@@ -54,54 +54,57 @@ class ServiceForm(PanelForm[FulfillmentService]):
         fields = COLUMNS
 
     def prepare(self) -> None:
-        """The apps that are installed here; once it is made, it stays with its own."""
+        """Offer the installed apps; an existing service keeps its app."""
         if self.instance._state.adding:
-            here = Installation.rows().filter(uninstalled_at=None).values("app_id")
-            apps = App.objects.filter(pk__in=here).order_by("name", "pk")
-            self.offer("run_by", ((str(app.pk), app.name) for app in apps))
+            installed_app_ids = Installation.rows().filter(uninstalled_at=None).values("app_id")
+            apps = App.objects.filter(pk__in=installed_app_ids).order_by("name", "pk")
+            self.set_choices("run_by", ((str(app.pk), app.name) for app in apps))
         elif "run_by" in self.fields:
             app = self.instance.app
-            self.offer("run_by", [(str(app.pk), app.name)])
+            self.set_choices("run_by", [(str(app.pk), app.name)])
             self.initial["run_by"] = str(app.pk)
             self.fields["run_by"].disabled = True
 
 
 class RemoveForm(forms.Form):
-    """What becomes of what a service leaves behind."""
+    """What happens to the inventory and open fulfillment orders of a removed service."""
 
-    inventory_action = forms.ChoiceField(label=gettext_lazy("Its stock"), choices=services.InventoryAction.choices)
+    inventory_action = forms.ChoiceField(label=gettext_lazy("Inventory"), choices=services.InventoryAction.choices)
     location = forms.TypedChoiceField(
-        label=gettext_lazy("Who takes over what it was to send"),
+        label=gettext_lazy("Location that takes over"),
         coerce=int,
-        help_text=gettext_lazy("One of your own locations."),
+        help_text=gettext_lazy("Unfinished fulfillment orders move to this location."),
     )
 
     def __init__(self, data: object = None) -> None:
-        """The locations that could take over, the primary one to begin with."""
+        """Offer the shop's own active locations; the primary location is selected."""
         super().__init__(data)  # type: ignore[arg-type]
-        own = Location.rows().filter(active=True, legacy=False).order_by("name", "id")
+        locations = Location.rows().filter(active=True, legacy=False).order_by("name", "id")
         field = self.fields["location"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(place.pk, place.name) for place in own]
+        field.choices = [(location.pk, location.name) for location in locations]
         if field.choices:
-            field.initial = primary_location().pk
+            field.initial = get_primary_location().pk
 
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    """Warehouses that apps run for the shop; the rules are the services'."""
+    """Fulfillment services of the shop; the domain layer has the rules."""
 
-    menu = Menu(
-        "Apps", "warehouse", 30, words=pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping")
+    menu = MenuItem(
+        "Apps",
+        "warehouse",
+        30,
+        search_terms=pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping"),
     )
     intro = gettext_lazy(
-        "Warehouses that apps run for you. Each has a location of its own, and is told of what you ask of it."
+        "Warehouses that apps run for you. Each has its own location and receives your fulfillment requests."
     )
-    empty_text = gettext_lazy("No fulfillment service. Apps bring theirs; you can also add one for an app of your own.")
+    empty_text = gettext_lazy("No fulfillment services yet. Apps add their own; you can also add one for your own app.")
     form = ServiceForm
     fields = ("run_by", *COLUMNS)
-    list_display = ("name", "app_name", "callback_url", "stock", "numbers")
-    list_self_evident = ("app_name", "callback_url")
+    list_display = ("name", "app_name", "callback_url", "reports_stock", "reports_tracking")
+    mobile_hide_labels = ("app_name", "callback_url")
     list_select_related = ("app",)
     search_fields = ("name__istartswith",)
     ordering = ("name", "id")
@@ -111,119 +114,112 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
 
     @display(description=gettext_lazy("App"))
     def app_name(self, service: FulfillmentService) -> str:
-        """Who runs it."""
         return service.app.name
 
     @display(description=gettext_lazy("Reports stock"), boolean=True)
-    def stock(self, service: FulfillmentService) -> bool:
-        """Whether it is asked for its stock."""
+    def reports_stock(self, service: FulfillmentService) -> bool:
         return service.inventory_management
 
     @display(description=gettext_lazy("Reports tracking"), boolean=True)
-    def numbers(self, service: FulfillmentService) -> bool:
-        """Whether it is asked for tracking numbers."""
+    def reports_tracking(self, service: FulfillmentService) -> bool:
         return service.tracking_support
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentService]:
-        """With its location, which is changed along with it."""
+        """Load the app and the location, which is renamed with the service."""
         return super().get_queryset(request).select_related("app", "location")
 
     def save_model(self, request: HttpRequest, obj: FulfillmentService, form: ServiceForm, change: bool) -> None:
-        """Through the service, which checks and records."""
-        given = {name: value for name, value in form.given.items() if name in COLUMNS}
+        """Save through the domain functions, which validate and record events."""
+        values = {name: value for name, value in form.values_to_store.items() if name in COLUMNS}
         if change:
-            stored = FulfillmentService.objects.select_related("location").get(pk=obj.pk)
-            services.change_service(stored, given, **self.by(request))
+            service = FulfillmentService.objects.select_related("location").get(pk=obj.pk)
+            services.change_service(service, values, **self.event_kwargs(request))
             return
         app = App.objects.get(pk=form.cleaned_data["run_by"])
-        made = services.create_service(given, app=app, **self.by(request))
-        obj.pk, obj.app, obj.location = made.pk, app, made.location
+        created = services.create_service(values, app=app, **self.event_kwargs(request))
+        obj.pk, obj.app, obj.location = created.pk, app, created.location
         obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """What was said and asked, and asking now."""
+        """Return the routes of the request log and of a manual request."""
         return [
-            self.action_url("<path:object_id>/records/", self.records_view, "records"),
-            self.action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),
+            self.build_action_url("<path:object_id>/records/", self.records_view, "records"),
+            self.build_action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),
             *super().get_urls(),
         ]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """With the way to its records."""
-        links = {"records_url": self.url("records", object_id), "may_remove": may(request, DELETE_SERVICE)}
+        """Add links to the request log and to the removal page."""
+        links = {"records_url": self.url("records", object_id), "may_remove": has_permission(request, DELETE_SERVICE)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
-    # --- what was said and asked ---
-
     def records_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The newest questions with their answers, and what it was told."""
-        require(request, VIEW_SERVICE, CHANGE_SERVICE)
-        service = self.row_or_404(request, object_id)
-        attempts = PullAttempt.rows().filter(service=service).order_by("-id")[:SHOWN]
-        sees_calls = may(request, "webhooks.view_delivery")
+        """Show the latest requests to the service and its responses."""
+        require_permission(request, VIEW_SERVICE, CHANGE_SERVICE)
+        service = self.get_row_or_404(request, object_id)
+        attempts = PullAttempt.rows().filter(service=service).order_by("-id")[:MAX_SHOWN]
+        sees_calls = has_permission(request, "webhooks.view_delivery")
         return self.page(
             request,
-            "panel/fulfillment/records.html",
-            _("Calls to {service}").format(service=service),
+            "panel/fulfillment/request_log.html",
+            _("Requests to {service}").format(service=service),
             original=service,
             pulls=list(Pull.rows().filter(service=service).order_by("kind")),
             attempts=list(attempts),
-            shown=SHOWN,
+            shown=MAX_SHOWN,
             sees_calls=sees_calls,
-            calls=notifying.calls_of(service, most=SHOWN) if sees_calls else [],
-            may_pull=may(request, CHANGE_SERVICE),
+            calls=service_notifications.get_recent_notifications(service, most=MAX_SHOWN) if sees_calls else [],
+            may_pull=has_permission(request, CHANGE_SERVICE),
         )
 
     def pull_view(self, request: HttpRequest, object_id: str, kind: str) -> HttpResponse:
-        """Ask now."""
-        require(request, CHANGE_SERVICE)
-        service = self.row_or_404(request, object_id)
+        """Request stock or tracking numbers now."""
+        require_permission(request, CHANGE_SERVICE)
+        service = self.get_row_or_404(request, object_id)
         if kind not in Pull.Kind.values:
             raise Http404(f"No question {kind}")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        by = self.by(request)
+        by = self.event_kwargs(request)
         try:
-            pulling.pull_now(service, Pull.Kind(kind), at=by["at"], actor=by["actor"])
-        except DomainError as refusal:
-            self.message_user(request, in_words(refusal), messages.ERROR)
+            service_polling.pull_now(service, Pull.Kind(kind), at=by["at"], actor=by["actor"])
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
         else:
-            said = _("{service} is being asked for its {what}. The answer stands here in a moment.").format(
-                service=service, what=lowered(str(Pull.Kind(kind).label))
+            text = _("Requested {what} from {service}. Reload this page in a moment to see the response.").format(
+                service=service, what=lowercase_label(str(Pull.Kind(kind).label))
             )
-            self.message_user(request, said, messages.SUCCESS)
+            self.message_user(request, text, messages.SUCCESS)
         return HttpResponseRedirect(self.url("records", service.pk))
 
-    # --- giving it up ---
-
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Say what goes, ask what becomes of it; then give the service up."""
-        require(request, DELETE_SERVICE)
-        service = self.row_or_404(request, object_id)
-        answer = once_or_back(request, lambda: self._remove(request, service), keyed=True)
-        assert isinstance(answer, HttpResponse)
-        return answer
+        """Confirm and remove the service."""
+        require_permission(request, DELETE_SERVICE)
+        service = self.get_row_or_404(request, object_id)
+        response = submit_once_or_redirect(request, lambda: self._remove(request, service), keyed=True)
+        assert isinstance(response, HttpResponse)
+        return response
 
     def _remove(self, request: HttpRequest, service: FulfillmentService) -> HttpResponse:
-        form = RemoveForm(posted(request))
+        form = RemoveForm(get_post_data(request))
         if form.is_bound and form.is_valid():
             try:
                 services.delete_service(
                     service,
                     inventory_action=form.cleaned_data["inventory_action"],
                     destination=Location.objects.get(pk=form.cleaned_data["location"]),
-                    **self.by(request),
+                    **self.event_kwargs(request),
                 )
-            except DomainError as refusal:
-                form.add_error(None, in_words(refusal))
+            except DomainError as error:
+                form.add_error(None, format_errors(error))
             else:
-                self.message_user(request, _("{service} is no more.").format(service=service), messages.SUCCESS)
+                self.message_user(request, _("Removed {service}.").format(service=service), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
-        place = service.location_id
-        work = FulfillmentOrder.rows().filter(assigned_location_id=place, status__in=UNFINISHED)
-        stock = InventoryLevel.rows().filter(location_id=place).exclude(available=0)
+        location_id = service.location_id
+        fulfillment_orders = FulfillmentOrder.rows().filter(assigned_location_id=location_id, status__in=UNFINISHED)
+        stock = InventoryLevel.rows().filter(location_id=location_id).exclude(available=0)
         variants = Variant.rows().filter(fulfillment_service=service.handle)
         return self.page(
             request,
@@ -232,8 +228,8 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             original=service,
             form=form,
             goes=[
-                (_("Fulfillment orders that it has not finished"), work.count()),
-                (_("Items of which it has stock"), stock.count()),
-                (_("Variants that name it, which become yours to send"), variants.count()),
+                (_("Unfinished fulfillment orders"), fulfillment_orders.count()),
+                (_("Items in stock"), stock.count()),
+                (_("Variants that your shop will fulfill from now on"), variants.count()),
             ],
         )

@@ -1,1 +1,1 @@
-"""The REST face of fulfillment."""
+"""REST interface of fulfillment."""

@@ -1,38 +1,45 @@
-"""The events of a fulfillment over REST."""
+"""REST endpoints of fulfillment events."""
 
 from django.db.models import QuerySet
 from django.http import Http404
 
 from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.fields import ChoiceField, Column, DateTimeField, FloatField, FromModel, GlobalId
-from apps.api.resources.serializers import ResourceSerializer, read_body
-from apps.api.shapes import Attrs
+from apps.api.resources.fields import (
+    ChoiceField,
+    DateTimeField,
+    FloatField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    global_id_field,
+)
+from apps.api.resources.serializers import ResourceSerializer, validate_body
+from apps.api.types import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.fulfillment.domain import tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent
-from apps.orders.api.fields import text
+from apps.orders.api.fields import blank_as_null_text
 
 
 class FulfillmentEventSerializer(ResourceSerializer[FulfillmentEvent]):
-    """What happened to a parcel."""
+    """A tracking event of a fulfillment."""
 
-    fulfillment_id = Column()
+    fulfillment_id = ReadOnlyColumn()
     status = ChoiceField(choices=FulfillmentEvent.Status.choices)
-    message = text(1000)
+    message = blank_as_null_text(1000)
     happened_at = DateTimeField(required=False, allow_null=True)
-    city = text()
-    province = text()
-    country = text()
-    zip = text(50)
-    address1 = text()
+    city = blank_as_null_text()
+    province = blank_as_null_text()
+    country = blank_as_null_text()
+    zip = blank_as_null_text(50)
+    address1 = blank_as_null_text()
     latitude = FloatField(required=False, allow_null=True, min_value=-90, max_value=90)
     longitude = FloatField(required=False, allow_null=True, min_value=-180, max_value=180)
-    shop_id = Column()
-    created_at = FromModel()
-    updated_at = FromModel()
+    shop_id = ReadOnlyColumn()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
     estimated_delivery_at = DateTimeField(required=False, allow_null=True)
-    order_id = Column("fulfillment__order_id")
-    admin_graphql_api_id = GlobalId("FulfillmentEvent")
+    order_id = ReadOnlyColumn("fulfillment__order_id")
+    admin_graphql_api_id = global_id_field("FulfillmentEvent")
 
     class Meta:
         model = FulfillmentEvent
@@ -53,12 +60,12 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
     deprecated = {"retrieve": _DEPRECATED, "destroy": _DEPRECATED}
 
     @property
-    def is_plain(self) -> bool:
-        """The rows are those of the path's fulfillment."""
+    def shows_all_shop_rows(self) -> bool:
+        """Return False: the rows depend on the fulfillment in the path."""
         return False
 
-    def open(self) -> None:
-        """The fulfillment must be the path's order's."""
+    def load_parents(self) -> None:
+        """Raise Http404 unless the fulfillment belongs to the order in the path."""
         if not self._fulfillments().exists():
             raise Http404
 
@@ -66,18 +73,15 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
         return Fulfillment.objects.filter(pk=self.kwargs["fulfillment_id"], order=self.kwargs["order_id"])
 
     def get_queryset(self) -> QuerySet[FulfillmentEvent]:
-        """The events of the path's fulfillment."""
         return FulfillmentEvent.objects.filter(fulfillment__in=self._fulfillments())
 
-    def attributes(self, instance: FulfillmentEvent | None = None) -> Attrs:
-        """The body, checked; it stands below either name."""
+    def get_validated_attributes(self, instance: FulfillmentEvent | None = None) -> Attrs:
+        """Validate the body; it may use either of two names."""
         name = self.singular if isinstance(self.body, dict) and self.singular in self.body else self.body_name
-        return read_body(self.serializer_class, self.version, self.unwrapped(name))
+        return validate_body(self.serializer_class, self.version, self.unwrap_body(name))
 
     def perform_create(self, attrs: Attrs) -> FulfillmentEvent:
-        """Note what happened to the parcel."""
         return tracking.add_event(self._fulfillments().get(), attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: FulfillmentEvent) -> None:
-        """Take the event back."""
         tracking.delete_event(instance, actor=self.actor, at=self.at)

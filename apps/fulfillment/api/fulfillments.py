@@ -1,4 +1,4 @@
-"""Fulfillments over REST: what was sent, in which parcels, and their lines as lines of the order."""
+"""REST endpoints of fulfillments; their lines are shown as line items of the order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,82 +8,94 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.context import Context
-from apps.api.openapi.schemas import resource_schema
+from apps.api.openapi.schemas import build_resource_schema
+from apps.api.render_context import RenderContext
 from apps.api.requests.views import ONE
-from apps.api.resources.fields import ApiField, Column, Computed, FromModel, GlobalId, IntegerField, JsonField
-from apps.api.resources.members import ObjectField, ObjectsField, ValuesField, read_members
-from apps.api.resources.related import Rows
-from apps.api.resources.serializers import ResourceSerializer, declaration
-from apps.api.shapes import Attrs, Schema, Shown
-from apps.api.versions import newest
+from apps.api.resources.fields import (
+    ApiField,
+    ComputedField,
+    IntegerField,
+    JsonField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    global_id_field,
+)
+from apps.api.resources.nested_objects import ObjectField, ObjectListField, ValueListField, validate_members
+from apps.api.resources.nested_rows import NestedRows
+from apps.api.resources.serializers import ResourceSerializer, get_declared_fields
+from apps.api.types import Attrs, Rendered, Schema
+from apps.api.versions import get_latest_version
 from apps.api.viewsets import ShopViewSet
-from apps.fulfillment.api.access import WORKER_SIDE, AnothersService, ScopedByLocation
-from apps.fulfillment.api.views import lines
-from apps.fulfillment.domain import fulfilling, tracking, visibility
-from apps.fulfillment.domain.fulfilling import PARTS, Part
+from apps.fulfillment.api.fulfillment_order_views import create_lines_field
+from apps.fulfillment.api.permissions import WORKER_SIDE, LocationScopedView, OtherAppsService
+from apps.fulfillment.domain import fulfillments, scope_filter, tracking
+from apps.fulfillment.domain.fulfillments import PARTS, FulfillmentPart
+from apps.fulfillment.domain.line_quantities import LINES
+from apps.fulfillment.domain.scope_filter import WRITE
 from apps.fulfillment.domain.states import Side
-from apps.fulfillment.domain.units import LINES
-from apps.fulfillment.domain.visibility import WRITE
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
-from apps.ground.phrases import INVALID
-from apps.orders.api.fields import flag, string
-from apps.orders.api.lines import Blankable, LineItemSerializer
+from apps.ground.error_messages import INVALID
+from apps.orders.api.fields import nullable_bool, nullable_text
+from apps.orders.api.line_items import Blankable, LineItemSerializer
 from apps.orders.models import Order
 
 _LINE = "line_item__"
 MAX_PARTS = 250
 
 
-def _same(_context: Context, value: object) -> object:
+def _return_unchanged(_context: RenderContext, value: object) -> object:
     return value
 
 
-class _Through(Computed):
-    """A field of a line of the order, for a row that refers to one."""
+class _LineItemField(ComputedField):
+    """A field of the order's line item, for a row that refers to the line item."""
 
     def __init__(self, field: ApiField, schema: Schema) -> None:
-        """Name the field, which is bound already."""
-        super().__init__(field.reader() or _same, *(f"{_LINE}{path}" for path in field.columns()), schema=schema)
+        """Wrap a field that is already bound to its serializer."""
+        super().__init__(
+            field.get_renderer() or _return_unchanged,
+            *(f"{_LINE}{path}" for path in field.get_columns()),
+            schema=schema,
+        )
         self.field = field
         self.inline = field.inline  # type: ignore[misc]
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "_Through":
-        """A fresh declaration."""
-        return _Through(self.field, self.schema or {})
+    def __deepcopy__(self, memo: dict[int, object]) -> "_LineItemField":
+        """Return a new declaration, as DRF copies fields per serializer."""
+        return _LineItemField(self.field, self.schema or {})
 
 
-def _through() -> dict[str, ApiField]:
-    """The fields of a line of the order."""
-    schemas = resource_schema(LineItemSerializer, newest())["properties"]
+def _create_line_item_fields() -> dict[str, ApiField]:
+    """Return wrapped fields for all readable fields of a line item."""
+    schemas = build_resource_schema(LineItemSerializer, get_latest_version())["properties"]
     return {
-        name: _Through(field, schemas[name])
-        for name, field in declaration(LineItemSerializer).items()
+        name: _LineItemField(field, schemas[name])
+        for name, field in get_declared_fields(LineItemSerializer).items()
         if not field.write_only
     }
 
 
 class FulfillmentLineSerializer(ResourceSerializer[FulfillmentLine]):
-    """A line of the order, with how many units of it were sent."""
+    """A line item with the quantity that was fulfilled."""
 
-    id = Column("line_item_id")
-    quantity = Column()
-    fulfillment_line_item_id = Column("pk")
+    id = ReadOnlyColumn("line_item_id")
+    quantity = ReadOnlyColumn()
+    fulfillment_line_item_id = ReadOnlyColumn("pk")
 
     class Meta:
         model = FulfillmentLine
 
 
-_own = dict(FulfillmentLineSerializer._declared_fields)
-FulfillmentLineSerializer._declared_fields = {**_through(), **_own}
+_own_fields = dict(FulfillmentLineSerializer._declared_fields)
+FulfillmentLineSerializer._declared_fields = {**_create_line_item_fields(), **_own_fields}
 
 
-def _first(_context: Context, values: list[str]) -> str | None:
+def _get_first(_context: RenderContext, values: list[str]) -> str | None:
     return values[0] if values else None
 
 
-def _receipt(_context: Context, test: bool) -> Shown:
-    """Nothing was paid for by the carrier's interface."""
+def _render_receipt(_context: RenderContext, test: bool) -> Rendered:
+    """Return the receipt; labels are never bought from carriers, so only the test flag varies."""
     return {"testcase": test, "authorization": ""}
 
 
@@ -96,61 +108,63 @@ _RECEIPT: Schema = {
 
 
 class FulfillmentSerializer(ResourceSerializer[Fulfillment]):
-    """A fulfillment as the interface shows it."""
+    """A fulfillment."""
 
-    order_id = Column()
-    status = Column()
-    created_at = FromModel()
-    service = Column()
-    updated_at = FromModel()
+    order_id = ReadOnlyColumn()
+    status = ReadOnlyColumn()
+    created_at = ModelDerivedField()
+    service = ReadOnlyColumn()
+    updated_at = ModelDerivedField()
     tracking_company = Blankable("tracking_company")
     shipment_status = Blankable("shipment_status")
-    location_id = Column()
+    location_id = ReadOnlyColumn()
     origin_address = JsonField(read_only=True, schema={"type": ["object", "null"]})
-    line_items = Rows(FulfillmentLineSerializer, "lines")
-    tracking_number = Computed(_first, "tracking_numbers", schema=_TEXT)
+    line_items = NestedRows(FulfillmentLineSerializer, "lines")
+    tracking_number = ComputedField(_get_first, "tracking_numbers", schema=_TEXT)
     tracking_numbers = JsonField(read_only=True, schema=_TEXTS)
-    tracking_url = Computed(_first, "tracking_urls", schema=_TEXT)
+    tracking_url = ComputedField(_get_first, "tracking_urls", schema=_TEXT)
     tracking_urls = JsonField(read_only=True, schema=_TEXTS)
-    receipt = Computed(_receipt, "order__test", schema=_RECEIPT)
-    name = Column()
-    admin_graphql_api_id = GlobalId("Fulfillment")
+    receipt = ComputedField(_render_receipt, "order__test", schema=_RECEIPT)
+    name = ReadOnlyColumn()
+    admin_graphql_api_id = global_id_field("Fulfillment")
 
     class Meta:
         model = Fulfillment
 
 
-def _tracking() -> ObjectField:
-    number, url = string(tracking.LONGEST), string(tracking.LONGEST)
+def _create_tracking_field() -> ObjectField:
+    number, url = nullable_text(tracking.MAX_LENGTH), nullable_text(tracking.MAX_LENGTH)
     return ObjectField(
         {
             "number": number,
             "url": url,
-            "company": string(255),
-            "numbers": ValuesField(string(tracking.LONGEST), most=tracking.MAX_NUMBERS),
-            "urls": ValuesField(string(tracking.LONGEST), most=tracking.MAX_NUMBERS),
+            "company": nullable_text(255),
+            "numbers": ValueListField(nullable_text(tracking.MAX_LENGTH), most=tracking.MAX_NUMBERS),
+            "urls": ValueListField(nullable_text(tracking.MAX_LENGTH), most=tracking.MAX_NUMBERS),
         }
     )
 
 
-_ORIGIN = {name: string(255) for name in ("address1", "address2", "city", "zip", "province_code", "country_code")}
+_ORIGIN = {
+    name: nullable_text(255) for name in ("address1", "address2", "city", "zip", "province_code", "country_code")
+}
 _CREATE = {
-    PARTS: ObjectsField(
-        {"fulfillment_order_id": IntegerField(min_value=1), LINES: lines()},
+    PARTS: ObjectListField(
+        {"fulfillment_order_id": IntegerField(min_value=1), LINES: create_lines_field()},
         most=MAX_PARTS,
         required=True,
         allow_null=False,
     ),
-    "tracking_info": _tracking(),
-    "notify_customer": flag(),
-    "message": string(1000),
+    "tracking_info": _create_tracking_field(),
+    "notify_customer": nullable_bool(),
+    "message": nullable_text(1000),
     "origin_address": ObjectField(_ORIGIN),
 }
-_TRACKING = {"tracking_info": _tracking(), "notify_customer": flag()}
+_TRACKING = {"tracking_info": _create_tracking_field(), "notify_customer": nullable_bool()}
 
 
-class FulfillmentViews(ScopedByLocation, ShopViewSet[Fulfillment]):
-    """What all routes of fulfillments have in common."""
+class FulfillmentBaseViewSet(LocationScopedView, ShopViewSet[Fulfillment]):
+    """The base of all fulfillment views."""
 
     model = Fulfillment
     serializer_class = FulfillmentSerializer
@@ -158,33 +172,34 @@ class FulfillmentViews(ScopedByLocation, ShopViewSet[Fulfillment]):
     plural = "fulfillments"
 
     def get_queryset(self) -> QuerySet[Fulfillment]:
-        """Those of locations that the caller's scopes cover."""
+        """Return fulfillments at locations that the app's scopes cover."""
         rows = super().get_queryset()
-        return rows.filter(visibility.visible(self.access.granted, self.access.installation.app_id, "location"))
+        return rows.filter(
+            scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id, "location")
+        )
 
     @property
-    def is_plain(self) -> bool:
-        """What is seen depends on the caller."""
+    def shows_all_shop_rows(self) -> bool:
+        """Return False: the rows depend on the calling app."""
         return False
 
 
-class FulfillmentViewSet(FulfillmentViews):
-    """``/fulfillments``: units are sent, followed, and taken back."""
+class FulfillmentViewSet(FulfillmentBaseViewSet):
+    """``/fulfillments``: create and cancel fulfillments, update tracking."""
 
     sides = {"create": WORKER_SIDE, "cancel": WRITE, "update_tracking": WRITE}
-    bodies = {
+    request_bodies = {
         "create": {"fulfillment": ObjectField(_CREATE, required=True, allow_null=False)},
         "cancel": {"type": "object"},
         "update_tracking": {"fulfillment": ObjectField(_TRACKING, required=True, allow_null=False)},
     }
-    answers = {"cancel": ONE, "update_tracking": ONE}
+    responses = {"cancel": ONE, "update_tracking": ONE}
 
     def perform_create(self, attrs: Attrs) -> Fulfillment:
-        """Send units of fulfillment orders."""
         address = attrs.get("origin_address")
-        return fulfilling.create_fulfillment(
-            self._parts(attrs[PARTS]),
-            tracking=tracking.completed(attrs.get("tracking_info") or {}),
+        return fulfillments.create_fulfillment(
+            self._get_parts(attrs[PARTS]),
+            tracking=tracking.complete_tracking(attrs.get("tracking_info") or {}),
             notify=bool(attrs.get("notify_customer")),
             message=attrs.get("message") or "",
             origin_address=None if address is None else {name: address.get(name) for name in _ORIGIN},
@@ -192,77 +207,79 @@ class FulfillmentViewSet(FulfillmentViews):
             at=self.at,
         )
 
-    def path_of(self, instance: Fulfillment) -> str:
-        """Fulfillments are found below their order."""
+    def get_path(self, instance: Fulfillment) -> str:
+        """Return the path below the order, where fulfillments are read."""
         root = self.request.path.removesuffix("fulfillments.json")
         return f"{root}orders/{instance.order_id}/fulfillments/{instance.pk}.json"
 
-    def attributes(self, instance: Fulfillment | None = None) -> Attrs:
-        """The body, checked."""
-        return read_members(_CREATE, dict(self.unwrapped("fulfillment")))
+    def get_validated_attributes(self, instance: Fulfillment | None = None) -> Attrs:
+        """Validate the body."""
+        return validate_members(_CREATE, dict(self.unwrap_body("fulfillment")))
 
-    def _parts(self, given: list[Attrs]) -> list[Part]:
-        """The fulfillment orders that the body names, among those that the caller sees and may send."""
-        seen = visibility.visible(self.access.granted, self.access.installation.app_id)
-        pks = {row["fulfillment_order_id"] for row in given}
-        rows = FulfillmentOrder.objects.filter(seen, pk__in=pks).select_related("assigned_location__service")
-        found: dict[int, Any] = {row.pk: row for row in rows}
+    def _get_parts(self, rows_in_body: list[Attrs]) -> list[FulfillmentPart]:
+        """Load the fulfillment orders in the body and check that the app may fulfill them."""
+        visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
+        pks = {row["fulfillment_order_id"] for row in rows_in_body}
+        rows = FulfillmentOrder.objects.filter(visible, pk__in=pks).select_related("assigned_location__service")
+        fulfillment_orders: dict[int, Any] = {row.pk: row for row in rows}
         errors = {
             f"{PARTS}.{index}.fulfillment_order_id": [INVALID]
-            for index, row in enumerate(given)
-            if row["fulfillment_order_id"] not in found
+            for index, row in enumerate(rows_in_body)
+            if row["fulfillment_order_id"] not in fulfillment_orders
         }
         if errors:
-            raise fulfilling.FulfillmentRefused(errors)
-        for row in found.values():
-            self.may(row.assigned_location, Side.WORKER)
-        return [Part(found[row["fulfillment_order_id"]], row.get(LINES)) for row in given]
+            raise fulfillments.FulfillmentRefused(errors)
+        for row in fulfillment_orders.values():
+            self.require_side(row.assigned_location, Side.WORKER)
+        return [
+            FulfillmentPart(fulfillment_orders[row["fulfillment_order_id"]], row.get(LINES)) for row in rows_in_body
+        ]
 
-    def _chosen(self) -> Fulfillment:
-        """The fulfillment that the path names, where the caller may write at its location, on whichever side."""
+    def _get_writable_fulfillment(self) -> Fulfillment:
+        """Return the fulfillment in the path if the app may write at its location, on either side."""
         row = self.get_queryset().filter(pk=self.kwargs["id"]).select_related("location__service").first()
         if row is None:
             raise Http404
         try:
-            self.may(row.location, Side.WORKER)
-        except AnothersService:
-            self.may(row.location, Side.MERCHANT)
+            self.require_side(row.location, Side.WORKER)
+        except OtherAppsService:
+            self.require_side(row.location, Side.MERCHANT)
         return row
 
     def cancel(self, request: Request, **_: int) -> HttpResponse:
-        """Cancel a fulfillment; its units are to be sent again, by a new fulfillment order."""
-        return self._changed(fulfilling.cancel_fulfillment)
+        """Cancel a fulfillment; its items go to a new fulfillment order."""
+        return self._change_fulfillment(fulfillments.cancel_fulfillment)
 
     def update_tracking(self, request: Request, **_: int) -> HttpResponse:
-        """Replace the numbers by which the parcels of a fulfillment are followed."""
-        given = read_members(_TRACKING, dict(self.unwrapped("fulfillment")))
-        wanted = tracking.completed(given.get("tracking_info") or {})
-        notify = bool(given.get("notify_customer"))
-        return self._changed(tracking.update_tracking, tracking=wanted, notify=notify)
+        """Replace the tracking information of a fulfillment."""
+        attrs = validate_members(_TRACKING, dict(self.unwrap_body("fulfillment")))
+        new_tracking = tracking.complete_tracking(attrs.get("tracking_info") or {})
+        notify = bool(attrs.get("notify_customer"))
+        return self._change_fulfillment(tracking.update_tracking, tracking=new_tracking, notify=notify)
 
-    def _changed(self, change: Callable[..., Fulfillment], **values: object) -> HttpResponse:
+    def _change_fulfillment(self, change: Callable[..., Fulfillment], **values: object) -> HttpResponse:
         with transaction.atomic():
-            row = self._chosen()
+            row = self._get_writable_fulfillment()
             change(row, actor=self.actor, at=self.at, **values)
-            return self.object_response(row.pk)
+            return self.render_object(row.pk)
 
 
-class OrderFulfillmentViewSet(FulfillmentViews):
+class OrderFulfillmentViewSet(FulfillmentBaseViewSet):
     """``/orders/{order_id}/fulfillments``."""
 
     parents = {"order_id": Order}
 
 
-class FulfillmentOrderFulfillmentViewSet(FulfillmentViews):
+class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
     """``/fulfillment_orders/{fulfillment_order_id}/fulfillments``."""
 
-    def open(self) -> None:
-        """The fulfillment order must be one that the caller sees."""
-        seen = visibility.visible(self.access.granted, self.access.installation.app_id)
-        if not FulfillmentOrder.objects.filter(seen, pk=self.kwargs["fulfillment_order_id"]).exists():
+    def load_parents(self) -> None:
+        """Raise Http404 unless the app sees the fulfillment order."""
+        visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
+        if not FulfillmentOrder.objects.filter(visible, pk=self.kwargs["fulfillment_order_id"]).exists():
             raise Http404
 
     def get_queryset(self) -> QuerySet[Fulfillment]:
-        """Those that sent units of it."""
-        sent = FulfillmentLine.objects.filter(fulfillment_order=self.kwargs["fulfillment_order_id"])
-        return super().get_queryset().filter(pk__in=sent.values("fulfillment_id"))
+        """Return the fulfillments of the fulfillment order."""
+        lines = FulfillmentLine.objects.filter(fulfillment_order=self.kwargs["fulfillment_order_id"])
+        return super().get_queryset().filter(pk__in=lines.values("fulfillment_id"))

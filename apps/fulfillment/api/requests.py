@@ -1,4 +1,4 @@
-"""The routes by which a merchant and a fulfillment service agree: requests, cancellations, and their answers."""
+"""REST endpoints of fulfillment requests and cancellation requests."""
 
 from collections.abc import Callable
 
@@ -8,37 +8,44 @@ from rest_framework.request import Request
 
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import IntegerField
-from apps.api.resources.members import ObjectsField
-from apps.api.shapes import Attrs
-from apps.fulfillment.api.access import AT_SERVICES, SERVICE_SIDE
-from apps.fulfillment.api.views import MAX_LINES, MESSAGE, FulfillmentOrderViews, answer, lines, wrapped
-from apps.fulfillment.domain import requests
+from apps.api.resources.nested_objects import ObjectListField
+from apps.api.types import Attrs
+from apps.fulfillment.api.fulfillment_order_views import (
+    MAX_LINES,
+    MESSAGE,
+    FulfillmentOrderBaseViewSet,
+    create_body_schema,
+    create_lines_field,
+    create_response_schema,
+)
+from apps.fulfillment.api.permissions import MERCHANT_SIDE_AT_SERVICES, SERVICE_SIDE
+from apps.fulfillment.domain import fulfillment_requests
+from apps.fulfillment.domain.line_quantities import LINES
 from apps.fulfillment.domain.states import Side
-from apps.fulfillment.domain.units import LINES
 from apps.fulfillment.models import FulfillmentOrder
-from apps.orders.api.fields import flag, string
+from apps.orders.api.fields import nullable_bool, nullable_text
 
-_REQUEST = {"message": string(1000), "notify_customer": flag(), LINES: lines()}
+_REQUEST = {"message": nullable_text(1000), "notify_customer": nullable_bool(), LINES: create_lines_field()}
 _REJECTION = {
-    "message": string(1000),
-    "reason": string(255),
-    "line_items": ObjectsField(
-        {"fulfillment_order_line_item_id": IntegerField(min_value=1), "message": string(1000)}, most=MAX_LINES
+    "message": nullable_text(1000),
+    "reason": nullable_text(255),
+    "line_items": ObjectListField(
+        {"fulfillment_order_line_item_id": IntegerField(min_value=1), "message": nullable_text(1000)}, most=MAX_LINES
     ),
 }
 
 
-class FulfillmentRequestViewSet(FulfillmentOrderViews):
+class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
     """``/fulfillment_orders/{id}/fulfillment_request``."""
 
-    sides = {"send": AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
-    bodies = {
-        "send": wrapped("fulfillment_request", _REQUEST, required=False),
-        "accept": wrapped("fulfillment_request", MESSAGE, required=False),
-        "reject": wrapped("fulfillment_request", _REJECTION, required=False),
+    sides = {"send": MERCHANT_SIDE_AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
+    request_bodies = {
+        "send": create_body_schema("fulfillment_request", _REQUEST, required=False),
+        "accept": create_body_schema("fulfillment_request", MESSAGE, required=False),
+        "reject": create_body_schema("fulfillment_request", _REJECTION, required=False),
     }
-    answers = {
-        "send": answer(
+    responses = {
+        "send": create_response_schema(
             "original_fulfillment_order",
             "submitted_fulfillment_order",
             maybe=("unsubmitted_fulfillment_order",),
@@ -48,63 +55,65 @@ class FulfillmentRequestViewSet(FulfillmentOrderViews):
     }
 
     def send(self, request: Request, **_: int) -> HttpResponse:
-        """Send a fulfillment request for a fulfillment order, or some of its units, to who manages its location."""
-        given = self.inner("fulfillment_request", _REQUEST, required=False)
+        """Send a fulfillment request for a fulfillment order, or some of its items, to its fulfillment service."""
+        attrs = self.read_body_members("fulfillment_request", _REQUEST, required=False)
         with transaction.atomic():
-            row, others = requests.request_fulfillment(
-                self.chosen(Side.MERCHANT),
-                message=given.get("message") or "",
-                notify_customer=bool(given.get("notify_customer")),
-                lines=given.get(LINES),
+            row, unsubmitted = fulfillment_requests.request_fulfillment(
+                self.get_for_side(Side.MERCHANT),
+                message=attrs.get("message") or "",
+                notify_customer=bool(attrs.get("notify_customer")),
+                lines=attrs.get(LINES),
                 actor=self.actor,
                 at=self.at,
             )
-            return self.several(
+            return self.render_several(
                 original_fulfillment_order=row,
                 submitted_fulfillment_order=row,
-                unsubmitted_fulfillment_order=others,
+                unsubmitted_fulfillment_order=unsubmitted,
             )
 
     def accept(self, request: Request, **_: int) -> HttpResponse:
         """Accept a fulfillment request that was sent to the calling app."""
-        given = self.inner("fulfillment_request", MESSAGE, required=False)
-        return self._answered(requests.accept_request, given)
+        attrs = self.read_body_members("fulfillment_request", MESSAGE, required=False)
+        return self._respond(fulfillment_requests.accept_request, attrs)
 
     def reject(self, request: Request, **_: int) -> HttpResponse:
         """Reject a fulfillment request that was sent to the calling app."""
-        given = self.inner("fulfillment_request", _REJECTION, required=False)
-        said = {"reason": given.get("reason") or "", "lines": given.get("line_items") or ()}
-        return self._answered(requests.reject_request, given, **said)
+        attrs = self.read_body_members("fulfillment_request", _REJECTION, required=False)
+        details = {"reason": attrs.get("reason") or "", "lines": attrs.get("line_items") or ()}
+        return self._respond(fulfillment_requests.reject_request, attrs, **details)
 
-    def _answered(self, answered: Callable[..., FulfillmentOrder], given: Attrs, **said: object) -> HttpResponse:
+    def _respond(self, respond: Callable[..., FulfillmentOrder], attrs: Attrs, **details: object) -> HttpResponse:
         with transaction.atomic():
-            row = self.chosen(Side.WORKER)
-            answered(row, message=given.get("message") or "", actor=self.actor, at=self.at, **said)
-            return self.object_response(row.pk)
+            row = self.get_for_side(Side.WORKER)
+            respond(row, message=attrs.get("message") or "", actor=self.actor, at=self.at, **details)
+            return self.render_object(row.pk)
 
 
-class CancellationRequestViewSet(FulfillmentOrderViews):
+class CancellationRequestViewSet(FulfillmentOrderBaseViewSet):
     """``/fulfillment_orders/{id}/cancellation_request``."""
 
-    sides = {"send": AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
-    bodies = dict.fromkeys(("send", "accept", "reject"), wrapped("cancellation_request", MESSAGE, required=False))
-    answers = {"send": ONE, "accept": ONE, "reject": ONE}
+    sides = {"send": MERCHANT_SIDE_AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
+    request_bodies = dict.fromkeys(
+        ("send", "accept", "reject"), create_body_schema("cancellation_request", MESSAGE, required=False)
+    )
+    responses = {"send": ONE, "accept": ONE, "reject": ONE}
 
     def send(self, request: Request, **_: int) -> HttpResponse:
         """Send a cancellation request for a fulfillment order that was accepted."""
-        return self._said(requests.request_cancellation, Side.MERCHANT)
+        return self._change_with_message(fulfillment_requests.request_cancellation, Side.MERCHANT)
 
     def accept(self, request: Request, **_: int) -> HttpResponse:
-        """Accept a cancellation request; what was not sent goes to a new fulfillment order."""
-        return self._said(requests.accept_cancellation, Side.WORKER)
+        """Accept a cancellation request; unfulfilled items go to a new fulfillment order."""
+        return self._change_with_message(fulfillment_requests.accept_cancellation, Side.WORKER)
 
     def reject(self, request: Request, **_: int) -> HttpResponse:
-        """Reject a cancellation request, and go on with the work."""
-        return self._said(requests.reject_cancellation, Side.WORKER)
+        """Reject a cancellation request and continue the work."""
+        return self._change_with_message(fulfillment_requests.reject_cancellation, Side.WORKER)
 
-    def _said(self, change: Callable[..., FulfillmentOrder], side: Side) -> HttpResponse:
-        given = self.inner("cancellation_request", MESSAGE, required=False)
+    def _change_with_message(self, change: Callable[..., FulfillmentOrder], side: Side) -> HttpResponse:
+        attrs = self.read_body_members("cancellation_request", MESSAGE, required=False)
         with transaction.atomic():
-            row = self.chosen(side)
-            change(row, message=given.get("message") or "", actor=self.actor, at=self.at)
-            return self.object_response(row.pk)
+            row = self.get_for_side(side)
+            change(row, message=attrs.get("message") or "", actor=self.actor, at=self.at)
+            return self.render_object(row.pk)

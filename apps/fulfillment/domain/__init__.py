@@ -1,1 +1,1 @@
-"""The workflows of fulfillment."""
+"""Domain functions of fulfillment."""

@@ -1,4 +1,4 @@
-"""Are the units of orders conserved: what is to be sent, what was sent, and what lines say of both?"""
+"""Consistency checks: quantities of line items, fulfillment orders and fulfillments must agree."""
 
 from collections.abc import Iterator
 
@@ -10,31 +10,35 @@ from apps.fulfillment.models.orders import UNFINISHED
 from apps.orders.models import LineItem
 
 
-def units() -> Iterator[str]:
-    """Lines of which more is to be sent than they say, or, once routed, another number; finished work that has some."""
+def find_wrong_fulfillable_quantities() -> Iterator[str]:
+    """Yield line items that disagree with their fulfillment orders, and finished ones with open items."""
     rows = FulfillmentOrderLine.objects.filter(line_item=OuterRef("pk"))
-    lines = LineItem.objects.annotate(waiting=_sum(rows, "fulfillable_quantity"))
+    lines = LineItem.objects.annotate(waiting=_subquery_sum(rows, "fulfillable_quantity"))
     wrong = lines.filter(
         Q(waiting__gt=F("fulfillable_quantity")) | Q(waiting__gt=0, waiting__lt=F("fulfillable_quantity"))
     )
-    for shop, pk, said, waiting in wrong.order_by("pk").values_list("shop", "pk", "fulfillable_quantity", "waiting"):
-        yield f"shop {shop}, line {pk} has {said} units to be sent, its fulfillment orders {waiting}"
+    for shop, pk, quantity, waiting in wrong.order_by("pk").values_list(
+        "shop", "pk", "fulfillable_quantity", "waiting"
+    ):
+        yield f"shop {shop}, line {pk} has {quantity} units to be sent, its fulfillment orders {waiting}"
     finished = FulfillmentOrder.objects.exclude(status__in=UNFINISHED).filter(lines__fulfillable_quantity__gt=0)
     for shop, pk in finished.order_by("pk").values_list("shop", "pk").distinct():
         yield f"shop {shop}, fulfillment order {pk} is finished and has units to be sent"
 
 
-def sent() -> Iterator[str]:
-    """Lines of fulfillment orders of which another number was sent than they say."""
-    alive = ~Q(fulfillment__status=Fulfillment.Status.CANCELLED)
+def find_wrong_fulfilled_quantities() -> Iterator[str]:
+    """Yield fulfillment order lines that disagree with their fulfillments."""
+    not_cancelled = ~Q(fulfillment__status=Fulfillment.Status.CANCELLED)
     rows = FulfillmentLine.objects.filter(
-        alive, fulfillment_order=OuterRef("fulfillment_order"), line_item=OuterRef("line_item")
+        not_cancelled, fulfillment_order=OuterRef("fulfillment_order"), line_item=OuterRef("line_item")
     )
-    wrong = FulfillmentOrderLine.objects.annotate(sent=_sum(rows, "quantity")).exclude(sent=F("fulfilled_quantity"))
-    for shop, pk, said, count in wrong.order_by("pk").values_list("shop", "pk", "fulfilled_quantity", "sent"):
-        yield f"shop {shop}, line {pk} of a fulfillment order has {said} units sent, its fulfillments {count}"
+    wrong = FulfillmentOrderLine.objects.annotate(sent=_subquery_sum(rows, "quantity")).exclude(
+        sent=F("fulfilled_quantity")
+    )
+    for shop, pk, quantity, count in wrong.order_by("pk").values_list("shop", "pk", "fulfilled_quantity", "sent"):
+        yield f"shop {shop}, line {pk} of a fulfillment order has {quantity} units sent, its fulfillments {count}"
 
 
-def _sum(rows: "QuerySet[FulfillmentOrderLine] | QuerySet[FulfillmentLine]", column: str) -> Coalesce:
+def _subquery_sum(rows: "QuerySet[FulfillmentOrderLine] | QuerySet[FulfillmentLine]", column: str) -> Coalesce:
     total = rows.order_by().values("line_item").annotate(total=Sum(column)).values("total")
     return Coalesce(Subquery(total, output_field=IntegerField()), 0)

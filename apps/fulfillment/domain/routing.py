@@ -1,9 +1,8 @@
-"""Who sends what: the background step after an order's commit that makes its fulfillment orders.
+"""Route orders: create the fulfillment orders of an order in the background, after its commit.
 
-A line goes to the location of its variant's fulfillment service; else to the location from whose stock its units were
-taken; else to the active merchant locations that have the most of the order. One fulfillment order is made per location
-and delivery group. What was routed already is not routed again, so the step may run twice, and later for units that
-nobody has yet.
+A line item goes to the location of its variant's fulfillment service. Without a service it goes to the location from
+which its stock was taken, else to the shop's active locations with the most stock of the order. Each location and
+delivery group gets one fulfillment order. Routing skips quantities that are routed already, so it can run again.
 Rule: decisions, Fulfillment (routing).
 """
 
@@ -14,31 +13,31 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Sum
 
-from apps.events.domain.recording import Happening, record_events
-from apps.fulfillment.domain import choosing, moving, transitions, units
-from apps.fulfillment.domain.choosing import Wish
+from apps.events.domain.recording import EventInput, record_events
+from apps.fulfillment.domain import line_quantities, location_moves, location_selection, transitions
+from apps.fulfillment.domain.location_selection import LineRequest
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine, FulfillmentService
 from apps.fulfillment.models.orders import Status
-from apps.ground.errors import Gone
-from apps.ground.tenancy import current_shop, shop_scope
-from apps.inventory.domain.movements import hold_active
+from apps.ground.exceptions import RowDeleted
+from apps.ground.tenancy import get_current_shop, shop_scope
+from apps.inventory.domain.movements import lock_active_locations
 from apps.inventory.models import InventoryLevel, Location
 from apps.jobs.domain.queue import enqueue
-from apps.orders.domain.loading import lines_of, lock
+from apps.orders.domain.selectors import get_line_items, lock_order
 from apps.orders.models import LineItem, Order, ShippingLine
-from apps.shops.domain.read_only import writable
+from apps.shops.domain.read_only import writable_shops
 
 ROUTE_TASK = "fulfillment.route"
 MANUAL = "manual"
-# After which an order without fulfillment orders is looked at once more.
-_PATIENCE = timedelta(hours=6)
-_AT_ONCE = 10_000
+# Orders without fulfillment orders are routed again after this time.
+_RETRY_AFTER = timedelta(hours=6)
+_MAX_ORDERS = 10_000
 Method = FulfillmentOrder.Method
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Units of a line that a location sends."""
+    """A quantity of a line item that one location ships."""
 
     line: LineItem
     location: int
@@ -46,147 +45,151 @@ class Share:
 
 
 @transaction.atomic
-def route(order_id: int, *, at: datetime, fulfill_at: datetime | None = None) -> list[FulfillmentOrder]:
-    """Make the fulfillment orders of an order, for all units that have none; nothing for an order that is gone.
+def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = None) -> list[FulfillmentOrder]:
+    """Create fulfillment orders for all unrouted quantities of an order; does nothing if the order is deleted.
 
     Args:
-        order_id: Which.
-        at: When.
-        fulfill_at: Not before this moment; when the order was placed, where omitted.
+        order_id: The order.
+        at: The current time.
+        fulfill_at: Schedule fulfillment orders for this time; by default the time of the order.
     """
     try:
-        order = lock(Order(pk=order_id))
-    except Gone:
+        order = lock_order(Order(pk=order_id))
+    except RowDeleted:
         return []
-    waiting = _waiting(order)
-    if not waiting or order.cancelled_at is not None:
+    unrouted = _get_unrouted(order)
+    if not unrouted or order.cancelled_at is not None:
         return []
-    shares = _shares(waiting)
-    made = _make(order, shares, at=at, fulfill_at=fulfill_at)
-    hold_active({share.location for share in shares})
-    happened = [Happening("fulfillment_orders/order_routing_complete", row) for row in made]
-    record_events(happened, actor="system", at=at)
-    return made
+    shares = _assign_locations(unrouted)
+    fulfillment_orders = _create_fulfillment_orders(order, shares, at=at, fulfill_at=fulfill_at)
+    lock_active_locations({share.location for share in shares})
+    events = [EventInput("fulfillment_orders/order_routing_complete", row) for row in fulfillment_orders]
+    record_events(events, actor="system", at=at)
+    return fulfillment_orders
 
 
-def begin_missing(at: datetime) -> int:
-    """Ask for the routing of open orders that have units to be sent and no fulfillment order, in every shop.
+def enqueue_missing_routing(at: datetime) -> int:
+    """Enqueue routing of open orders with fulfillable items but no fulfillment order, in all shops.
 
-    Those are orders from before there was routing, and those whose routing was given up. Returns how many.
+    These orders are older than routing, or their routing job failed for good. Returns the number of orders.
     """
     routed = FulfillmentOrder.objects.filter(order=OuterRef("pk"))
     sendable = LineItem.objects.filter(order=OuterRef("pk"), fulfillable_quantity__gt=0)
-    waiting = Order.objects.filter(writable(), status=Order.Status.OPEN, created_at__lt=at - _PATIENCE)
+    waiting = Order.objects.filter(writable_shops(), status=Order.Status.OPEN, created_at__lt=at - _RETRY_AFTER)
     missing = waiting.filter(~Exists(routed), Exists(sendable)).select_related("shop").order_by("pk")
-    found = list(missing[:_AT_ONCE])
-    for order in found:
+    orders = list(missing[:_MAX_ORDERS])
+    for order in orders:
         with shop_scope(order.shop):
             enqueue(ROUTE_TASK, order_id=order.pk)
-    return len(found)
+    return len(orders)
 
 
-def _waiting(order: Order) -> dict[LineItem, int]:
-    """Units of lines that are to be sent and belong to no fulfillment order."""
+def _get_unrouted(order: Order) -> dict[LineItem, int]:
+    """Return the fulfillable quantities that belong to no fulfillment order."""
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order__order=order).order_by()
     routed = dict(rows.values_list("line_item_id").annotate(Sum("fulfillable_quantity")))
-    left = {line: line.fulfillable_quantity - routed.get(line.pk, 0) for line in lines_of(order)}
-    return {line: count for line, count in left.items() if count > 0}
+    remaining = {line: line.fulfillable_quantity - routed.get(line.pk, 0) for line in get_line_items(order)}
+    return {line: count for line, count in remaining.items() if count > 0}
 
 
-def _shares(waiting: dict[LineItem, int]) -> list[Share]:
-    """Which location sends how many of each line."""
+def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
+    """Assign quantities of line items to locations."""
     locations = {row.pk: row for row in Location.objects.filter(active=True)}
-    services = _services(waiting, locations)
+    services = _get_service_locations(unrouted, locations)
     merchant = sorted((row.priority, row.pk) for row in locations.values() if not row.legacy)
     shares: list[Share] = []
-    open_wishes: dict[int, tuple[LineItem, Wish]] = {}
-    for line, count in waiting.items():
-        at_service = services.get(line.fulfillment_service)
-        if at_service is not None:
-            shares.append(Share(line, at_service, count))
+    open_requests: dict[int, tuple[LineItem, LineRequest]] = {}
+    for line, count in unrouted.items():
+        service_location = services.get(line.fulfillment_service)
+        if service_location is not None:
+            shares.append(Share(line, service_location, count))
             continue
-        left = count
+        remaining = count
         for location in sorted(map(int, line.taken_from)):
-            known = locations.get(location)
-            taken = min(left, line.taken_from[str(location)])
-            if taken and known is not None and not known.legacy:
-                shares.append(Share(line, location, taken))
-                left -= taken
-        if left:
+            active_location = locations.get(location)
+            quantity = min(remaining, line.taken_from[str(location)])
+            if quantity and active_location is not None and not active_location.legacy:
+                shares.append(Share(line, location, quantity))
+                remaining -= quantity
+        if remaining:
             item = line.variant.inventory_item if line.variant else None
-            counted = item.pk if item is not None and item.tracked else None
-            open_wishes[line.pk] = line, Wish(line.pk, counted, left)
-    if open_wishes:
-        order_of = [pk for _, pk in merchant] or sorted(locations)
-        wishes = [wish for _, wish in open_wishes.values()]
-        chosen = choosing.choose(wishes, order_of, _stock(wishes, order_of))
-        shares += [Share(line, chosen[pk], wish.units) for pk, (line, wish) in open_wishes.items()]
+            tracked_item = item.pk if item is not None and item.tracked else None
+            open_requests[line.pk] = line, LineRequest(line.pk, tracked_item, remaining)
+    if open_requests:
+        candidates = [pk for _, pk in merchant] or sorted(locations)
+        line_requests = [line_request for _, line_request in open_requests.values()]
+        location_by_line = location_selection.choose_locations(
+            line_requests, candidates, _get_stock(line_requests, candidates)
+        )
+        shares += [
+            Share(line, location_by_line[pk], line_request.units) for pk, (line, line_request) in open_requests.items()
+        ]
     return shares
 
 
-def _services(waiting: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    """The active locations of the fulfillment services that lines name, by handle."""
-    handles = {line.fulfillment_service for line in waiting} - {MANUAL, ""}
+def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
+    """Return the active locations of the fulfillment services of line items, by handle."""
+    handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
     if not handles:
         return {}
     rows = FulfillmentService.objects.filter(handle__in=handles).values_list("handle", "location_id")
     return {handle: location for handle, location in rows if location in locations}
 
 
-def _stock(wishes: Sequence[Wish], locations: Sequence[int]) -> dict[int, dict[int, int]]:
-    """What locations have of the items that are counted."""
-    items = {wish.item for wish in wishes if wish.item is not None}
-    found: dict[int, dict[int, int]] = {}
+def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Return the available quantities of tracked items by location."""
+    items = {line_request.item for line_request in line_requests if line_request.item is not None}
+    available_by_location: dict[int, dict[int, int]] = {}
     if items:
         levels = InventoryLevel.objects.filter(item_id__in=items, location_id__in=locations).order_by()
         for location, item, available in levels.values_list("location_id", "item_id", "available"):
-            found.setdefault(location, {})[item] = available
-    return found
+            available_by_location.setdefault(location, {})[item] = available
+    return available_by_location
 
 
-def _make(
+def _create_fulfillment_orders(
     order: Order, shares: Sequence[Share], *, at: datetime, fulfill_at: datetime | None
 ) -> list[FulfillmentOrder]:
-    """One fulfillment order per location and delivery group, with its lines."""
+    """Create a fulfillment order per location and delivery group, with lines."""
     groups: dict[tuple[int, str], dict[int, int]] = {}
     for share in shares:
         method = Method.SHIPPING if share.line.requires_shipping else Method.NONE
         counts = groups.setdefault((share.location, method), {})
         counts[share.line.pk] = counts.get(share.line.pk, 0) + share.units
-    sent = ShippingLine.objects.filter(order=order, is_removed=False).order_by("pk").first()
-    due = fulfill_at or order.created_at
-    status = Status.SCHEDULED if due > at else Status.OPEN
-    made = FulfillmentOrder.objects.bulk_create(
+    shipping_line = ShippingLine.objects.filter(order=order, is_removed=False).order_by("pk").first()
+    scheduled_for = fulfill_at or order.created_at
+    status = Status.SCHEDULED if scheduled_for > at else Status.OPEN
+    fulfillment_orders = FulfillmentOrder.objects.bulk_create(
         [
             FulfillmentOrder(
-                shop=current_shop(),
+                shop=get_current_shop(),
                 order=order,
                 assigned_location_id=location,
                 status=status,
-                fulfill_at=due,
+                fulfill_at=scheduled_for,
                 created_at=at,
                 method_type=method,
-                presented_name=sent.title if sent and method == Method.SHIPPING else "",
-                service_code=sent.code if sent and method == Method.SHIPPING else "",
-                source_reference=sent.source if sent and method == Method.SHIPPING else "",
+                presented_name=shipping_line.title if shipping_line and method == Method.SHIPPING else "",
+                service_code=shipping_line.code if shipping_line and method == Method.SHIPPING else "",
+                source_reference=shipping_line.source if shipping_line and method == Method.SHIPPING else "",
             )
             for location, method in groups
         ]
     )
-    units.add_all_lines(list(zip(made, groups.values(), strict=True)), at=at)
-    _take_over_stock(order, shares, at=at)
+    line_quantities.add_lines_to_many(list(zip(fulfillment_orders, groups.values(), strict=True)), at=at)
+    _shift_to_service_stock(order, shares, at=at)
     if status == Status.SCHEDULED:
-        for row in made:
-            transitions.schedule(row)
-    return made
+        for row in fulfillment_orders:
+            transitions.enqueue_opening(row)
+    return fulfillment_orders
 
 
-def _take_over_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
-    """Where the units of a service's lines were taken from other stock than its own, take them from its own."""
-    wanted: list[tuple[LineItem, int, int, int]] = []
+def _shift_to_service_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
+    """Take the stock of lines with a fulfillment service from the service's location instead."""
+    shifts: list[tuple[LineItem, int, int, int]] = []
     for share in shares:
-        for location, taken in share.line.taken_from.items():
+        for location, quantity in share.line.taken_from.items():
             if int(location) != share.location and share.line.fulfillment_service != MANUAL:
-                wanted.append((share.line, int(location), share.location, min(taken, share.units)))
-    if wanted:
-        moving.shift(order, wanted, actor="system", at=at)
+                shifts.append((share.line, int(location), share.location, min(quantity, share.units)))
+    if shifts:
+        location_moves.shift_stock_between(order, shifts, actor="system", at=at)

@@ -1,7 +1,7 @@
-"""The states of a fulfillment order as one table: what may be done in which state, where, by whom, and what follows.
+"""The state table of fulfillment orders: which side can take which action in which state, and the next state.
 
-Whatever asks "may this be done now?" asks here: the transitions, ``supported_actions``, the panel's buttons, and the
-picture in ``docs/fulfillment.md``, which a test compares with ``picture()``.
+Transitions, ``supported_actions``, the panel's buttons, and the diagram in ``docs/fulfillment.md`` all use this table;
+a test compares the docs with ``render_diagram()``.
 Rule: decisions, Fulfillment.
 """
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from apps.fulfillment.models.orders import STATES, RequestStatus, Status
-from apps.ground.errors import TransitionRefused
+from apps.ground.exceptions import TransitionRefused
 
 State = tuple[str, str]
 ANY_REQUEST = frozenset(RequestStatus)
 
 
-class Place(Enum):
+class ManagedBy(Enum):
     """Who manages the location."""
 
     MERCHANT = "merchant"
@@ -24,14 +24,14 @@ class Place(Enum):
 
 
 class Side(Enum):
-    """Who does it: the merchant, who asks for the work, or whoever works at the location."""
+    """The two sides: the merchant, who requests fulfillment, and the worker at the location, who fulfills."""
 
     MERCHANT = "merchant"
     WORKER = "worker"
 
 
 class Action(StrEnum):
-    """What can be done to a fulfillment order, by its name in ``supported_actions``."""
+    """An action on a fulfillment order, by its name in ``supported_actions``."""
 
     CREATE_FULFILLMENT = "create_fulfillment"
     REQUEST_FULFILLMENT = "request_fulfillment"
@@ -51,36 +51,36 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of the table.
+class TransitionRule:
+    """A row of the state table.
 
     Attributes:
-        action: What is done.
-        places: Where it can be done.
-        side: Who does it.
-        statuses: The statuses from which it can be done,
-        requests: together with these statuses of the request.
-        to: The statuses that it may lead to.
-        request: The status of the request that it leads to; None where that stays.
-        replaced: Whether the units that were not sent go to a new fulfillment order, open and not requested.
+        action: The action.
+        places: Who must manage the location.
+        side: The side that may act.
+        statuses: Statuses in which the action is possible.
+        requests: Request statuses in which the action is possible.
+        to: The possible next statuses.
+        request: The next request status; None if it does not change.
+        replaced: The unfulfilled items go to a new fulfillment order that is open and unsubmitted.
     """
 
     action: Action
-    places: frozenset[Place]
+    places: frozenset[ManagedBy]
     side: Side
     statuses: frozenset[str]
     requests: frozenset[str]
     to: tuple[Status, ...]
     request: RequestStatus | None = None
-    replaced: bool = False
+    creates_replacement: bool = False
 
-    def admits(self, state: State, place: Place) -> bool:
-        """Whether it can be done in a state, at a place."""
-        return place in self.places and state[0] in self.statuses and state[1] in self.requests
+    def allows(self, state: State, managed_by: ManagedBy) -> bool:
+        """Return True if the action is possible in a state, at a location with this manager."""
+        return managed_by in self.places and state[0] in self.statuses and state[1] in self.requests
 
 
-_BOTH = frozenset(Place)
-_AT_SERVICE = frozenset({Place.SERVICE})
+_BOTH = frozenset(ManagedBy)
+_AT_SERVICE = frozenset({ManagedBy.SERVICE})
 _OPEN = frozenset({Status.OPEN})
 _WORKING = frozenset({Status.IN_PROGRESS})
 _WAITING = frozenset({Status.ON_HOLD})
@@ -90,23 +90,25 @@ _TAKEN_ON = frozenset(
 )
 
 
-def _asked(action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus) -> Rule:
-    """A rule about a request that lies at a service."""
+def _create_request_rule(
+    action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus
+) -> TransitionRule:
+    """Create a rule about a pending or accepted request at a service."""
     statuses = _OPEN if before == RequestStatus.SUBMITTED else _WORKING
     replaced = status == Status.CANCELLED
-    return Rule(action, _AT_SERVICE, side, statuses, frozenset({before}), (status,), after, replaced)
+    return TransitionRule(action, _AT_SERVICE, side, statuses, frozenset({before}), (status,), after, replaced)
 
 
-TABLE: tuple[Rule, ...] = (
-    Rule(
+TABLE: tuple[TransitionRule, ...] = (
+    TransitionRule(
         Action.CREATE_FULFILLMENT,
-        frozenset({Place.MERCHANT}),
+        frozenset({ManagedBy.MERCHANT}),
         Side.WORKER,
         _OPEN | _WORKING,
         frozenset({RequestStatus.UNSUBMITTED}),
         (Status.IN_PROGRESS, Status.CLOSED),
     ),
-    Rule(
+    TransitionRule(
         Action.CREATE_FULFILLMENT,
         _AT_SERVICE,
         Side.WORKER,
@@ -114,7 +116,7 @@ TABLE: tuple[Rule, ...] = (
         _TAKEN_ON,
         (Status.IN_PROGRESS, Status.CLOSED),
     ),
-    Rule(
+    TransitionRule(
         Action.REQUEST_FULFILLMENT,
         _AT_SERVICE,
         Side.MERCHANT,
@@ -123,47 +125,47 @@ TABLE: tuple[Rule, ...] = (
         (Status.OPEN,),
         RequestStatus.SUBMITTED,
     ),
-    _asked(
+    _create_request_rule(
         Action.ACCEPT_FULFILLMENT_REQUEST,
         Side.WORKER,
         RequestStatus.SUBMITTED,
         Status.IN_PROGRESS,
         RequestStatus.ACCEPTED,
     ),
-    _asked(
+    _create_request_rule(
         Action.REJECT_FULFILLMENT_REQUEST, Side.WORKER, RequestStatus.SUBMITTED, Status.OPEN, RequestStatus.REJECTED
     ),
-    _asked(
+    _create_request_rule(
         Action.REQUEST_CANCELLATION,
         Side.MERCHANT,
         RequestStatus.ACCEPTED,
         Status.IN_PROGRESS,
         RequestStatus.CANCELLATION_REQUESTED,
     ),
-    _asked(
+    _create_request_rule(
         Action.ACCEPT_CANCELLATION_REQUEST,
         Side.WORKER,
         RequestStatus.CANCELLATION_REQUESTED,
         Status.CANCELLED,
         RequestStatus.CANCELLATION_ACCEPTED,
     ),
-    _asked(
+    _create_request_rule(
         Action.REJECT_CANCELLATION_REQUEST,
         Side.WORKER,
         RequestStatus.CANCELLATION_REQUESTED,
         Status.IN_PROGRESS,
         RequestStatus.CANCELLATION_REJECTED,
     ),
-    Rule(
+    TransitionRule(
         Action.CANCEL,
         _BOTH,
         Side.MERCHANT,
         _OPEN,
         frozenset({RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED}),
         (Status.CLOSED,),
-        replaced=True,
+        creates_replacement=True,
     ),
-    Rule(
+    TransitionRule(
         Action.CLOSE,
         _BOTH,
         Side.WORKER,
@@ -171,10 +173,10 @@ TABLE: tuple[Rule, ...] = (
         ANY_REQUEST,
         (Status.INCOMPLETE,),
         RequestStatus.CLOSED,
-        replaced=True,
+        creates_replacement=True,
     ),
-    Rule(Action.MOVE, _BOTH, Side.MERCHANT, _OPEN, _NOT_ASKED, (Status.OPEN, Status.CLOSED)),
-    Rule(
+    TransitionRule(Action.MOVE, _BOTH, Side.MERCHANT, _OPEN, _NOT_ASKED, (Status.OPEN, Status.CLOSED)),
+    TransitionRule(
         Action.HOLD,
         _BOTH,
         Side.MERCHANT,
@@ -182,7 +184,7 @@ TABLE: tuple[Rule, ...] = (
         ANY_REQUEST,
         (Status.ON_HOLD,),
     ),
-    Rule(
+    TransitionRule(
         Action.RELEASE_HOLD,
         _BOTH,
         Side.MERCHANT,
@@ -190,7 +192,7 @@ TABLE: tuple[Rule, ...] = (
         frozenset({RequestStatus.UNSUBMITTED}),
         (Status.OPEN, Status.SCHEDULED),
     ),
-    Rule(
+    TransitionRule(
         Action.RELEASE_HOLD,
         _BOTH,
         Side.MERCHANT,
@@ -198,9 +200,13 @@ TABLE: tuple[Rule, ...] = (
         frozenset({RequestStatus.SUBMITTED, RequestStatus.REJECTED}),
         (Status.OPEN,),
     ),
-    Rule(Action.MARK_AS_OPEN, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.OPEN,)),
-    Rule(Action.RESCHEDULE, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.SCHEDULED,)),
-    Rule(
+    TransitionRule(
+        Action.MARK_AS_OPEN, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.OPEN,)
+    ),
+    TransitionRule(
+        Action.RESCHEDULE, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.SCHEDULED,)
+    ),
+    TransitionRule(
         Action.SET_DEADLINE,
         _BOTH,
         Side.MERCHANT,
@@ -212,62 +218,65 @@ TABLE: tuple[Rule, ...] = (
 
 
 class NotPossible(TransitionRefused):
-    """The state of the fulfillment order does not allow the action."""
+    """Raised when the state of the fulfillment order does not allow the action."""
 
     code = "fulfillment_order_state"
 
-    def __init__(self, action: Action, state: State, place: Place) -> None:
-        """Say what was asked, and name both states."""
-        where = "a fulfillment service's location" if place is Place.SERVICE else "a location of the merchant's"
+    def __init__(self, action: Action, state: State, managed_by: ManagedBy) -> None:
+        """Build the message from the action and the current state."""
+        location = (
+            "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the merchant's"
+        )
         status, request = state
         super().__init__(
-            f"{action.value} is not possible: the fulfillment order is {status} and its request {request}, at {where}"
+            f"{action.value} is not possible: the fulfillment order is {status} "
+            f"and its request {request}, at {location}"
         )
         self.action = action
 
 
-def place_of(*, at_service: bool) -> Place:
-    """Who manages a location, by whether a fulfillment service has it."""
-    return Place.SERVICE if at_service else Place.MERCHANT
+def get_manager(*, at_service: bool) -> ManagedBy:
+    """Return who manages a location."""
+    return ManagedBy.SERVICE if at_service else ManagedBy.MERCHANT
 
 
-def rule_for(action: Action, state: State, place: Place) -> Rule:
-    """The line of the table by which an action can be done now.
+def get_rule(action: Action, state: State, managed_by: ManagedBy) -> TransitionRule:
+    """Return the rule that allows an action now.
 
     Raises:
-        NotPossible: There is none.
+        NotPossible: If no rule allows it.
     """
     for rule in TABLE:
-        if rule.action is action and rule.admits(state, place):
+        if rule.action is action and rule.allows(state, managed_by):
             return rule
-    raise NotPossible(action, state, place)
+    raise NotPossible(action, state, managed_by)
 
 
-def supported_actions(state: State, place: Place) -> list[str]:
-    """What can be done now, by the side whose turn it is; nothing else can."""
-    return [rule.action.value for rule in TABLE if rule.admits(state, place)]
+def get_supported_actions(state: State, managed_by: ManagedBy) -> list[str]:
+    """List the actions that are possible now, for either side."""
+    return [rule.action.value for rule in TABLE if rule.allows(state, managed_by)]
 
 
-def side_of(action: Action) -> Side:
-    """Who does it."""
+def get_side(action: Action) -> Side:
+    """Return the side that may take an action."""
     return next(rule.side for rule in TABLE if rule.action is action)
 
 
-def possible_states() -> Iterator[State]:
-    """All states that there are."""
+def iterate_states() -> Iterator[State]:
+    """Yield all valid combinations of status and request status."""
     for status, requests in STATES.items():
         for request in requests:
             yield status, request
 
 
-_SHOWN_BEFORE = tuple(STATES)
+_STATUS_ORDER = tuple(STATES)
 
 
-def picture() -> str:
-    """The table as a state diagram, in Mermaid's language."""
+def render_diagram() -> str:
+    """Render the table as a Mermaid state diagram."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for rule in TABLE:
-        for before in sorted(rule.statuses, key=_SHOWN_BEFORE.index):
+        for before in sorted(rule.statuses, key=_STATUS_ORDER.index):
             for after in rule.to:
                 label = arrows.setdefault((before, after), [])
                 if rule.action.value not in label:
@@ -277,20 +286,20 @@ def picture() -> str:
     return "\n".join([*lines, *(f"    {end} --> [*]" for end in ("closed", "incomplete", "cancelled"))])
 
 
-def listing() -> str:
-    """The table as a Markdown table."""
+def render_table() -> str:
+    """Render the table in Markdown."""
     rows = ["| action | where | by | from | to |", "|---|---|---|---|---|"]
     for rule in TABLE:
-        where = "everywhere" if rule.places == _BOTH else next(iter(rule.places)).value
-        before = _words(rule.statuses, _SHOWN_BEFORE)
+        location = "everywhere" if rule.places == _BOTH else next(iter(rule.places)).value
+        before = _join_ordered(rule.statuses, _STATUS_ORDER)
         if rule.requests != ANY_REQUEST:
-            before += f" / {_words(rule.requests, tuple(RequestStatus))}"
+            before += f" / {_join_ordered(rule.requests, tuple(RequestStatus))}"
         after = " or ".join(rule.to) or "stays"
         after += f" / {rule.request}" if rule.request else ""
-        after += "; what was not sent goes to a new one" if rule.replaced else ""
-        rows.append(f"| `{rule.action.value}` | {where} | {rule.side.value} | {before} | {after} |")
+        after += "; what was not sent goes to a new one" if rule.creates_replacement else ""
+        rows.append(f"| `{rule.action.value}` | {location} | {rule.side.value} | {before} | {after} |")
     return "\n".join(rows)
 
 
-def _words(found: Iterable[str], order: tuple[str, ...]) -> str:
-    return ", ".join(sorted((str(each) for each in found), key=[str(each) for each in order].index))
+def _join_ordered(words: Iterable[str], order: tuple[str, ...]) -> str:
+    return ", ".join(sorted((str(word) for word in words), key=[str(word) for word in order].index))

@@ -1,4 +1,4 @@
-"""The numbers by which parcels are followed, and what happens to parcels on their way."""
+"""Tracking information and tracking events of fulfillments."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,82 +9,84 @@ from django.utils.translation import gettext as _
 from apps.events.domain.recording import record_event
 from apps.fulfillment.domain import carriers
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent
-from apps.ground.attrs import Given
-from apps.ground.errors import DomainError, Gone, TransitionRefused
+from apps.ground.exceptions import DomainError, RowDeleted, TransitionRefused
+from apps.ground.types import ReadOnlyAttrs
 from apps.jobs.domain.queue import enqueue
-from apps.orders.domain.loading import lock
+from apps.orders.domain.selectors import lock_order
 from apps.orders.models import Order
 
 SHIPPED_TASK = "fulfillment.shipped"
 MAX_NUMBERS = 100
-# Of a number, and of the address where it is followed.
-LONGEST = 2048
+# The maximum length of a number and of a tracking URL.
+MAX_LENGTH = 2048
 
 
 class TrackingRefused(DomainError):
-    """The numbers and addresses do not go together."""
+    """Raised when there are too many tracking numbers or URLs."""
 
     code = "tracking_refused"
     field = "tracking_info"
 
 
 class NotTrackable(TransitionRefused):
-    """A cancelled fulfillment is on its way no more."""
+    """Raised when the fulfillment is canceled."""
 
     code = "fulfillment_cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """How parcels are followed: numbers, where each is followed, and the company; nothing for none."""
+    """Tracking numbers, their URLs, and the carrier; all empty without tracking."""
 
     numbers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
     company: str = ""
 
 
-def completed(given: Given) -> Tracking:
-    """Tracking with what follows from the numbers: the company that has such numbers, and its addresses.
+def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
+    """Create tracking information and fill in the carrier and URLs that follow from the numbers.
 
     Args:
-        given: ``number`` or ``numbers``, ``url`` or ``urls``, ``company``.
+        attrs: ``number`` or ``numbers``, ``url`` or ``urls``, ``company``.
 
     Raises:
-        TrackingRefused: There are too many.
+        TrackingRefused: If there are too many numbers or URLs.
     """
-    numbers = _all(given, "number", "numbers")
-    urls = _all(given, "url", "urls")
-    company = (given.get("company") or "").strip()
+    numbers = _collect_texts(attrs, "number", "numbers")
+    urls = _collect_texts(attrs, "url", "urls")
+    company = (attrs.get("company") or "").strip()
     if len(numbers) > MAX_NUMBERS or len(urls) > MAX_NUMBERS:
         raise TrackingRefused(_("has more than {count} numbers").format(count=MAX_NUMBERS))
-    known = carriers.named(company) if company else next(filter(None, map(carriers.recognise, numbers)), None)
-    if known is not None:
-        company = company or known.name
-        urls = urls or [known.url(number) for number in numbers]
+    carrier = (
+        carriers.get_carrier(company) if company else next(filter(None, map(carriers.recognize_carrier, numbers)), None)
+    )
+    if carrier is not None:
+        company = company or carrier.name
+        urls = urls or [carrier.get_tracking_url(number) for number in numbers]
     return Tracking(tuple(numbers), tuple(urls), company)
 
 
-def _all(given: Given, one: str, many: str) -> list[str]:
-    found = [given.get(one), *(given.get(many) or ())]
-    return list(dict.fromkeys(text.strip() for text in found if text and text.strip()))
+def _collect_texts(attrs: ReadOnlyAttrs, single_name: str, list_name: str) -> list[str]:
+    texts = [attrs.get(single_name), *(attrs.get(list_name) or ())]
+    return list(dict.fromkeys(text.strip() for text in texts if text and text.strip()))
 
 
-def hold(fulfillment: Fulfillment) -> Fulfillment:
-    """The fulfillment as it is now, its order held until the transaction ends.
+def lock_fulfillment(fulfillment: Fulfillment) -> Fulfillment:
+    """Lock the order and return the reloaded fulfillment.
 
     Raises:
-        Gone: It was deleted meanwhile, with its order.
+        Gone: If the order was deleted in the meantime.
     """
-    order = lock(Order(pk=fulfillment.order_id))
-    found = Fulfillment.objects.filter(pk=fulfillment.pk).select_related("location__service").first()
-    if found is None:
-        raise Gone
-    found.order = order
-    return found
+    order = lock_order(Order(pk=fulfillment.order_id))
+    row = Fulfillment.objects.filter(pk=fulfillment.pk).select_related("location__service").first()
+    if row is None:
+        raise RowDeleted
+    row.order = order
+    return row
 
 
-def show_on_order(order: Order) -> None:
-    """Give an order a new version, since it shows its fulfillments."""
+def increase_order_version(order: Order) -> None:
+    """Increase the order's version, because the order's JSON contains its fulfillments."""
     order.save(update_fields=["version"])
 
 
@@ -92,85 +94,85 @@ def show_on_order(order: Order) -> None:
 def update_tracking(
     fulfillment: Fulfillment, tracking: Tracking, *, actor: str, at: datetime, notify: bool = False
 ) -> Fulfillment:
-    """Say by which numbers the parcels are followed, in place of what was said before.
+    """Replace the tracking information of a fulfillment.
 
     Args:
-        fulfillment: Read again.
-        tracking: See ``completed``.
-        actor: Who.
-        at: When.
-        notify: Whether the buyer gets a mail.
+        fulfillment: Reloaded by this function.
+        tracking: See ``complete_tracking``.
+        actor: The actor for the audit log.
+        at: The current time.
+        notify: Email the customer.
 
     Raises:
-        NotTrackable: The fulfillment was cancelled.
+        NotTrackable: If the fulfillment is canceled.
     """
-    row = hold(fulfillment)
+    row = lock_fulfillment(fulfillment)
     if row.status == Fulfillment.Status.CANCELLED:
         raise NotTrackable(_("A cancelled fulfillment cannot be tracked"))
-    if apply(row, tracking):
+    if set_tracking(row, tracking):
         row.save(update_fields=["tracking_numbers", "tracking_urls", "tracking_company"])
-        show_on_order(row.order)
+        increase_order_version(row.order)
         record_event("fulfillments/update", row, actor=actor, at=at)
     if notify:
-        tell_buyer(row, actor=actor)
+        enqueue_shipping_confirmation(row, actor=actor)
     return row
 
 
-def apply(fulfillment: Fulfillment, tracking: Tracking) -> bool:
-    """Set the columns; returns whether they differ."""
+def set_tracking(fulfillment: Fulfillment, tracking: Tracking) -> bool:
+    """Set the tracking columns and return True if they changed."""
     before = (fulfillment.tracking_numbers, fulfillment.tracking_urls, fulfillment.tracking_company)
     after = (list(tracking.numbers), list(tracking.urls), tracking.company)
     fulfillment.tracking_numbers, fulfillment.tracking_urls, fulfillment.tracking_company = after
     return before != after
 
 
-def tell_buyer(fulfillment: Fulfillment, *, actor: str) -> None:
-    """Have the buyer told by mail that something was sent, and how to follow it."""
+def enqueue_shipping_confirmation(fulfillment: Fulfillment, *, actor: str) -> None:
+    """Enqueue the shipping confirmation email, if the order has an email address."""
     if fulfillment.order.email:
         enqueue(SHIPPED_TASK, actor=actor, fulfillment_id=fulfillment.pk)
 
 
 @transaction.atomic
-def add_event(fulfillment: Fulfillment, attrs: Given, *, actor: str, at: datetime) -> FulfillmentEvent:
-    """Note what happened to a parcel; the fulfillment's status follows the event that happened last.
+def add_event(fulfillment: Fulfillment, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> FulfillmentEvent:
+    """Add a tracking event; the latest event determines the shipment status.
 
     Args:
-        fulfillment: Read again.
-        attrs: Columns of ``FulfillmentEvent``; ``happened_at`` is now where omitted.
-        actor: Who.
-        at: When.
+        fulfillment: Reloaded by this function.
+        attrs: Columns of ``FulfillmentEvent``; ``happened_at`` is the current time if omitted.
+        actor: The actor for the audit log.
+        at: The current time.
     """
-    row = hold(fulfillment)
+    row = lock_fulfillment(fulfillment)
     values = {"happened_at": at, **{name: value for name, value in attrs.items() if value is not None}}
     event: FulfillmentEvent = FulfillmentEvent.objects.create(
         shop_id=row.shop_id, fulfillment=row, created_at=at, **values
     )
     record_event("fulfillment_events/create", event, actor=actor, at=at)
-    _follow(row, actor=actor, at=at)
+    _update_shipment_status(row, actor=actor, at=at)
     return event
 
 
 @transaction.atomic
 def delete_event(event: FulfillmentEvent, *, actor: str, at: datetime) -> None:
-    """Take an event back.
+    """Delete a tracking event.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: If the event was deleted in the meantime.
     """
-    row = hold(event.fulfillment)
+    row = lock_fulfillment(event.fulfillment)
     record_event("fulfillment_events/delete", event, actor=actor, at=at)
     if not FulfillmentEvent.objects.filter(pk=event.pk).delete()[0]:
-        raise Gone
-    _follow(row, actor=actor, at=at)
+        raise RowDeleted
+    _update_shipment_status(row, actor=actor, at=at)
 
 
-def _follow(row: Fulfillment, *, actor: str, at: datetime) -> None:
+def _update_shipment_status(row: Fulfillment, *, actor: str, at: datetime) -> None:
     last = FulfillmentEvent.objects.filter(fulfillment=row).order_by("-happened_at", "-pk").first()
     status = last.status if last else ""
     if status == row.shipment_status:
         return
     before, row.shipment_status = row.shipment_status, status
     row.save(update_fields=["shipment_status"])
-    show_on_order(row.order)
+    increase_order_version(row.order)
     changes = {"shipment_status": [before, status]}
     record_event("fulfillments/update", row, actor=actor, at=at, changes=changes)

@@ -1,6 +1,6 @@
-"""The moves of a fulfillment order that need no second party; with their neighbours they alone write its statuses.
+"""Fulfillment order transitions that need no response of a service: hold, release, open, reschedule, cancel, close.
 
-Each holds the order, reads what the fulfillment order is now, asks the table of ``states``, and records what happened.
+Each function locks the order, reloads the fulfillment order, checks the table in ``states``, and records an event.
 Rule: decisions, Fulfillment.
 """
 
@@ -12,51 +12,51 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import Happening, is_heard, record_aspects, record_event, record_events
-from apps.fulfillment.domain import units
-from apps.fulfillment.domain.states import Action, Rule, rule_for
+from apps.events.domain.recording import EventInput, has_audience, record_event, record_events, record_secondary_events
+from apps.fulfillment.domain import line_quantities
+from apps.fulfillment.domain.states import Action, TransitionRule, get_rule
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
-from apps.ground.attrs import Given
-from apps.ground.errors import DomainError
-from apps.ground.phrases import INVALID
+from apps.ground.error_messages import INVALID
+from apps.ground.exceptions import DomainError
+from apps.ground.types import ReadOnlyAttrs
 from apps.jobs.domain.queue import enqueue
-from apps.orders.domain.loading import lock
+from apps.orders.domain.selectors import lock_order
 from apps.orders.models import Order
 
 HOLD_ADDED, HOLD_RELEASED = "fulfillment_holds/added", "fulfillment_holds/released"
-CLOSED = "fulfillment_orders/fulfillment_service_failed_to_complete"
+CLOSED_TOPIC = "fulfillment_orders/fulfillment_service_failed_to_complete"
 OPEN_TASK = "fulfillment.open"
-STATES = ("status", "request_status")
+STATUS_FIELDS = ("status", "request_status")
 
 
 class NotInTheFuture(DomainError):
-    """Work is scheduled for moments that are to come."""
+    """Raised when the new date is not in the future."""
 
     code = "not_in_the_future"
     field = "new_fulfill_at"
 
 
-class UnknownOrders(DomainError):
-    """Some of the ids are no fulfillment orders of the shop."""
+class UnknownFulfillmentOrders(DomainError):
+    """Raised when some ids are not fulfillment orders of the shop."""
 
     code = "unknown_fulfillment_orders"
     field = "fulfillment_order_ids"
 
 
-def step(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None = None) -> Rule:
-    """Take the step that the table has for an action, in memory; the caller saves ``STATES``.
+def apply_transition(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None = None) -> TransitionRule:
+    """Apply a transition of the state table in memory; the caller saves ``STATES``.
 
     Args:
-        fulfillment_order: Held, as it is now.
-        action: What is done.
-        to: Which of the statuses that it may lead to; the first where omitted.
+        fulfillment_order: Locked and reloaded.
+        action: The action.
+        to: The next status if the rule has several; the first by default.
 
     Raises:
-        NotPossible: The table has none in this state.
+        NotPossible: If the state does not allow the action.
     """
     state = (fulfillment_order.status, fulfillment_order.request_status)
-    rule = rule_for(action, state, units.place(fulfillment_order))
+    rule = get_rule(action, state, line_quantities.get_location_manager(fulfillment_order))
     if rule.to:
         fulfillment_order.status = to or rule.to[0]
     if rule.request is not None:
@@ -65,142 +65,142 @@ def step(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None 
 
 
 @transaction.atomic
-def hold(
+def hold_fulfillment_order(
     fulfillment_order: FulfillmentOrder,
     *,
     reason: str,
     actor: str,
     at: datetime,
     notes: str = "",
-    lines: Sequence[Given] | None = None,
+    lines: Sequence[ReadOnlyAttrs] | None = None,
 ) -> FulfillmentOrder:
-    """Let a fulfillment order wait, so that its location does not prepare it; it may wait for several reasons.
+    """Put a fulfillment order on hold; it can be on hold for several reasons.
 
     Args:
-        fulfillment_order: Read again.
-        reason: Of ``FulfillmentHold.Reason``.
-        actor: Who.
-        at: When.
-        notes: In words.
-        lines: The units that wait: ``id`` and ``quantity``; the others are split off and do not wait for this. All
-            where omitted.
+        fulfillment_order: Reloaded by this function.
+        reason: A value of ``FulfillmentHold.Reason``.
+        actor: The actor for the audit log.
+        at: The current time.
+        notes: Optional notes.
+        lines: The items to hold, as ``id`` and ``quantity``; the others are split off without this hold. All if
+            omitted.
 
     Raises:
-        NotPossible: Work has begun, or is done.
-        UnitsRefused: Units are named that are not there.
+        NotPossible: If the fulfillment order is in progress or finished.
+        UnitsRefused: If lines or quantities are invalid.
     """
-    row = units.hold(fulfillment_order)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
     before = row.status
-    step(row, Action.HOLD)
-    wanted = units.named(row, lines)
+    apply_transition(row, Action.HOLD)
+    selected = line_quantities.parse_quantities(row, lines)
     row.status, after = before, row.status
-    split = units.split_off(row, units.rest(row, wanted), at=at)
+    remaining = line_quantities.split_off(row, line_quantities.get_unselected(row, selected), at=at)
     row.status = after
-    row.save(update_fields=STATES)
-    made = FulfillmentHold.objects.create(
+    row.save(update_fields=STATUS_FIELDS)
+    new_hold = FulfillmentHold.objects.create(
         shop_id=row.shop_id, fulfillment_order=row, reason=reason, reason_notes=notes, actor=actor, created_at=at
     )
-    if split is not None:
-        tell_of_split(row, split, actor=actor, at=at)
+    if remaining is not None:
+        record_split(row, remaining, actor=actor, at=at)
     changes = {"hold_reason": ["", reason]}
     record_event("fulfillment_orders/placed_on_hold", row, actor=actor, at=at, changes=changes)
-    _tell_of_holds(HOLD_ADDED, row, [made], actor=actor, at=at)
+    _record_hold_events(HOLD_ADDED, row, [new_hold], actor=actor, at=at)
     return row
 
 
-def tell_of_split(row: FulfillmentOrder, split: FulfillmentOrder, *, actor: str, at: datetime) -> None:
-    """Record that units of a fulfillment order went to another one beside it."""
-    record_event("fulfillment_orders/split", row, actor=actor, at=at, changes={"split_off": [None, split.pk]})
+def record_split(row: FulfillmentOrder, split_off: FulfillmentOrder, *, actor: str, at: datetime) -> None:
+    """Record that items were split off to another fulfillment order."""
+    record_event("fulfillment_orders/split", row, actor=actor, at=at, changes={"split_off": [None, split_off.pk]})
 
 
 @transaction.atomic
 def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Let a fulfillment order wait no longer, for no reason; one that is not due yet is scheduled again.
+    """Release all holds of a fulfillment order; one that is not due yet is scheduled again.
 
     Raises:
-        NotPossible: It does not wait.
+        NotPossible: If it is not on hold.
     """
-    row = units.hold(fulfillment_order)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
     is_due = row.fulfill_at is None or row.fulfill_at <= at
     later = not is_due and row.request_status == RequestStatus.UNSUBMITTED
-    step(row, Action.RELEASE_HOLD, Status.SCHEDULED if later else Status.OPEN)
-    row.save(update_fields=STATES)
+    apply_transition(row, Action.RELEASE_HOLD, Status.SCHEDULED if later else Status.OPEN)
+    row.save(update_fields=STATUS_FIELDS)
     holds = FulfillmentHold.objects.filter(fulfillment_order=row)
-    released = list(holds.order_by("pk")) if is_heard(HOLD_RELEASED) else []
+    released = list(holds.order_by("pk")) if has_audience(HOLD_RELEASED) else []
     holds.delete()
     if later:
-        schedule(row, actor=actor)
+        enqueue_opening(row, actor=actor)
     record_event("fulfillment_orders/hold_released", row, actor=actor, at=at)
-    _tell_of_holds(HOLD_RELEASED, row, released, actor=actor, at=at)
+    _record_hold_events(HOLD_RELEASED, row, released, actor=actor, at=at)
     return row
 
 
-def _tell_of_holds(
+def _record_hold_events(
     topic: str, row: FulfillmentOrder, holds: Sequence[FulfillmentHold], *, actor: str, at: datetime
 ) -> None:
-    """Tell who listens of each reason alone; what is told is the fulfillment order's, with whose person it goes."""
-    told = []
-    for each in holds:
-        about = copy(row)
-        about.told_hold = each
-        told.append(Happening(topic, about))
-    record_aspects(told, actor=actor, at=at)
+    """Record one event per hold; its subject is the order, so that it is erased with the customer's data."""
+    events = []
+    for hold_row in holds:
+        subject = copy(row)
+        subject.event_hold = hold_row
+        events.append(EventInput(topic, subject))
+    record_secondary_events(events, actor=actor, at=at)
 
 
 @transaction.atomic
 def mark_as_open(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Let the work on a scheduled fulfillment order begin at once.
+    """Open a scheduled fulfillment order now.
 
     Raises:
-        NotPossible: It is not scheduled.
+        NotPossible: If it is not scheduled.
     """
-    row = units.hold(fulfillment_order)
-    step(row, Action.MARK_AS_OPEN)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.MARK_AS_OPEN)
     row.fulfill_at = min(row.fulfill_at or at, at)
-    row.save(update_fields=[*STATES, "fulfill_at"])
+    row.save(update_fields=[*STATUS_FIELDS, "fulfill_at"])
     record_event("fulfillment_orders/scheduled_fulfillment_order_ready", row, actor=actor, at=at)
     return row
 
 
 @transaction.atomic
-def reschedule(
+def reschedule_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, fulfill_at: datetime, actor: str, at: datetime
 ) -> FulfillmentOrder:
-    """Let a scheduled fulfillment order be due at another moment.
+    """Change the start date of a scheduled fulfillment order.
 
     Raises:
-        NotPossible: It is not scheduled.
-        NotInTheFuture: The moment has passed.
+        NotPossible: If it is not scheduled.
+        NotInTheFuture: If the new date has passed.
     """
-    row = units.hold(fulfillment_order)
-    step(row, Action.RESCHEDULE)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.RESCHEDULE)
     if fulfill_at <= at:
         raise NotInTheFuture(_("must be in the future"))
     before = row.fulfill_at
     row.fulfill_at = fulfill_at
     row.save(update_fields=["fulfill_at"])
-    schedule(row, actor=actor)
-    moments = [before.isoformat() if before else None, fulfill_at.isoformat()]
-    record_event("fulfillment_orders/rescheduled", row, actor=actor, at=at, changes={"fulfill_at": moments})
+    enqueue_opening(row, actor=actor)
+    old_and_new = [before.isoformat() if before else None, fulfill_at.isoformat()]
+    record_event("fulfillment_orders/rescheduled", row, actor=actor, at=at, changes={"fulfill_at": old_and_new})
     return row
 
 
-def schedule(fulfillment_order: FulfillmentOrder, *, actor: str = "system") -> None:
-    """Have a scheduled fulfillment order opened when it is due."""
+def enqueue_opening(fulfillment_order: FulfillmentOrder, *, actor: str = "system") -> None:
+    """Enqueue opening a scheduled fulfillment order when it is due."""
     enqueue(OPEN_TASK, actor=actor, due_at=fulfillment_order.fulfill_at, fulfillment_order_id=fulfillment_order.pk)
 
 
 @transaction.atomic
 def open_if_due(fulfillment_order_id: int, *, at: datetime) -> bool:
-    """Open a scheduled fulfillment order whose moment has come; returns whether it was that."""
-    found = FulfillmentOrder.objects.filter(pk=fulfillment_order_id, status=Status.SCHEDULED).first()
-    if found is None:
+    """Open a scheduled fulfillment order if it is due, and return True if it was."""
+    scheduled = FulfillmentOrder.objects.filter(pk=fulfillment_order_id, status=Status.SCHEDULED).first()
+    if scheduled is None:
         return False
-    row = units.hold(found)
+    row = line_quantities.lock_fulfillment_order(scheduled)
     if row.status != Status.SCHEDULED or (row.fulfill_at is not None and row.fulfill_at > at):
         return False
-    step(row, Action.MARK_AS_OPEN)
-    row.save(update_fields=STATES)
+    apply_transition(row, Action.MARK_AS_OPEN)
+    row.save(update_fields=STATUS_FIELDS)
     record_event("fulfillment_orders/scheduled_fulfillment_order_ready", row, actor="system", at=at)
     return True
 
@@ -209,68 +209,72 @@ def open_if_due(fulfillment_order_id: int, *, at: datetime) -> bool:
 def set_deadlines(
     rows: QuerySet[FulfillmentOrder], pks: Sequence[int], *, fulfill_by: datetime, actor: str, at: datetime
 ) -> None:
-    """Say until when fulfillment orders are to be sent; all or none.
+    """Set the deadline of fulfillment orders; all or none are changed.
 
     Args:
-        rows: Those that the caller may change.
-        pks: Which.
-        fulfill_by: The moment.
-        actor: Who.
-        at: When.
+        rows: Fulfillment orders that the caller may change.
+        pks: The ids to change.
+        fulfill_by: The deadline.
+        actor: The actor for the audit log.
+        at: The current time.
 
     Raises:
-        UnknownOrders: Not all are there.
-        NotPossible: One is finished.
+        UnknownOrders: If an id does not exist.
+        NotPossible: If a fulfillment order is finished.
     """
-    wanted = sorted(set(pks))
-    orders = dict(rows.filter(pk__in=wanted).values_list("pk", "order_id"))
-    if len(orders) < len(wanted):
-        raise UnknownOrders(INVALID)
-    changed: list[Happening] = []
+    ids = sorted(set(pks))
+    orders = dict(rows.filter(pk__in=ids).values_list("pk", "order_id"))
+    if len(orders) < len(ids):
+        raise UnknownFulfillmentOrders(INVALID)
+    changed: list[EventInput] = []
     for order_id in sorted(set(orders.values())):
-        order = lock(Order(pk=order_id))
-        for row in units.read(order, [pk for pk, of in orders.items() if of == order_id]):
-            step(row, Action.SET_DEADLINE)
+        order = lock_order(Order(pk=order_id))
+        for row in line_quantities.load_fulfillment_orders(
+            order, [pk for pk, parent_id in orders.items() if parent_id == order_id]
+        ):
+            apply_transition(row, Action.SET_DEADLINE)
             if row.fulfill_by == fulfill_by:
                 continue
-            moments = [row.fulfill_by.isoformat() if row.fulfill_by else None, fulfill_by.isoformat()]
+            old_and_new = [row.fulfill_by.isoformat() if row.fulfill_by else None, fulfill_by.isoformat()]
             row.fulfill_by = fulfill_by
             row.save(update_fields=["fulfill_by"])
-            changed.append(Happening("fulfillment_orders/deadline_set", row, {"fulfill_by": moments}))
+            changed.append(EventInput("fulfillment_orders/deadline_set", row, {"fulfill_by": old_and_new}))
     record_events(changed, actor=actor, at=at)
 
 
 @transaction.atomic
-def cancel(
+def cancel_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime
 ) -> tuple[FulfillmentOrder, FulfillmentOrder | None]:
-    """Take a fulfillment order back that nobody has begun; its units go to a new one.
+    """Cancel a fulfillment order that is not in progress and move its items to a new one.
 
     Returns:
-        It, closed and without lines, and the one that has its units.
+        The closed fulfillment order without lines, and its replacement.
 
     Raises:
-        NotPossible: It is not open, or its request was answered.
+        NotPossible: If it is not open, or its request has a response.
     """
-    row = units.hold(fulfillment_order)
-    step(row, Action.CANCEL)
-    replacement = units.hand_on(row, units.remaining(row), at=at)
-    row.save(update_fields=STATES)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.CANCEL)
+    replacement = line_quantities.move_to_new_fulfillment_order(row, line_quantities.get_remaining(row), at=at)
+    row.save(update_fields=STATUS_FIELDS)
     record_event("fulfillment_orders/cancelled", row, actor=actor, at=at)
     return row, replacement
 
 
 @transaction.atomic
-def close(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = "") -> FulfillmentOrder:
-    """End work that will not be finished; what was not sent goes to a new fulfillment order.
+def close_fulfillment_order(
+    fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
+) -> FulfillmentOrder:
+    """Close a fulfillment order that will not be finished; its unfulfilled items go to a new one.
 
     Raises:
-        NotPossible: No work is going on.
+        NotPossible: If it is not in progress.
     """
-    row = units.hold(fulfillment_order)
-    step(row, Action.CLOSE)
-    units.hand_on(row, units.remaining(row), at=at)
-    row.save(update_fields=STATES)
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.CLOSE)
+    line_quantities.move_to_new_fulfillment_order(row, line_quantities.get_remaining(row), at=at)
+    row.save(update_fields=STATUS_FIELDS)
     changes = {"message": ["", message]} if message else {}
-    record_event(CLOSED, row, actor=actor, at=at, changes=changes)
+    record_event(CLOSED_TOPIC, row, actor=actor, at=at, changes=changes)
     return row

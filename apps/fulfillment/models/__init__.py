@@ -1,4 +1,4 @@
-"""The tables of fulfillment."""
+"""Models of fulfillment."""
 
 from apps.fulfillment.models.callbacks import Pull, PullAttempt
 from apps.fulfillment.models.fulfillments import Fulfillment, FulfillmentEvent, FulfillmentLine

@@ -1,19 +1,19 @@
-"""What services are asked for by the clock, and what they answered. What they are told is a delivery of webhooks."""
+"""Hourly requests to fulfillment services and their results. Notifications to services are webhook deliveries."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.fulfillment.models.services import FulfillmentService
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 class Pull(ShopOwned):
-    """Something that a service is asked for each hour, for as long as it says that it can be.
+    """A request that a service gets each hour, for stock or for tracking numbers.
 
     Attributes:
         next_at: When the next round begins.
-        round: How many rounds were begun; what comes of an earlier one changes nothing.
-        attempt: Which attempt of the round is to be made.
+        round: How many rounds have begun. Results of an earlier round are ignored.
+        attempt: The number of the round's next attempt.
     """
 
     class Kind(models.TextChoices):
@@ -36,15 +36,15 @@ class Pull(ShopOwned):
 
 
 class PullAttempt(ShopOwned):
-    """One call for stock or tracking numbers: what was asked, what came, and what was made of it.
+    """One call for stock or tracking numbers, with its result.
 
     Attributes:
-        number: Which attempt of its round.
-        url: What was asked, with its query.
-        outcome: Its class: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
-        changed: How many rows were changed by it.
-        message: What was wrong, or left out; blank where nothing was.
-        excerpt: The beginning of the answer.
+        number: The number of the attempt in its round.
+        url: The requested URL, with its query.
+        outcome: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
+        changed: How many rows the response changed.
+        message: What was wrong or ignored; blank if nothing was.
+        excerpt: The beginning of the response.
     """
 
     service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -1,29 +1,29 @@
-"""Fulfillments: what was sent, in which parcels, and where those are."""
+"""Fulfillments, their lines, and their tracking events."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from apps.fulfillment.models.orders import FulfillmentOrder
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order
-from apps.shops.domain.countries import told_country
+from apps.shops.domain.countries import localize_country
 
 
 class Fulfillment(ShopOwned):
-    """Units of an order that one location sent, with the numbers by which carriers follow them.
+    """One shipment: items of an order from one location, with tracking numbers.
 
     Attributes:
-        number: Counts the fulfillments of the order; the name is made of both, ``#1001.1``.
-        service: The handle of the fulfillment service, ``manual`` for the merchant's own locations.
-        shipment_status: That of the event that happened last; blank before any.
+        number: The fulfillment's number within the order; the name is made of both, ``#1001.1``.
+        service: The handle of the fulfillment service, ``manual`` for the shop's own locations.
+        shipment_status: The status of the latest event; blank without events.
     """
 
     class Status(models.TextChoices):
         PENDING = "pending", gettext_lazy("Pending")
         OPEN = "open", gettext_lazy("Open")
-        SUCCESS = "success", gettext_lazy("Sent")
+        SUCCESS = "success", gettext_lazy("Fulfilled")
         CANCELLED = "cancelled", gettext_lazy("Cancelled")
         ERROR = "error", gettext_lazy("Error")
         FAILURE = "failure", gettext_lazy("Failed")
@@ -65,7 +65,7 @@ class Fulfillment(ShopOwned):
 
 
 class FulfillmentLine(ShopOwned):
-    """Units of a line that were sent, and for which fulfillment order."""
+    """The quantity of a line item in a fulfillment, per fulfillment order."""
 
     fulfillment = models.ForeignKey(
         Fulfillment,
@@ -103,12 +103,12 @@ class FulfillmentLine(ShopOwned):
 
 
 class FulfillmentEvent(ShopOwned):
-    """What happened to a parcel on its way."""
+    """A tracking event of a fulfillment."""
 
     class Status(models.TextChoices):
         LABEL_PURCHASED = "label_purchased", gettext_lazy("Label purchased")
         LABEL_PRINTED = "label_printed", gettext_lazy("Label printed")
-        READY_FOR_PICKUP = "ready_for_pickup", gettext_lazy("Ready for pick-up")
+        READY_FOR_PICKUP = "ready_for_pickup", gettext_lazy("Ready for pickup")
         CONFIRMED = "confirmed", gettext_lazy("Confirmed")
         IN_TRANSIT = "in_transit", gettext_lazy("In transit")
         OUT_FOR_DELIVERY = "out_for_delivery", gettext_lazy("Out for delivery")
@@ -151,6 +151,6 @@ class FulfillmentEvent(ShopOwned):
         return self.get_status_display()
 
     @property
-    def place(self) -> str:
-        """City and country, in the reader's language."""
-        return ", ".join(part for part in (self.city, told_country(None, self.country)) if part)
+    def location_text(self) -> str:
+        """Return city and country in the reader's language."""
+        return ", ".join(part for part in (self.city, localize_country(None, self.country)) if part)

@@ -1,17 +1,17 @@
-"""Fulfillment orders: the work of sending an order's units, each from one location; their lines, holds and requests."""
+"""Fulfillment orders: the items of an order to be fulfilled from one location, with holds and requests."""
 
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order
 
 
 class Status(models.TextChoices):
-    """How far the work is."""
+    """The status of a fulfillment order."""
 
     OPEN = "open", gettext_lazy("Open")
     IN_PROGRESS = "in_progress", gettext_lazy("In progress")
@@ -23,7 +23,7 @@ class Status(models.TextChoices):
 
 
 class RequestStatus(models.TextChoices):
-    """What was asked of the location's fulfillment service, and what it answered."""
+    """The status of the request to the location's fulfillment service."""
 
     UNSUBMITTED = "unsubmitted", gettext_lazy("Not requested")
     SUBMITTED = "submitted", gettext_lazy("Requested")
@@ -35,49 +35,49 @@ class RequestStatus(models.TextChoices):
     CLOSED = "closed", gettext_lazy("Closed by the service")
 
 
-_BEFORE_WORK = (RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED, RequestStatus.REJECTED)
-_DURING_WORK = (
+_BEFORE_ACCEPTANCE = (RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED, RequestStatus.REJECTED)
+_IN_PROGRESS = (
     RequestStatus.UNSUBMITTED,
     RequestStatus.ACCEPTED,
     RequestStatus.CANCELLATION_REQUESTED,
     RequestStatus.CANCELLATION_REJECTED,
 )
-# The states that there are: those that the table of ``domain.states`` leads to.
+# All combinations that the table in ``domain.states`` can lead to.
 STATES: dict[Status, tuple[RequestStatus, ...]] = {
-    Status.OPEN: _BEFORE_WORK,
+    Status.OPEN: _BEFORE_ACCEPTANCE,
     Status.SCHEDULED: (RequestStatus.UNSUBMITTED,),
-    Status.ON_HOLD: _BEFORE_WORK,
-    Status.IN_PROGRESS: _DURING_WORK,
+    Status.ON_HOLD: _BEFORE_ACCEPTANCE,
+    Status.IN_PROGRESS: _IN_PROGRESS,
     Status.INCOMPLETE: (RequestStatus.CLOSED,),
     Status.CANCELLED: (RequestStatus.CANCELLATION_ACCEPTED,),
-    Status.CLOSED: tuple(dict.fromkeys((*_BEFORE_WORK, *_DURING_WORK))),
+    Status.CLOSED: tuple(dict.fromkeys((*_BEFORE_ACCEPTANCE, *_IN_PROGRESS))),
 }
-# Work is left to be done.
+# Statuses with items still to be fulfilled.
 UNFINISHED = (Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS)
-# When the work is due: by its deadline, or without one from the moment on which it can be done.
+# The due date: the deadline, or the time from which the fulfillment order can be fulfilled.
 DUE = Coalesce("fulfill_by", "fulfill_at", "created_at")
 
 
-def _possible() -> Q:
-    found = Q()
+def _is_possible_state() -> Q:
+    condition = Q()
     for status, requests in STATES.items():
-        found |= Q(status=status.value, request_status__in=[each.value for each in requests])
-    return found
+        condition |= Q(status=status.value, request_status__in=[request.value for request in requests])
+    return condition
 
 
 class FulfillmentOrder(ShopOwned):
-    """The units of an order that one location sends, as a piece of work: an order may have several at one location.
+    """The items of an order to be fulfilled from one location; a location may have several per order.
 
-    Made by routing, and by splits, moves and cancellations, whose units go to another one; never deleted before the
-    order. The destination is the order's own address. Nothing but ``domain.transitions`` and its neighbours writes the
-    two statuses, with the order locked.
+    Routing creates fulfillment orders; splits, moves and cancellations create new ones for the items that they take
+    away. A fulfillment order is only deleted with its order, and it ships to the order's address. Only
+    ``domain.transitions`` and the modules next to it write the two statuses, with the order locked.
     """
 
     class Method(models.TextChoices):
         LOCAL = "local", gettext_lazy("Local delivery")
         NONE = "none", gettext_lazy("Nothing to ship")
-        PICK_UP = "pick_up", gettext_lazy("Pick-up")
-        RETAIL = "retail", gettext_lazy("Handed over in the shop")
+        PICK_UP = "pick_up", gettext_lazy("Pickup")
+        RETAIL = "retail", gettext_lazy("In store")
         SHIPPING = "shipping", gettext_lazy("Shipping")
 
     order = models.ForeignKey(
@@ -101,10 +101,13 @@ class FulfillmentOrder(ShopOwned):
         max_length=22, choices=RequestStatus, default=RequestStatus.UNSUBMITTED, editable=False
     )
     fulfill_at = models.DateTimeField(
-        gettext_lazy("fulfill at"), null=True, blank=True, help_text=gettext_lazy("Not before; scheduled until then.")
+        gettext_lazy("fulfill at"),
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("The fulfillment order is scheduled until this time."),
     )
     fulfill_by = models.DateTimeField(
-        gettext_lazy("fulfill by"), null=True, blank=True, help_text=gettext_lazy("At the latest.")
+        gettext_lazy("fulfill by"), null=True, blank=True, help_text=gettext_lazy("The deadline for fulfillment.")
     )
     method_type = models.CharField(max_length=8, choices=Method, default=Method.SHIPPING, editable=False)
     presented_name = models.CharField(max_length=255, blank=True, editable=False)
@@ -112,8 +115,8 @@ class FulfillmentOrder(ShopOwned):
     source_reference = models.CharField(max_length=255, blank=True, editable=False)
     version = VersionField()
 
-    # The one of its holds that is being told of.
-    told_hold: "FulfillmentHold | None" = None
+    # The hold that an event of this instance is about; not stored.
+    event_hold: "FulfillmentHold | None" = None
 
     class Meta:
         verbose_name = gettext_lazy("fulfillment order")
@@ -121,7 +124,7 @@ class FulfillmentOrder(ShopOwned):
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(
-                condition=_possible(),
+                condition=_is_possible_state(),
                 name="fulfillment_order_state_is_possible",
                 violation_error_code="status",
             ),
@@ -129,7 +132,7 @@ class FulfillmentOrder(ShopOwned):
         indexes = (
             models.Index(fields=("order", "id"), name="fulfillment_order_by_order"),
             models.Index(fields=("assigned_location", "status", "id"), name="fulfillment_order_by_location"),
-            # The work list: what is due first, narrowed within the index by whatever else is asked for.
+            # For the fulfillment queue: sorted by due date, with the filter columns in the index.
             models.Index(
                 "shop",
                 DUE,
@@ -139,7 +142,7 @@ class FulfillmentOrder(ShopOwned):
                 "assigned_location",
                 "fulfill_by",
                 name="fulfillment_order_work",
-                condition=Q(status__in=[each.value for each in UNFINISHED]),
+                condition=Q(status__in=[status.value for status in UNFINISHED]),
             ),
             models.Index(fields=("shop", "id"), name="fulfillment_order_by_shop"),
         )
@@ -149,12 +152,11 @@ class FulfillmentOrder(ShopOwned):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether work is left to be done."""
         return self.status in UNFINISHED
 
 
 class FulfillmentOrderLine(ShopOwned):
-    """Units of one line of the order within a fulfillment order: sent, or still to be sent."""
+    """The quantity of a line item in a fulfillment order, fulfilled and still to be fulfilled."""
 
     fulfillment_order = models.ForeignKey(
         FulfillmentOrder,
@@ -196,7 +198,7 @@ class FulfillmentOrderLine(ShopOwned):
 
 
 class FulfillmentHold(ShopOwned):
-    """Why a fulfillment order waits; it may wait for several reasons."""
+    """A reason why a fulfillment order waits; there may be several."""
 
     class Reason(models.TextChoices):
         AWAITING_PAYMENT = "awaiting_payment", gettext_lazy("Awaiting payment")
@@ -224,7 +226,7 @@ class FulfillmentHold(ShopOwned):
 
 
 class MerchantRequest(ShopOwned):
-    """What the merchant asked of a fulfillment service, and its answer."""
+    """A request of the shop to a fulfillment service, with the service's response."""
 
     class Kind(models.TextChoices):
         FULFILLMENT = "fulfillment_request", gettext_lazy("Fulfillment")
@@ -259,6 +261,6 @@ class MerchantRequest(ShopOwned):
         return f"{self.get_kind_display()} of {self.fulfillment_order_id}"
 
     @property
-    def answer_reason_in_words(self) -> str:
-        """Why it was rejected, for people; what apps call otherwise than holds stays as they wrote it."""
+    def answer_reason_label(self) -> str:
+        """Return the label of a known reason, else the text that the app sent."""
         return str(dict(FulfillmentHold.Reason.choices).get(self.answer_reason, self.answer_reason))

@@ -1,21 +1,21 @@
-"""Third-party warehouses: who prepares and ships in a shop's stead."""
+"""Fulfillment services: outside warehouses that fulfill for a shop."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import TAKEN
 from apps.inventory.models import Location
 from apps.shops.models import App
 
 
 class FulfillmentService(ShopOwned):
-    """A warehouse that an app runs for a shop, with a location of its own and endpoints that we call.
+    """A warehouse that an app runs for a shop, with its own location and callback endpoints.
 
     Attributes:
-        handle: Names it in variants; stays when the name changes.
-        location: Made with it, and named as it is.
-        callback_url: The common beginning of its endpoints; ends with a slash.
+        handle: Identifies the service in variants; never changes, even if the name does.
+        location: Created and renamed with the service.
+        callback_url: The base URL of the service's endpoints; ends with a slash.
     """
 
     app = models.ForeignKey(
@@ -31,21 +31,23 @@ class FulfillmentService(ShopOwned):
     name = models.CharField(gettext_lazy("name"), max_length=255)
     handle = models.CharField(max_length=255, editable=False)
     callback_url = models.URLField(
-        gettext_lazy("callback URL"), max_length=2048, help_text=gettext_lazy("The common beginning of its endpoints.")
+        gettext_lazy("callback URL"),
+        max_length=2048,
+        help_text=gettext_lazy("The base URL of the service's endpoints."),
     )
     inventory_management = models.BooleanField(
-        gettext_lazy("reports stock"), default=False, help_text=gettext_lazy("It is asked each hour how much it has.")
+        gettext_lazy("reports stock"), default=False, help_text=gettext_lazy("Request the service's stock every hour.")
     )
     tracking_support = models.BooleanField(
         gettext_lazy("reports tracking numbers"),
         default=False,
-        help_text=gettext_lazy("It is asked each hour for tracking numbers."),
+        help_text=gettext_lazy("Request tracking numbers every hour."),
     )
     requires_shipping_method = models.BooleanField(gettext_lazy("requires shipping method"), default=True)
     permits_sku_sharing = models.BooleanField(
         gettext_lazy("permits sku sharing"),
         default=True,
-        help_text=gettext_lazy("Whether its items may lie at other locations, too."),
+        help_text=gettext_lazy("Items of this service can also be stocked at other locations."),
     )
     version = VersionField()
 

@@ -1,1 +1,1 @@
-"""What buyers see of the sending of their orders."""
+"""Fulfillment on the customer's order status page."""

@@ -1,0 +1,248 @@
+"""The page that fulfills an order: a form per location with quantities, tracking, and notification."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import URLPattern, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.fulfillment.admin.forms import NO_ITEMS_SELECTED, create_quantity_fields, get_quantity_field_name
+from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
+from apps.fulfillment.admin.lookups import get_row_or_404
+from apps.fulfillment.admin.permissions import CHANGE
+from apps.fulfillment.domain import carriers, fulfillments, tracking
+from apps.fulfillment.domain.fulfillments import PARTS, FulfillmentPart
+from apps.fulfillment.domain.line_quantities import LINES
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
+from apps.ground.exceptions import DomainError
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.models import Location
+from apps.orders.models import Order
+from apps.panel.admin_base.extra_views import ExtraViewsAdmin
+from apps.panel.permissions import require_permission
+
+_LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
+
+
+class TrackingForm(forms.Form):
+    """Tracking numbers, carrier, and tracking URLs."""
+
+    numbers = forms.CharField(
+        label=gettext_lazy("Tracking numbers"),
+        required=False,
+        help_text=gettext_lazy("One per line, or separated by commas. The carrier is detected from the number."),
+        widget=forms.Textarea(attrs={"rows": 2, "data-tracking": "", "spellcheck": "false", "autocomplete": "off"}),
+    )
+    company = forms.CharField(
+        label=gettext_lazy("Carrier"),
+        required=False,
+        max_length=255,
+        widget=forms.TextInput(attrs={"list": "carriers", "data-carrier": "", "autocomplete": "off"}),
+    )
+    urls = forms.CharField(
+        label=gettext_lazy("Tracking URLs"),
+        required=False,
+        help_text=gettext_lazy("One per line. Leave blank to use the carrier's tracking page."),
+        widget=forms.Textarea(attrs={"rows": 2, "data-addresses": "", "spellcheck": "false", "autocomplete": "off"}),
+    )
+
+    def clean_numbers(self) -> list[str]:
+        """Return the tracking numbers as a list."""
+        return _clean_list(
+            re.split(r"[\n,;]", self.cleaned_data["numbers"]), _("A tracking number can have up to {count} characters.")
+        )
+
+    def clean_urls(self) -> list[str]:
+        """Return the tracking URLs as a list; browsers follow them, so only http(s) is allowed."""
+        urls = _clean_list(self.cleaned_data["urls"].split(), _("A URL can have up to {count} characters."))
+        if not all(map(get_safe_url, urls)):
+            raise ValidationError(_("Enter a URL that starts with https://."))
+        return urls
+
+    @property
+    def tracking(self) -> tracking.Tracking:
+        """Return the tracking information, completed from the numbers.
+
+        Raises:
+            TrackingRefused: If there are too many numbers or URLs.
+        """
+        return tracking.complete_tracking({name: self.cleaned_data[name] for name in ("numbers", "urls", "company")})
+
+
+def get_safe_url(url: str) -> str:
+    """Return the URL if it is safe to link, else an empty string; apps may store any text."""
+    return url if re.match(r"https?://[^/\s]+", url, re.IGNORECASE) else ""
+
+
+def _clean_list(texts: Sequence[str], too_long: str) -> list[str]:
+    stripped = [text.strip() for text in texts if text.strip()]
+    if any(len(text) > tracking.MAX_LENGTH for text in stripped):
+        raise ValidationError(too_long.format(count=tracking.MAX_LENGTH))
+    if len(stripped) > tracking.MAX_NUMBERS:
+        raise ValidationError(_("Enter at most {count}.").format(count=tracking.MAX_NUMBERS))
+    return stripped
+
+
+class FulfillForm(TrackingForm):
+    """The items that one location fulfills now.
+
+    Attributes:
+        blocks: The location's fulfillment orders that can be fulfilled.
+    """
+
+    notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
+    message = forms.CharField(
+        label=gettext_lazy("Note for staff"),
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(
+        self, order: Order, location: Location, blocks: Sequence[FulfillmentOrderCard], data: Any = None
+    ) -> None:
+        """Create the form for the fulfillment orders of one location."""
+        super().__init__(data, auto_id=f"at-{location.pk}-%s", initial={"notify": bool(order.email)})
+        self.location, self.blocks = location, blocks
+        for block in blocks:
+            self.fields |= create_quantity_fields(self.get_fulfillable_lines(block))
+        if not order.email:
+            self.fields["notify"].disabled = True
+            self.fields["notify"].help_text = _("The order has no email address.")
+
+    @staticmethod
+    def get_fulfillable_lines(block: FulfillmentOrderCard) -> list[FulfillmentOrderLine]:
+        """Return the lines with a fulfillable quantity."""
+        return [line for line in block.lines if line.fulfillable_quantity]
+
+    def clean(self) -> dict[str, Any]:
+        """Require at least one item."""
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors and not any(lines for _block, lines in self.selected_lines):
+            self.add_error(None, NO_ITEMS_SELECTED)
+        return cleaned
+
+    @property
+    def selected_lines(self) -> list[tuple[FulfillmentOrderCard, list[ReadOnlyAttrs]]]:
+        """Return the selected lines of each fulfillment order."""
+        return [
+            (
+                block,
+                [
+                    {"id": line.pk, "quantity": count}
+                    for line in self.get_fulfillable_lines(block)
+                    if (count := self.cleaned_data.get(get_quantity_field_name(line)))
+                ],
+            )
+            for block in self.blocks
+        ]
+
+    @property
+    def quantity_tables(self) -> list[tuple[FulfillmentOrderCard, list[tuple[FulfillmentOrderLine, forms.BoundField]]]]:
+        """Return the lines with their quantity fields, per fulfillment order."""
+        return [
+            (block, [(line, self[get_quantity_field_name(line)]) for line in self.get_fulfillable_lines(block)])
+            for block in self.blocks
+        ]
+
+    def add_domain_error(self, error: DomainError) -> None:
+        """Show item errors at their lines and all other errors above the form."""
+        parts = [lines for _block, lines in self.selected_lines if lines]
+        for name, texts in error.errors.items():
+            field, match = None, _LINE_ERROR.fullmatch(name)
+            if match:
+                field = f"units-{parts[int(match[1])][int(match[2])]['id']}"
+            elif name == "tracking_info":
+                field = "numbers"
+            for text in texts:
+                self.add_error(
+                    field,
+                    _(text)
+                    if field or name == "base"
+                    else _("The fulfillment orders {refusal}.").format(refusal=_(text)),
+                )
+
+
+class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
+    """The fulfill page, as a mixin of the fulfillment order admin."""
+
+    def get_fulfill_urls(self) -> list[URLPattern]:
+        """Return the routes of the page and of its carrier lookup."""
+        return [
+            self.build_action_url("orders/<path:order_id>/fulfil/", self.fulfill_view, "fulfil", keyed=True),
+            self.build_action_url("carrier/", self.carrier_view, "carrier"),
+        ]
+
+    def fulfill_view(self, request: HttpRequest, order_id: str) -> HttpResponse:
+        """Show a form per location, or create a fulfillment from the submitted form."""
+        require_permission(request, CHANGE)
+        order = get_row_or_404(Order.rows(), order_id)
+        location_id = request.POST.get("from") or request.GET.get("location", "")
+        forms = self._get_forms(order, location_id, request.POST if request.method == "POST" else None)
+        for form in forms:
+            if form.is_bound and form.is_valid() and self._create_fulfillment(request, order, form):
+                return HttpResponseRedirect(_get_order_url(order))
+        if request.method == "POST" and not any(form.is_bound for form in forms):
+            self.message_user(request, _("Nothing can be fulfilled from this location any more."), messages.ERROR)
+        return self.page(
+            request,
+            "panel/fulfillment/fulfill.html",
+            _("Fulfill {order}").format(order=order),
+            order=order,
+            forms=sorted(forms, key=lambda form: str(form.location.pk) != location_id),
+            carriers=[carrier.name for carrier in carriers.CARRIERS],
+            back=_get_order_url(order),
+            waiting=[block for block in get_order_cards(order) if block.row.is_unfinished and not block.is_fulfillable],
+        )
+
+    def _get_forms(self, order: Order, location_id: str, data: Any) -> list[FulfillForm]:
+        by_location: dict[int, list[FulfillmentOrderCard]] = {}
+        for block in get_order_cards(order):
+            if block.is_fulfillable:
+                by_location.setdefault(block.row.assigned_location_id, []).append(block)
+        return [
+            FulfillForm(order, blocks[0].row.assigned_location, blocks, data if str(pk) == location_id else None)
+            for pk, blocks in by_location.items()
+        ]
+
+    def _create_fulfillment(self, request: HttpRequest, order: Order, form: FulfillForm) -> bool:
+        """Create the fulfillment and return True, or add the errors to the form and return False."""
+        parts = [FulfillmentPart(block.row, lines) for block, lines in form.selected_lines if lines]
+        try:
+            with transaction.atomic():
+                fulfillment = fulfillments.create_fulfillment(
+                    parts,
+                    tracking=form.tracking,
+                    notify=form.cleaned_data["notify"],
+                    message=form.cleaned_data["message"],
+                    **self.event_kwargs(request),
+                )
+        except DomainError as error:
+            form.add_domain_error(error)
+            return False
+        units = sum(int(line["quantity"]) for part in parts for line in part.lines or ())
+        text = ngettext(
+            "{name}: {count} item fulfilled from {place}.", "{name}: {count} items fulfilled from {place}.", units
+        )
+        text = text.format(name=fulfillment, count=units, place=fulfillment.location)
+        notified = _("The customer is notified by email.") if form.cleaned_data["notify"] else ""
+        self.message_user(request, f"{text} {notified}".strip(), messages.SUCCESS)
+        return True
+
+    def carrier_view(self, request: HttpRequest) -> HttpResponse:
+        """Return the carrier and tracking URL of a number as JSON; the page calls this while staff type."""
+        require_permission(request, CHANGE)
+        number = request.GET.get("number", "").strip()[: tracking.MAX_LENGTH]
+        carrier = carriers.recognize_carrier(number)
+        return JsonResponse({"company": carrier.name, "url": carrier.get_tracking_url(number)} if carrier else {})
+
+
+def _get_order_url(order: Order) -> str:
+    return f"{reverse('admin:orders_order_change', args=(order.pk,))}#fulfillment"

@@ -1,0 +1,254 @@
+"""Fulfillments on the order page: tracking, events, and cancellation."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from apps.fulfillment.admin.forms import datetime_field, message_field
+from apps.fulfillment.admin.fulfill_form import TrackingForm, get_safe_url
+from apps.fulfillment.admin.lookups import get_row_or_404
+from apps.fulfillment.admin.permissions import CHANGE
+from apps.fulfillment.domain import carriers, fulfillments, tracking
+from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentLine, FulfillmentOrder
+from apps.ground.exceptions import DomainError
+from apps.ground.languages import lowercase_label
+from apps.orders.models import Order
+from apps.panel.admin_base.extra_views import ExtraViewsAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data
+from apps.panel.permissions import require_permission
+from apps.panel.staff_request import EventKwargs
+
+Status = Fulfillment.Status
+STATUS_COLORS: dict[str, str] = {
+    Status.PENDING: "info",
+    Status.OPEN: "info",
+    Status.SUCCESS: "success",
+    Status.CANCELLED: "default",
+    Status.ERROR: "danger",
+    Status.FAILURE: "danger",
+}
+# Statuses in which a fulfillment can't be changed.
+FINAL_STATUSES = (Status.CANCELLED, Status.ERROR, Status.FAILURE)
+
+
+class NewTrackingForm(TrackingForm):
+    """The fulfillment's new tracking information."""
+
+    notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
+
+    def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
+        """Fill in the current tracking information.
+
+        A carrier and URLs that follow from the numbers are left blank, because they would not change with the numbers.
+        """
+        numbers = parcel.tracking_numbers
+        completed = tracking.complete_tracking({"numbers": numbers})
+        is_derived = bool(numbers) and (list(completed.urls), completed.company) == (
+            parcel.tracking_urls,
+            parcel.tracking_company,
+        )
+        initial = {
+            "numbers": "\n".join(numbers),
+            "company": "" if is_derived else parcel.tracking_company,
+            "urls": "" if is_derived else "\n".join(parcel.tracking_urls),
+        }
+        super().__init__(data, initial=initial)
+
+
+class EventForm(forms.Form):
+    """A new tracking event."""
+
+    status = forms.ChoiceField(label=gettext_lazy("Status"), choices=FulfillmentEvent.Status.choices)
+    happened_at = datetime_field(gettext_lazy("When"))
+    message = message_field(gettext_lazy("Message"))
+    city = forms.CharField(label=gettext_lazy("City"), required=False, max_length=255)
+    country = forms.CharField(label=gettext_lazy("Country"), required=False, max_length=255)
+    estimated_delivery_at = datetime_field(gettext_lazy("Estimated delivery"))
+
+    def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
+        """Start with "in transit" and the current time."""
+        super().__init__(data, initial={"status": FulfillmentEvent.Status.IN_TRANSIT, "happened_at": timezone.now()})
+        self.fields["estimated_delivery_at"].required = False
+
+
+class CancelForm(forms.Form):
+    """A confirmation without fields."""
+
+    def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
+        super().__init__(data)
+
+
+def _update_tracking(parcel: Fulfillment, form: Any, by: EventKwargs) -> object:
+    return tracking.update_tracking(parcel, form.tracking, notify=form.cleaned_data["notify"], **by)
+
+
+def _add_event(parcel: Fulfillment, form: Any, by: EventKwargs) -> object:
+    values = {name: value for name, value in form.cleaned_data.items() if value not in {None, ""}}
+    return tracking.add_event(parcel, values, **by)
+
+
+def _cancel(parcel: Fulfillment, form: Any, by: EventKwargs) -> object:
+    return fulfillments.cancel_fulfillment(parcel, **by)
+
+
+@dataclass(frozen=True, slots=True)
+class FulfillmentDetailAction:
+    """A fulfillment action in the panel; see ``actions.FulfillmentAction``."""
+
+    label: StrOrPromise
+    description: StrOrPromise
+    success_message: StrOrPromise
+    form: Callable[..., forms.Form]
+    run: Callable[[Fulfillment, Any, EventKwargs], object]
+    kind: str = ""
+
+
+ACTIONS = {
+    "tracking": FulfillmentDetailAction(
+        gettext_lazy("Update tracking…"),
+        gettext_lazy("Replaces the current tracking information."),
+        gettext_lazy("Tracking updated."),
+        NewTrackingForm,
+        _update_tracking,
+    ),
+    "event": FulfillmentDetailAction(
+        gettext_lazy("Add tracking event…"),
+        gettext_lazy(
+            "The customer sees the event on the order status page. The latest event sets the shipment status."
+        ),
+        gettext_lazy("Event added."),
+        EventForm,
+        _add_event,
+    ),
+    "cancel": FulfillmentDetailAction(
+        gettext_lazy("Cancel fulfillment…"),
+        gettext_lazy("The items were not shipped. They go to a new fulfillment order."),
+        gettext_lazy("Fulfillment canceled. Its items are unfulfilled again."),
+        CancelForm,
+        _cancel,
+        "danger",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FulfillmentCard:
+    """A fulfillment with its lines and events, as the order page shows it."""
+
+    row: Fulfillment
+    lines: Sequence[FulfillmentLine]
+    events: Sequence[FulfillmentEvent]
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """Return the badge's color and text."""
+        return STATUS_COLORS[self.row.status], self.row.get_status_display()
+
+    @property
+    def shipment_status_label(self) -> str:
+        """Return the label of the latest event's status."""
+        status = self.row.shipment_status
+        return str(FulfillmentEvent.Status(status).label) if status in FulfillmentEvent.Status.values else status
+
+    @property
+    def tracking_links(self) -> list[tuple[str, str]]:
+        """Return each tracking number with its URL, blank if the URL is not safe to link."""
+        urls = [*self.row.tracking_urls, *([""] * len(self.row.tracking_numbers))]
+        return [(number, get_safe_url(url)) for number, url in zip(self.row.tracking_numbers, urls, strict=False)]
+
+    @property
+    def unnumbered_urls(self) -> list[str]:
+        """Return tracking URLs without a number."""
+        return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if get_safe_url(url)]
+
+    @property
+    def is_final(self) -> bool:
+        """Return True if the fulfillment can no longer be changed."""
+        return self.row.status in FINAL_STATUSES
+
+
+def get_fulfillment_cards(order: Order) -> list[FulfillmentCard]:
+    """List an order's fulfillments, newest first."""
+    rows = list(Fulfillment.rows().filter(order=order).select_related("location").order_by("-pk"))
+    lines: dict[int, list[FulfillmentLine]] = defaultdict(list)
+    for line in FulfillmentLine.rows().filter(fulfillment__in=rows).select_related("line_item").order_by("pk"):
+        lines[line.fulfillment_id].append(line)
+    events: dict[int, list[FulfillmentEvent]] = defaultdict(list)
+    for event in FulfillmentEvent.rows().filter(fulfillment__in=rows).order_by("-happened_at", "-pk"):
+        events[event.fulfillment_id].append(event)
+    return [FulfillmentCard(row, lines[row.pk], events[row.pk]) for row in rows]
+
+
+class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
+    """Fulfillment pages, as a mixin of the fulfillment order admin."""
+
+    def get_fulfillment_urls(self) -> list[URLPattern]:
+        """Return the routes of the actions and of removing an event."""
+        return [
+            self.build_action_url(
+                "fulfillments/<path:object_id>/do/<str:name>/", self.fulfillment_action_view, "parcel", keyed=True
+            ),
+            self.build_action_url(
+                "events/<path:object_id>/remove/", self.remove_event_view, "remove_event", keyed=True
+            ),
+        ]
+
+    def fulfillment_action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        """Show the form of an action, or run the action."""
+        require_permission(request, CHANGE)
+        row = get_row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
+        if name not in ACTIONS:
+            raise Http404(f"No action {name}")
+        action = ACTIONS[name]
+        if row.status in FINAL_STATUSES:
+            self.message_user(
+                request,
+                _("{name} is {status}.").format(name=row, status=lowercase_label(row.get_status_display())),
+                messages.ERROR,
+            )
+            return HttpResponseRedirect(get_fulfillment_url(row))
+        form = action.form(row, get_post_data(request))
+        if form.is_bound and form.is_valid():
+            try:
+                action.run(row, form, self.event_kwargs(request))
+            except DomainError as error:
+                form.add_error(None, format_errors(error))
+            else:
+                self.message_user(request, action.success_message, messages.SUCCESS)
+                return HttpResponseRedirect(get_fulfillment_url(row))
+        return self.page(
+            request,
+            "panel/fulfillment/fulfillment_action_form.html",
+            f"{row}: {lowercase_label(str(action.label).removesuffix('…'))}",
+            row=row,
+            doing=action,
+            form=form,
+            carriers=[carrier.name for carrier in carriers.CARRIERS],
+            back=get_fulfillment_url(row),
+        )
+
+    def remove_event_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Delete a tracking event."""
+        require_permission(request, CHANGE)
+        event = get_row_or_404(FulfillmentEvent.rows().select_related("fulfillment"), object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        tracking.delete_event(event, **self.event_kwargs(request))
+        self.message_user(request, _("Removed the event “{event}”.").format(event=event), messages.SUCCESS)
+        return HttpResponseRedirect(get_fulfillment_url(event.fulfillment))
+
+
+def get_fulfillment_url(row: Fulfillment) -> str:
+    """Return the URL of a fulfillment on its order page."""
+    return f"{reverse('admin:orders_order_change', args=(row.order_id,))}#fulfillment-{row.pk}"

@@ -1,0 +1,146 @@
+"""Fulfillment order cards on the order page: items, holds, requests, and available actions."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.fulfillment.domain.line_quantities import get_location_manager
+from apps.fulfillment.domain.states import Action, Side, get_rule, get_supported_actions
+from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine, MerchantRequest
+from apps.fulfillment.models.orders import RequestStatus, Status
+from apps.orders.models import Order
+
+STATUS_COLORS: dict[str, str] = {
+    Status.OPEN: "info",
+    Status.IN_PROGRESS: "info",
+    Status.SCHEDULED: "default",
+    Status.ON_HOLD: "warning",
+    Status.INCOMPLETE: "danger",
+    Status.CANCELLED: "default",
+    Status.CLOSED: "success",
+}
+REQUEST_STATUS_COLORS: dict[str, str] = {
+    RequestStatus.UNSUBMITTED: "default",
+    RequestStatus.SUBMITTED: "warning",
+    RequestStatus.ACCEPTED: "success",
+    RequestStatus.REJECTED: "danger",
+    RequestStatus.CANCELLATION_REQUESTED: "warning",
+    RequestStatus.CANCELLATION_ACCEPTED: "default",
+    RequestStatus.CANCELLATION_REJECTED: "danger",
+    RequestStatus.CLOSED: "danger",
+}
+
+
+@dataclass(slots=True)
+class FulfillmentOrderCard:
+    """A fulfillment order with its lines, holds and requests, as the order page shows it.
+
+    Attributes:
+        lines: Each with its line item.
+    """
+
+    row: FulfillmentOrder
+    lines: list[FulfillmentOrderLine] = field(default_factory=list)
+    holds: list[FulfillmentHold] = field(default_factory=list)
+    requests: list[MerchantRequest] = field(default_factory=list)
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """Return the badge's color and text."""
+        return STATUS_COLORS[self.row.status], self.row.get_status_display()
+
+    @property
+    def request_state(self) -> tuple[str, str]:
+        """Return the color and text of the request's badge."""
+        return REQUEST_STATUS_COLORS[self.row.request_status], self.row.get_request_status_display()
+
+    @property
+    def remaining_quantity(self) -> int:
+        """Return the quantity that is still to be fulfilled."""
+        return sum(line.fulfillable_quantity for line in self.lines)
+
+    @property
+    def urgency(self) -> tuple[str, str]:
+        """Return the color and text of the urgency badge; see ``get_urgency``."""
+        return get_urgency(self.row, timezone.now())
+
+    def get_actions(self, side: Side) -> list[Action]:
+        """List the actions that a side may take now, without fulfilling, which has its own page."""
+        state, managed_by = (self.row.status, self.row.request_status), get_location_manager(self.row)
+        actions = [Action(name) for name in get_supported_actions(state, managed_by)]
+        return [
+            action
+            for action in actions
+            if action is not Action.CREATE_FULFILLMENT and get_rule(action, state, managed_by).side is side
+        ]
+
+    @property
+    def is_fulfillable(self) -> bool:
+        return can_fulfill(self.row) and self.remaining_quantity > 0
+
+
+def can_fulfill(row: FulfillmentOrder) -> bool:
+    """Return True if the state table allows fulfilling this fulfillment order."""
+    return Action.CREATE_FULFILLMENT in get_supported_actions(
+        (row.status, row.request_status), get_location_manager(row)
+    )
+
+
+def get_urgency(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:
+    """Return the color and text of a badge: late, or how long it has waited. Blank if on time or finished."""
+    if not row.is_unfinished:
+        return "", ""
+    if row.fulfill_by is not None and row.fulfill_by < now:
+        return "danger", _("Late by {time}").format(time=_format_duration(now - row.fulfill_by))
+    since = row.fulfill_at or row.created_at
+    if row.fulfill_by is None and row.status != Status.SCHEDULED and now - since >= timedelta(days=1):
+        return "warning", _("Waiting for {time}").format(time=_format_duration(now - since))
+    return "", ""
+
+
+def _format_duration(duration: timedelta) -> str:
+    if duration.days:
+        return ngettext("{count} day", "{count} days", duration.days).format(count=duration.days)
+    hours = duration.seconds // 3600
+    if not hours:
+        return _("less than an hour")
+    return ngettext("{count} hour", "{count} hours", hours).format(count=hours)
+
+
+def get_order_cards(order: Order) -> list[FulfillmentOrderCard]:
+    """List an order's fulfillment orders, unfinished ones first, oldest first."""
+    rows = FulfillmentOrder.rows().filter(order=order).select_related("assigned_location__service").order_by("pk")
+    cards = load_cards(rows)
+    # Fulfillment orders that were replaced and have no lines left are not shown.
+    visible_cards = [card for card in cards if card.lines or card.requests or card.row.is_unfinished]
+    return sorted(visible_cards, key=lambda card: not card.row.is_unfinished)
+
+
+def load_cards(rows: Iterable[FulfillmentOrder]) -> list[FulfillmentOrderCard]:
+    """Load lines, holds and requests of fulfillment orders; locations must be loaded already."""
+    cards = [FulfillmentOrderCard(row) for row in rows]
+    pks = [card.row.pk for card in cards]
+    lines: dict[int, list[FulfillmentOrderLine]] = defaultdict(list)
+    for line in get_lines_of_many(pks):
+        lines[line.fulfillment_order_id].append(line)
+    holds: dict[int, list[FulfillmentHold]] = defaultdict(list)
+    for hold in FulfillmentHold.rows().filter(fulfillment_order_id__in=pks).order_by("pk"):
+        holds[hold.fulfillment_order_id].append(hold)
+    requests: dict[int, list[MerchantRequest]] = defaultdict(list)
+    for request in MerchantRequest.rows().filter(fulfillment_order_id__in=pks).order_by("pk"):
+        requests[request.fulfillment_order_id].append(request)
+    for card in cards:
+        pk = card.row.pk
+        card.lines, card.holds, card.requests = lines[pk], holds[pk], requests[pk]
+    return cards
+
+
+def get_lines_of_many(pks: Sequence[int]) -> list[FulfillmentOrderLine]:
+    """List the lines of fulfillment orders with their line items, in order."""
+    rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks)
+    return list(rows.select_related("line_item").order_by("fulfillment_order_id", "pk"))

@@ -1,0 +1,330 @@
+"""The fulfillment queue: unfinished fulfillment orders, most urgent first, and the pages of their actions."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeAlias, TypedDict
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import OrderBy, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django_stubs_ext import WithAnnotations
+
+from apps.fulfillment.admin.actions import ACTIONS
+from apps.fulfillment.admin.filters import (
+    LocationFilter,
+    RequestFilter,
+    ServiceFilter,
+    StatusFilter,
+    ViewFilter,
+    filter_by_view,
+    get_view,
+)
+from apps.fulfillment.admin.fulfill_form import FulfillPages
+from apps.fulfillment.admin.fulfillment_detail import FulfillmentPages
+from apps.fulfillment.admin.fulfillment_order_cards import (
+    REQUEST_STATUS_COLORS,
+    STATUS_COLORS,
+    can_fulfill,
+    get_urgency,
+    load_cards,
+)
+from apps.fulfillment.admin.packing_slips import MAX_SLIPS, PackingSlipPages
+from apps.fulfillment.admin.permissions import CHANGE, VIEW
+from apps.fulfillment.domain.line_quantities import get_location_manager
+from apps.fulfillment.domain.states import Action, NotPossible, get_rule
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
+from apps.fulfillment.models.orders import DUE
+from apps.ground import languages
+from apps.ground.exceptions import DomainError
+from apps.ground.languages import lowercase_label
+from apps.ground.lookups import in_materialized
+from apps.orders.models import Order
+from apps.panel import home
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.form_idempotency import get_post_data
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
+from apps.panel.theme import display
+from apps.panel.tour import TourStep
+from apps.shops.domain.countries import localize_country
+
+MAX_ITEMS = 3
+
+
+class _Annotations(TypedDict):
+    due: datetime
+    told_items: str
+
+
+FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations]"
+
+
+@admin.register(FulfillmentOrder)
+class FulfillmentOrderAdmin(
+    FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
+):
+    """The fulfillment queue."""
+
+    menu = MenuItem(
+        "Sales",
+        "local_shipping",
+        20,
+        gettext_lazy("Fulfillment"),
+        search_terms=pgettext_lazy(
+            "search",
+            "shipping, shipment, ship, delivery, dispatch, parcel, package, packing, packing slip, delivery note, "
+            "fulfillment, tracking number",
+        ),
+    )
+    tour = TourStep(
+        30,
+        gettext_lazy("Fulfillment"),
+        gettext_lazy(
+            "Everything that has to be packed, most urgent first: late, due today, or on hold. Open a row to "
+            "fulfill it and add its tracking number."
+        ),
+    )
+    intro = gettext_lazy("Fulfillment orders by location, sorted by due date.")
+    empty_text = gettext_lazy("No fulfillment orders. New orders appear here as soon as they are routed to a location.")
+    list_display = (
+        "order_name",
+        "due_at",
+        "location_name",
+        "items",
+        "destination",
+        "state",
+        "request_state",
+        "next_step",
+    )
+    mobile_hide_labels = ("location_name", "items", "next_step")
+    list_display_links = ("order_name",)
+    list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
+    list_filter_submit = True
+    search_fields = ("order__name",)
+    palette_order = 60
+    search_help_text = gettext_lazy("The number of an order, such as #1001")
+    sortable_by = ()
+    actions = ("print_slips",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentOrder]:
+        """Annotate the due date and load what the list shows of the order."""
+        rows = super().get_queryset(request).annotate(due=DUE)
+        # The list only needs ``legacy`` of the location, so the service is not loaded.
+        return rows.select_related("order", "assigned_location").only(
+            *(field.name for field in FulfillmentOrder._meta.concrete_fields),
+            "order__name",
+            "order__shipping_address",
+            "assigned_location__name",
+            "assigned_location__legacy",
+        )
+
+    def get_ordering(self, request: HttpRequest) -> Sequence[str | OrderBy]:  # type: ignore[override]
+        """Order by due date; the view "all" shows the newest first."""
+        return ("-id",) if get_view(request) == "all" else (DUE.asc(), "id")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
+    ) -> tuple[QuerySet[FulfillmentOrder], bool]:
+        """Search by the order's name or number; the panel-wide search finds orders itself."""
+        term = search_term.strip()
+        match = request.resolver_match
+        if match and match.url_name == "search":
+            return queryset.none(), False
+        if not term:
+            return queryset, False
+        condition = Q(name=term) | Q(name=f"#{term.removeprefix('#')}")
+        if (number := term.removeprefix("#")).isdecimal() and len(number) <= 18:
+            condition |= Q(number=int(number))
+        order_ids = Order.rows().filter(condition).order_by().values("pk")
+        return queryset.filter(in_materialized(order_ids, "order")), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Load the items of all rows of the page in one query."""
+        changelist = super().get_changelist_instance(request)
+        rows: list[FulfillmentOrderRow] = list(changelist.result_list)
+        changelist.result_list = rows
+        item_texts = _get_item_texts([row.pk for row in rows])
+        for row in rows:
+            row.told_items = item_texts[row.pk]
+        return changelist
+
+    @display(description=gettext_lazy("Order"))
+    def order_name(self, row: FulfillmentOrder) -> str:
+        return row.order.name
+
+    @display(description=gettext_lazy("Due"), label={"danger": "danger", "warning": "warning", "": "default"})
+    def due_at(self, row: FulfillmentOrderRow) -> tuple[str, str]:
+        """Return the urgency, or the due date if nothing is urgent."""
+        kind, text = get_urgency(row, timezone.now())
+        return (kind, text) if text else ("", languages.format_date(row.due, "j M, H:i"))
+
+    @display(description=gettext_lazy("From"))
+    def location_name(self, row: FulfillmentOrder) -> str:
+        return row.assigned_location.name
+
+    @display(description=gettext_lazy("Items"))
+    def items(self, row: FulfillmentOrderRow) -> str:
+        return row.told_items
+
+    @display(description=gettext_lazy("To"))
+    def destination(self, row: FulfillmentOrder) -> str:
+        """Return the recipient's name, city and country."""
+        address = row.order.shipping_address or {}
+        name = " ".join(filter(None, (address.get("first_name"), address.get("last_name"))))
+        return ", ".join(filter(None, (name, address.get("city"), _get_country_name(address)))) or "–"
+
+    @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
+    def state(self, row: FulfillmentOrder) -> tuple[str, str]:
+        return row.status, row.get_status_display()
+
+    @display(description=gettext_lazy("Request"), label=REQUEST_STATUS_COLORS)
+    def request_state(self, row: FulfillmentOrder) -> tuple[str, str]:
+        """Return the request status, or a dash at the shop's own locations."""
+        text = row.get_request_status_display() if row.assigned_location.legacy else "–"
+        return row.request_status, text
+
+    @display(description=gettext_lazy("Next"), empty_value="–")
+    def next_step(self, row: FulfillmentOrder) -> str | None:
+        """Return the link to the fulfill page."""
+        if can_fulfill(row):
+            # A path relative to the list keeps the repeated link short.
+            path = self.url("fulfil", row.order_id).removeprefix(self.url("changelist"))
+            address = f"{path}?location={row.assigned_location_id}"
+            return format_html(
+                '<span class="bo"><a href="{}">{}<span class="bo-hidden"> {}</span></a></span>',
+                address,
+                _("Fulfill"),
+                row.order.name,
+            )
+        return None
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """Hide the next step from staff who may not change fulfillment orders."""
+        return self.list_display if has_permission(request, CHANGE) else self.list_display[:-1]
+
+    @admin.action(description=gettext_lazy("Print packing slips"), permissions=["view"])
+    def print_slips(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder]) -> HttpResponse:
+        """Print the packing slips of the selected rows, in the order of the list."""
+        ids = ",".join(str(pk) for pk in queryset.values_list("pk", flat=True)[:MAX_SLIPS])
+        return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages of fulfillment order actions to Django's own."""
+        return [
+            *self.get_fulfill_urls(),
+            *self.get_fulfillment_urls(),
+            *self.get_packing_slip_urls(),
+            self.build_action_url("<path:object_id>/do/<str:name>/", self.action_view, "act", keyed=True),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
+        """Redirect to the order page, which shows all fulfillment orders of the order."""
+        require_permission(request, VIEW, CHANGE)
+        return HttpResponseRedirect(get_fulfillment_order_url(self.get_row_or_404(request, object_id)))
+
+    def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        """Show the form of an action, or run the action."""
+        require_permission(request, CHANGE)
+        selected: FulfillmentOrder = self.get_row_or_404(request, object_id)
+        row = FulfillmentOrder.rows().select_related("order", "assigned_location__service").get(pk=selected.pk)
+        action = _get_action_or_404(name)
+        action_definition = ACTIONS[action]
+        try:
+            get_rule(action, (row.status, row.request_status), get_location_manager(row))
+        except NotPossible:
+            text = _("This is not possible now. Fulfillment order: {status}. Request: {request}.").format(
+                status=lowercase_label(row.get_status_display()),
+                request=lowercase_label(row.get_request_status_display()),
+            )
+            self.message_user(request, text, messages.ERROR)
+            return HttpResponseRedirect(get_fulfillment_order_url(row))
+        (card,) = load_cards([row])
+        form = action_definition.form(
+            row, [line for line in card.lines if line.fulfillable_quantity], get_post_data(request)
+        )
+        if form.is_bound and form.is_valid():
+            try:
+                action_definition.run(row, form, form.cleaned_data, self.event_kwargs(request))
+            except DomainError as error:
+                form.add_domain_error(error)
+            else:
+                self.message_user(request, action_definition.success_message, messages.SUCCESS)
+                return HttpResponseRedirect(get_fulfillment_order_url(row))
+        title = f"{row.order}: {lowercase_label(str(action_definition.label).removesuffix('…'))}"
+        return self.page(
+            request,
+            "panel/fulfillment/action_form.html",
+            title,
+            block=card,
+            doing=action_definition,
+            form=form,
+            back=get_fulfillment_order_url(row),
+        )
+
+
+def get_fulfillment_order_url(row: FulfillmentOrder) -> str:
+    """Return the URL of a fulfillment order on its order page."""
+    return f"{reverse('admin:orders_order_change', args=(row.order_id,))}#fulfillment-order-{row.pk}"
+
+
+def _get_action_or_404(name: str) -> Action:
+    match = next((action for action in ACTIONS if action.value == name), None)
+    if match is None:
+        raise Http404(f"No action {name}")
+    return match
+
+
+def _get_country_name(address: dict[str, str]) -> str:
+    return localize_country(address.get("country_code"), address.get("country"))
+
+
+def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
+    """List the open items of fulfillment orders as short texts."""
+    rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks, fulfillable_quantity__gt=0)
+    names_by_pk: dict[int, list[str]] = defaultdict(list)
+    for pk, units, name in rows.order_by("fulfillment_order_id", "pk").values_list(
+        "fulfillment_order_id", "fulfillable_quantity", "line_item__name"
+    ):
+        names_by_pk[pk].append(f"{units} × {name}")
+    return defaultdict(
+        lambda: "–",
+        {
+            pk: ", ".join(names[:MAX_ITEMS])
+            + (_(" and {count} more").format(count=len(names) - MAX_ITEMS) if len(names) > MAX_ITEMS else "")
+            for pk, names in names_by_pk.items()
+        },
+    )
+
+
+home.add_task(
+    home.Task(
+        gettext_lazy("Late"),
+        gettext_lazy("past their deadline"),
+        FulfillmentOrder,
+        "view=late",
+        lambda request: filter_by_view(FulfillmentOrder.rows(), "late"),
+        order=10,
+        is_urgent=True,
+    )
+)
+home.add_task(
+    home.Task(
+        gettext_lazy("To fulfill today"),
+        gettext_lazy("due by the end of the day or late"),
+        FulfillmentOrder,
+        "view=today",
+        lambda request: filter_by_view(FulfillmentOrder.rows(), "today"),
+        order=20,
+    )
+)

@@ -1,0 +1,15 @@
+"""A small demo warehouse that shows how a fulfillment service works and serves the tests.
+
+The warehouse is an ordinary app: it has an access token and the app's secret, listens on localhost for callbacks, and
+works over REST. ``manage.py demo_warehouse`` and tests run it.
+"""
+
+from apps.fulfillment.demo_warehouse.api_client import ApiClient, ApiRequestFailed
+from apps.fulfillment.demo_warehouse.behavior import BAD_RESPONSES, Behavior
+from apps.fulfillment.demo_warehouse.simulator import Warehouse
+
+# The service's name and the scopes that the app requests.
+SERVICE_NAME = "Demo warehouse"
+SCOPES = ("write_fulfillments", "write_assigned_fulfillment_orders")
+
+__all__ = ["BAD_RESPONSES", "SCOPES", "SERVICE_NAME", "ApiClient", "ApiRequestFailed", "Behavior", "Warehouse"]

@@ -1,0 +1,217 @@
+"""Fulfillment requests and cancellation requests, each with the response of the service.
+
+The service is notified of each request by its callback, once, after the commit.
+Rule: spec part B, States and transitions; decisions, Fulfillment.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from apps.events.domain.recording import record_event
+from apps.fulfillment.domain import line_quantities, service_notifications
+from apps.fulfillment.domain.states import Action
+from apps.fulfillment.domain.transitions import STATUS_FIELDS, apply_transition, record_split
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine, MerchantRequest
+from apps.ground.error_messages import INVALID
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Errors, ReadOnlyAttrs
+
+Kind = MerchantRequest.Kind
+Answer = MerchantRequest.Answer
+_NOTIFICATIONS = {
+    Kind.FULFILLMENT: service_notifications.RequestKind.FULFILLMENT,
+    Kind.CANCELLATION: service_notifications.RequestKind.CANCELLATION,
+}
+
+
+class UnknownLines(DomainError):
+    """Raised when a rejection refers to lines that the fulfillment order does not have."""
+
+    code = "unknown_lines"
+    field = "line_items"
+
+
+@transaction.atomic
+def request_fulfillment(
+    fulfillment_order: FulfillmentOrder,
+    *,
+    actor: str,
+    at: datetime,
+    message: str = "",
+    notify_customer: bool = False,
+    lines: Sequence[ReadOnlyAttrs] | None = None,
+) -> tuple[FulfillmentOrder, FulfillmentOrder | None]:
+    """Request fulfillment from the fulfillment service at the fulfillment order's location.
+
+    Args:
+        fulfillment_order: Reloaded by this function.
+        actor: The actor for the audit log.
+        at: The current time.
+        message: A message to the service.
+        notify_customer: Ask the service to notify the customer when it ships.
+        lines: The items to request, the others go to a new fulfillment order; all if omitted.
+
+    Returns:
+        The requested fulfillment order, and the one with the remaining items or None.
+
+    Raises:
+        NotPossible: If it is not open, is requested already, or its location belongs to the shop.
+        UnitsRefused: If lines or quantities are invalid.
+    """
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.REQUEST_FULFILLMENT)
+    requested = line_quantities.parse_quantities(row, lines)
+    remaining = line_quantities.move_to_new_fulfillment_order(
+        row, line_quantities.get_unselected(row, requested), at=at
+    )
+    row.save(update_fields=STATUS_FIELDS)
+    _create_request(row, Kind.FULFILLMENT, message=message, notify_customer=notify_customer, at=at)
+    if remaining is not None:
+        record_split(row, remaining, actor=actor, at=at)
+    record_event("fulfillment_orders/fulfillment_request_submitted", row, actor=actor, at=at)
+    return row, remaining
+
+
+@transaction.atomic
+def accept_request(
+    fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
+) -> FulfillmentOrder:
+    """Accept a fulfillment request. After this the shop can only request a cancellation.
+
+    Raises:
+        NotPossible: If there is no pending request.
+    """
+    row = _respond(fulfillment_order, Action.ACCEPT_FULFILLMENT_REQUEST, Answer.ACCEPTED, message)
+    record_event("fulfillment_orders/fulfillment_request_accepted", row, actor=actor, at=at)
+    return row
+
+
+@transaction.atomic
+def reject_request(
+    fulfillment_order: FulfillmentOrder,
+    *,
+    actor: str,
+    at: datetime,
+    message: str = "",
+    reason: str = "",
+    lines: Sequence[ReadOnlyAttrs] = (),
+) -> FulfillmentOrder:
+    """Reject a fulfillment request.
+
+    Args:
+        fulfillment_order: Reloaded by this function.
+        actor: The actor for the audit log.
+        at: The current time.
+        message: The explanation.
+        reason: A reason code.
+        lines: Messages about single lines: ``fulfillment_order_line_item_id`` and ``message``.
+
+    Raises:
+        NotPossible: If there is no pending request.
+        UnknownLines: If a line is not part of the fulfillment order.
+    """
+    row = _respond(
+        fulfillment_order, Action.REJECT_FULFILLMENT_REQUEST, Answer.REJECTED, message, reason=reason, lines=lines
+    )
+    record_event("fulfillment_orders/fulfillment_request_rejected", row, actor=actor, at=at)
+    return row
+
+
+@transaction.atomic
+def request_cancellation(
+    fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
+) -> FulfillmentOrder:
+    """Request the cancellation of a fulfillment request that the service has accepted.
+
+    Raises:
+        NotPossible: If the request is not accepted or its cancellation is requested already.
+    """
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, Action.REQUEST_CANCELLATION)
+    row.save(update_fields=STATUS_FIELDS)
+    _create_request(row, Kind.CANCELLATION, message=message, notify_customer=False, at=at)
+    record_event("fulfillment_orders/cancellation_request_submitted", row, actor=actor, at=at)
+    return row
+
+
+@transaction.atomic
+def accept_cancellation(
+    fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
+) -> FulfillmentOrder:
+    """Accept a cancellation request; unfulfilled items go to a new fulfillment order.
+
+    Raises:
+        NotPossible: If there is no pending cancellation request.
+    """
+    row = _respond(fulfillment_order, Action.ACCEPT_CANCELLATION_REQUEST, Answer.ACCEPTED, message)
+    line_quantities.move_to_new_fulfillment_order(row, line_quantities.get_remaining(row), at=at)
+    record_event("fulfillment_orders/cancellation_request_accepted", row, actor=actor, at=at)
+    return row
+
+
+@transaction.atomic
+def reject_cancellation(
+    fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
+) -> FulfillmentOrder:
+    """Reject a cancellation request.
+
+    Raises:
+        NotPossible: If there is no pending cancellation request.
+    """
+    row = _respond(fulfillment_order, Action.REJECT_CANCELLATION_REQUEST, Answer.REJECTED, message)
+    record_event("fulfillment_orders/cancellation_request_rejected", row, actor=actor, at=at)
+    return row
+
+
+def _create_request(row: FulfillmentOrder, kind: Kind, *, message: str, notify_customer: bool, at: datetime) -> None:
+    MerchantRequest.objects.create(
+        shop_id=row.shop_id,
+        fulfillment_order=row,
+        kind=kind,
+        message=message,
+        notify_customer=notify_customer,
+        sent_at=at,
+        created_at=at,
+    )
+    service_notifications.notify_service(row.assigned_location.service, _NOTIFICATIONS[kind], at=at)
+
+
+def _respond(
+    fulfillment_order: FulfillmentOrder,
+    action: Action,
+    response: Answer,
+    message: str,
+    *,
+    reason: str = "",
+    lines: Sequence[ReadOnlyAttrs] = (),
+) -> FulfillmentOrder:
+    """Store the response to the latest request and return the locked fulfillment order."""
+    row = line_quantities.lock_fulfillment_order(fulfillment_order)
+    apply_transition(row, action)
+    line_messages = _get_line_messages(row, lines)
+    row.save(update_fields=STATUS_FIELDS)
+    last = MerchantRequest.objects.filter(fulfillment_order=row, answer=Answer.NONE).order_by("-pk").first()
+    if last is not None:
+        last.answer, last.answer_message, last.answer_reason, last.line_messages = (
+            response,
+            message,
+            reason,
+            line_messages,
+        )
+        last.save(update_fields=["answer", "answer_message", "answer_reason", "line_messages"])
+    return row
+
+
+def _get_line_messages(row: FulfillmentOrder, lines: Sequence[ReadOnlyAttrs]) -> list[dict[str, object]]:
+    """Validate the line messages of a rejection and return them for storage."""
+    line_ids = set(FulfillmentOrderLine.objects.filter(fulfillment_order=row).values_list("pk", flat=True))
+    errors: Errors = {
+        f"line_items.{index}.fulfillment_order_line_item_id": [INVALID]
+        for index, line in enumerate(lines)
+        if line["fulfillment_order_line_item_id"] not in line_ids
+    }
+    if errors:
+        raise UnknownLines(errors)
+    return [{"id": line["fulfillment_order_line_item_id"], "message": line.get("message") or ""} for line in lines]

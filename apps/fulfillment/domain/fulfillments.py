@@ -1,0 +1,277 @@
+"""Create and cancel fulfillments for one or several fulfillment orders.
+
+Each function locks the order, so of two requests for the same item the later one sees the reduced quantity.
+Rule: decisions, Fulfillment (fulfillments).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from apps.events.domain.recording import record_event
+from apps.fulfillment.domain import line_quantities
+from apps.fulfillment.domain import tracking as tracks
+from apps.fulfillment.domain.line_quantities import LineQuantities
+from apps.fulfillment.domain.states import Action
+from apps.fulfillment.domain.tracking import Tracking
+from apps.fulfillment.domain.transitions import STATUS_FIELDS, apply_transition
+from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
+from apps.fulfillment.models.orders import Status
+from apps.ground.error_messages import BLANK, TAKEN
+from apps.ground.exceptions import DomainError, TransitionRefused
+from apps.ground.types import Attrs, ReadOnlyAttrs
+from apps.inventory.domain.stock import get_primary_location
+from apps.inventory.models import Location
+from apps.orders.domain import selectors, statuses
+from apps.orders.models import LineItem, Order
+
+PARTS = "line_items_by_fulfillment_order"
+
+
+class FulfillmentRefused(DomainError):
+    """Raised when fulfillment orders can't be fulfilled together."""
+
+    code = "fulfillment_refused"
+    field = PARTS
+
+
+class NotCancellable(TransitionRefused):
+    """Raised when the fulfillment is canceled or failed already."""
+
+    code = "fulfillment_not_cancellable"
+
+
+@dataclass(frozen=True, slots=True)
+class FulfillmentPart:
+    """A fulfillment order with the lines to fulfill (``id`` and ``quantity``); None for all remaining items."""
+
+    fulfillment_order: FulfillmentOrder
+    lines: Sequence[ReadOnlyAttrs] | None = None
+
+
+@transaction.atomic
+def create_fulfillment(
+    parts: Sequence[FulfillmentPart],
+    *,
+    actor: str,
+    at: datetime,
+    tracking: Tracking | None = None,
+    notify: bool = False,
+    message: str = "",
+    origin_address: Attrs | None = None,
+) -> Fulfillment:
+    """Fulfill items of fulfillment orders of one order from one location.
+
+    Args:
+        parts: The items to fulfill; their fulfillment orders are reloaded.
+        actor: The actor for the audit log.
+        at: The current time.
+        tracking: The tracking information.
+        notify: Email the customer.
+        message: An internal note.
+        origin_address: The address that the shipment leaves from, if not the location's.
+
+    Raises:
+        FulfillmentRefused: If there are no fulfillment orders, duplicates, or several orders or locations.
+        NotPossible: If the status of a fulfillment order does not allow it.
+        UnitsRefused: If a quantity is larger than what remains.
+    """
+    order, fulfillment_orders = _lock_parts(parts)
+    remaining = line_quantities.get_remaining_of_many(list(fulfillment_orders.values()))
+    selections: list[_Selection] = []
+    for index, part in enumerate(parts):
+        row = fulfillment_orders[part.fulfillment_order.pk]
+        apply_transition(row, Action.CREATE_FULFILLMENT)
+        selected = line_quantities.parse_quantities_of(
+            remaining[row.pk], part.lines, path=f"{PARTS}.{index}.{line_quantities.LINES}"
+        )
+        selections.append(
+            _Selection(row, selected, stays=bool(line_quantities.subtract_quantities(remaining[row.pk], selected)))
+        )
+    location = selections[0].row.assigned_location
+    fulfillment = _save_fulfillment(order, location, tracking or Tracking(), message, origin_address, at=at)
+    _fulfill(fulfillment, selections, at=at)
+    counts: dict[int, int] = {}
+    for selection in selections:
+        for line, count in selection.units.items():
+            counts[line.line_item_id] = counts.get(line.line_item_id, 0) + count
+    record_event("fulfillments/create", fulfillment, actor=actor, at=at)
+    update_line_items(order, counts, actor=actor, at=at)
+    if notify:
+        tracks.enqueue_shipping_confirmation(fulfillment, actor=actor)
+    return fulfillment
+
+
+def _lock_parts(parts: Sequence[FulfillmentPart]) -> tuple[Order, dict[int, FulfillmentOrder]]:
+    """Lock the order and reload the fulfillment orders."""
+    if not parts:
+        raise FulfillmentRefused(BLANK)
+    pks = [part.fulfillment_order.pk for part in parts]
+    if len(set(pks)) < len(pks):
+        raise FulfillmentRefused(TAKEN)
+    if len({part.fulfillment_order.order_id for part in parts}) > 1:
+        raise FulfillmentRefused(_("must all be of one order"))
+    order = selectors.lock_order(Order(pk=parts[0].fulfillment_order.order_id))
+    rows = line_quantities.load_fulfillment_orders(order, pks)
+    if len({row.assigned_location_id for row in rows}) > 1:
+        raise FulfillmentRefused(_("must all be at one location"))
+    return order, {row.pk: row for row in rows}
+
+
+def _save_fulfillment(
+    order: Order, location: Location, tracking: Tracking, message: str, origin_address: Attrs | None, *, at: datetime
+) -> Fulfillment:
+    last = Fulfillment.objects.filter(order=order).aggregate(last=Max("number"))["last"] or 0
+    service = getattr(location, "service", None)
+    fulfillment = Fulfillment(
+        shop_id=order.shop_id,
+        order=order,
+        location=location,
+        number=last + 1,
+        name=f"{order.name}.{last + 1}",
+        service="manual" if service is None else service.handle,
+        message=message,
+        origin_address=origin_address,
+        created_at=at,
+    )
+    tracks.set_tracking(fulfillment, tracking)
+    fulfillment.save(force_insert=True)
+    return fulfillment
+
+
+class _Selection(NamedTuple):
+    """A fulfillment order, the quantities to fulfill, and whether items remain after that."""
+
+    row: FulfillmentOrder
+    units: LineQuantities
+    stays: bool
+
+
+def _fulfill(fulfillment: Fulfillment, selections: Sequence[_Selection], *, at: datetime) -> None:
+    """Move quantities from fulfillable to fulfilled; a fulfillment order without remaining items is closed."""
+    fulfillment_lines = []
+    for row, selected, has_remaining in selections:
+        row.status = Status.IN_PROGRESS if has_remaining else Status.CLOSED
+        for line, count in selected.items():
+            line.fulfilled_quantity += count
+            line.fulfillable_quantity -= count
+            fulfillment_lines.append(
+                FulfillmentLine(
+                    shop_id=fulfillment.shop_id,
+                    fulfillment=fulfillment,
+                    fulfillment_order=row,
+                    line_item_id=line.line_item_id,
+                    quantity=count,
+                    created_at=at,
+                )
+            )
+    line_quantities.save_lines([line for selection in selections for line in selection.units])
+    FulfillmentLine.objects.bulk_create(fulfillment_lines)
+    FulfillmentOrder.objects.bulk_update([selection.row for selection in selections], STATUS_FIELDS)
+
+
+def update_line_items(order: Order, counts: dict[int, int], *, actor: str, at: datetime) -> None:
+    """Update line items and the order's status after quantities were fulfilled."""
+    lines = selectors.get_line_items(order)
+    changed_lines = [line for line in lines if counts.get(line.pk)]
+    for line in changed_lines:
+        line.fulfilled_quantity += counts[line.pk]
+        line.fulfillable_quantity -= counts[line.pk]
+    LineItem.objects.bulk_update(changed_lines, ["fulfilled_quantity", "fulfillable_quantity"])
+    update_order_status(order, lines, actor=actor, at=at)
+
+
+def update_order_status(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:
+    """Update the order's fulfillment status from its line items, and record events."""
+    before = order.fulfillment_status
+    statuses.update_statuses(order, lines, selectors.get_transactions(order))
+    order.save(update_fields=[*statuses.STATUS_COLUMNS])
+    differs = before != order.fulfillment_status
+    changes = {"fulfillment_status": [before, order.fulfillment_status]} if differs else {}
+    record_event("orders/updated", order, actor=actor, at=at, changes=changes)
+    verb = {
+        Order.FulfillmentStatus.FULFILLED: "orders/fulfilled",
+        Order.FulfillmentStatus.PARTIAL: "orders/partially_fulfilled",
+    }.get(Order.FulfillmentStatus(order.fulfillment_status))
+    if differs and verb:
+        record_event(verb, order, actor=actor, at=at)
+
+
+def create_past_fulfillment(order: Order, row: FulfillmentOrder, tracking: Tracking, *, at: datetime) -> Fulfillment:
+    """Create the fulfillment of an imported order that was shipped elsewhere."""
+    fulfillment = _save_fulfillment(order, row.assigned_location, tracking, "", None, at=at)
+    _fulfill(fulfillment, [_Selection(row, line_quantities.get_remaining(row), stays=False)], at=at)
+    return fulfillment
+
+
+def get_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> str:
+    """Return the order's fulfillment status."""
+    return statuses.get_order_fulfillment_status(order, lines).value
+
+
+@transaction.atomic
+def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) -> Fulfillment:
+    """Cancel a fulfillment and put its items into a new fulfillment order.
+
+    Raises:
+        NotCancellable: If the fulfillment is canceled or failed already.
+    """
+    row = tracks.lock_fulfillment(fulfillment)
+    if row.status in {Fulfillment.Status.CANCELLED, Fulfillment.Status.ERROR, Fulfillment.Status.FAILURE}:
+        raise NotCancellable(_("The fulfillment is {status}").format(status=row.get_status_display().lower()))
+    row.status = Fulfillment.Status.CANCELLED
+    row.save(update_fields=["status"])
+    order = row.order
+    fulfilled = _revert_quantities(row)
+    items = selectors.get_line_items(order)
+    refulfillable: dict[int, int] = {}
+    for item in [item for item in items if item.pk in fulfilled]:
+        item.fulfilled_quantity -= fulfilled[item.pk]
+        # Items that were returned after shipping must not be shipped again.
+        unassigned = item.current_quantity - item.fulfilled_quantity - item.fulfillable_quantity
+        if count := min(fulfilled[item.pk], max(unassigned, 0)):
+            item.fulfillable_quantity += count
+            refulfillable[item.pk] = count
+    LineItem.objects.bulk_update(items, ["fulfilled_quantity", "fulfillable_quantity"])
+    _create_replacement(row, refulfillable, at=at)
+    record_event("fulfillments/update", row, actor=actor, at=at, changes={"status": ["success", row.status]})
+    update_order_status(order, items, actor=actor, at=at)
+    return row
+
+
+def _revert_quantities(row: Fulfillment) -> dict[int, int]:
+    """Subtract a fulfillment's quantities from its fulfillment orders and return them by line item."""
+    fulfillment_lines = list(FulfillmentLine.objects.filter(fulfillment=row).order_by("pk"))
+    rows = FulfillmentOrderLine.objects.filter(
+        fulfillment_order__in={fulfillment_line.fulfillment_order_id for fulfillment_line in fulfillment_lines}
+    )
+    lines = {(line.fulfillment_order_id, line.line_item_id): line for line in rows}
+    counts: dict[int, int] = {}
+    for fulfillment_line in fulfillment_lines:
+        line = lines[fulfillment_line.fulfillment_order_id, fulfillment_line.line_item_id]
+        line.quantity -= fulfillment_line.quantity
+        line.fulfilled_quantity -= fulfillment_line.quantity
+        counts[fulfillment_line.line_item_id] = counts.get(fulfillment_line.line_item_id, 0) + fulfillment_line.quantity
+    line_quantities.save_lines(
+        [
+            lines[fulfillment_line.fulfillment_order_id, fulfillment_line.line_item_id]
+            for fulfillment_line in fulfillment_lines
+        ]
+    )
+    return counts
+
+
+def _create_replacement(row: Fulfillment, counts: dict[int, int], *, at: datetime) -> FulfillmentOrder | None:
+    """Create a fulfillment order for quantities by line item, at the same location if that is still active."""
+    first = FulfillmentOrder.objects.filter(sent_lines__fulfillment=row).order_by("pk").first()
+    if first is None or not counts:
+        return None
+    location = row.location if row.location.active else get_primary_location()
+    fulfillment_order = line_quantities.create_fulfillment_order_like(first, location, at=at)
+    line_quantities.add_lines(fulfillment_order, counts, at=at)
+    return fulfillment_order

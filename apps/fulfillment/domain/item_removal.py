@@ -1,0 +1,82 @@
+"""Remove items from fulfillment orders when they leave the order, except items that a service has accepted."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.events.domain.recording import record_event
+from apps.fulfillment.domain import line_quantities
+from apps.fulfillment.models import FulfillmentHold, FulfillmentOrderLine
+from apps.fulfillment.models.orders import UNFINISHED, RequestStatus, Status
+from apps.ground.exceptions import TransitionRefused
+from apps.orders.models import Order
+
+# Only the fulfillment service can give these back.
+ACCEPTED_BY_SERVICE = (
+    RequestStatus.ACCEPTED,
+    RequestStatus.CANCELLATION_REQUESTED,
+    RequestStatus.CANCELLATION_REJECTED,
+)
+
+
+class AcceptedByService(TransitionRefused):
+    """Raised when a fulfillment service has accepted items that should be removed."""
+
+    code = "fulfillment_taken_on"
+
+
+def remove_quantities(lines: line_quantities.LineQuantities) -> None:
+    """Remove unfulfilled quantities from their lines for good."""
+    for line, count in lines.items():
+        line.quantity -= count
+        line.fulfillable_quantity -= count
+    line_quantities.save_lines(lines)
+
+
+@transaction.atomic
+def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
+    """Remove quantities from fulfillment orders because they leave the order; call it before line items change.
+
+    Quantities that are not requested or in progress are removed first. Accepted ones stay with their service.
+
+    Args:
+        order: The locked order.
+        counts: Quantities by line item.
+        actor: The actor for the audit log.
+        at: The current time.
+
+    Raises:
+        TakenOn: If a fulfillment service has accepted a part of these quantities.
+    """
+    rows = (
+        FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)
+        .filter(line_item_id__in=counts)
+        .select_related("fulfillment_order", "line_item")
+        .order_by("pk")
+    )
+    lines = [row for row in rows if row.fulfillment_order.status in UNFINISHED]
+    unrouted = {row.line_item_id: row.line_item.fulfillable_quantity for row in lines}
+    for row in lines:
+        unrouted[row.line_item_id] -= row.fulfillable_quantity
+    remaining = {pk: max(count - max(unrouted.get(pk, count), 0), 0) for pk, count in counts.items()}
+    selected: line_quantities.LineQuantities = {}
+    for row in sorted(lines, key=lambda row: (_REMOVAL_ORDER.index(row.fulfillment_order.request_status), row.pk)):
+        if row.fulfillment_order.request_status in ACCEPTED_BY_SERVICE:
+            continue
+        if count := min(remaining[row.line_item_id], row.fulfillable_quantity):
+            selected[row] = count
+            remaining[row.line_item_id] -= count
+    if any(remaining.values()):
+        raise AcceptedByService(_("Fulfillment services have taken on some of the units; ask them to cancel first"))
+    remove_quantities(selected)
+    for fulfillment_order in {row.fulfillment_order for row in selected}:
+        if not line_quantities.get_remaining(fulfillment_order):
+            fulfillment_order.status = Status.CLOSED
+            fulfillment_order.save(update_fields=["status"])
+            FulfillmentHold.objects.filter(fulfillment_order=fulfillment_order).delete()
+            record_event("fulfillment_orders/cancelled", fulfillment_order, actor=actor, at=at)
+
+
+_REMOVAL_ORDER = list(RequestStatus.values)

@@ -1,0 +1,221 @@
+"""Order hooks of fulfillment: routing after creation, and changes when an order is canceled, edited or erased.
+
+Rule: decisions, Fulfillment; ``docs/fulfillment.md`` has a sentence for each case.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.events.domain.immutability import allow_redaction
+from apps.events.domain.recording import EventInput, record_event, record_events
+from apps.events.domain.redaction import redact_events
+from apps.events.models import Event
+from apps.fulfillment.domain import fulfillments as fulfilling
+from apps.fulfillment.domain import line_quantities, routing, tracking
+from apps.fulfillment.domain.item_removal import (
+    ACCEPTED_BY_SERVICE,
+    AcceptedByService,
+    remove_from_fulfillment_orders,
+    remove_quantities,
+)
+from apps.fulfillment.domain.transitions import CLOSED_TOPIC
+from apps.fulfillment.models import (
+    Fulfillment,
+    FulfillmentEvent,
+    FulfillmentHold,
+    FulfillmentOrder,
+    MerchantRequest,
+)
+from apps.fulfillment.models.orders import UNFINISHED, Status
+from apps.ground.error_messages import INVALID
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
+from apps.ground.timestamps import InvalidDate, parse_timestamp
+from apps.ground.types import ReadOnlyAttrs
+from apps.inventory.domain.stock import get_primary_location
+from apps.inventory.models import Location
+from apps.jobs.domain.queue import enqueue, enqueue_many
+from apps.orders.domain.selectors import get_line_items
+from apps.orders.models import LineItem, Order
+
+
+class FulfillmentDataRefused(DomainError):
+    """Raised when the fulfillment data of a new order is invalid."""
+
+    code = "fulfillments_refused"
+    field = "fulfillments"
+
+
+def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
+    """Enqueue routing of new orders; an order that comes with a fulfillment was shipped already.
+
+    Raises:
+        PartsRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
+    """
+    routing_arguments: list[ReadOnlyAttrs] = []
+    for order, parts in orders:
+        fulfillments = parts.get("fulfillments")
+        if fulfillments:
+            _record_past_fulfillment(
+                order, fulfillments, actor=actor, at=at, notify=parts.get("send_fulfillment_receipt") is True
+            )
+            continue
+        fulfill_at = _parse_fulfill_at(parts.get("fulfill_at"))
+        routing_arguments.append({"order_id": order.pk, "fulfill_at": fulfill_at and fulfill_at.isoformat()})
+    enqueue_many(routing.ROUTE_TASK, routing_arguments, actor=actor)
+
+
+def _parse_fulfill_at(text: object) -> datetime | None:
+    if text is None or text == "":
+        return None
+    try:
+        return parse_timestamp(str(text), get_current_shop().tzinfo)
+    except InvalidDate:
+        raise FulfillmentDataRefused(INVALID, field="fulfill_at") from None
+
+
+def _record_past_fulfillment(order: Order, fulfillments: object, *, actor: str, at: datetime, notify: bool) -> None:
+    """Record a past fulfillment: of the line items' fulfilled quantities, or of everything if they have none."""
+    attrs = fulfillments[0] if isinstance(fulfillments, list) and len(fulfillments) == 1 else None
+    if not isinstance(attrs, dict):
+        raise FulfillmentDataRefused("is invalid: one fulfillment, as an object in a list, is taken")
+    location = _get_location(attrs.get("location_id"))
+    lines = get_line_items(order)
+    if not any(line.fulfilled_quantity for line in lines):
+        for line in lines:
+            line.fulfilled_quantity, line.fulfillable_quantity = line.quantity, 0
+        LineItem.objects.bulk_update(lines, ["fulfilled_quantity", "fulfillable_quantity"])
+    counts = {line.pk: line.fulfilled_quantity for line in lines if line.fulfilled_quantity}
+    row = FulfillmentOrder.objects.create(
+        shop_id=order.shop_id, order=order, assigned_location=location, status=Status.CLOSED, created_at=at
+    )
+    line_quantities.add_lines(row, counts, at=at)
+    fulfillment = fulfilling.create_past_fulfillment(
+        order, row, tracking.complete_tracking(_get_tracking_members(attrs)), at=at
+    )
+    order.fulfillment_status = fulfilling.get_fulfillment_status(order, lines)
+    order.save(update_fields=["fulfillment_status"])
+    record_event("fulfillments/create", fulfillment, actor=actor, at=at)
+    if notify:
+        tracking.enqueue_shipping_confirmation(fulfillment, actor=actor)
+    if any(line.fulfillable_quantity for line in lines):
+        enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk)
+
+
+def _get_location(pk: object) -> Location:
+    if pk is None:
+        return get_primary_location()
+    location = Location.objects.filter(pk=pk).first() if isinstance(pk, int) and 0 < pk < 2**63 else None
+    if location is None:
+        raise FulfillmentDataRefused({"fulfillments.0.location_id": [INVALID]})
+    return location
+
+
+def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
+    """Return the tracking members of an order's body."""
+    names = {
+        "number": "tracking_number",
+        "numbers": "tracking_numbers",
+        "url": "tracking_url",
+        "urls": "tracking_urls",
+        "company": "tracking_company",
+    }
+    members: dict[str, object] = {}
+    for name, member in names.items():
+        value = attrs.get(member)
+        is_list = name in {"numbers", "urls"}
+        texts = value if isinstance(value, list) and is_list else [] if value is None else [value]
+        if any(not isinstance(text, str) or len(text) > tracking.MAX_LENGTH for text in texts):
+            raise FulfillmentDataRefused({f"fulfillments.0.{member}": [INVALID]})
+        members[name] = texts if is_list else next(iter(texts), None)
+    return members
+
+
+def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
+    """Close the open, waiting and scheduled fulfillment orders of an order that is being canceled.
+
+    Raises:
+        TakenOn: If a fulfillment service has accepted a request; the service must accept a cancellation first.
+    """
+    rows = list(
+        FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
+        .select_related("assigned_location")
+        .order_by("pk")
+    )
+    accepted = [row for row in rows if row.request_status in ACCEPTED_BY_SERVICE]
+    if accepted:
+        names = ", ".join(f"{row} at {row.assigned_location.name}" for row in accepted)
+        raise AcceptedByService(
+            _("Fulfillment services have taken on {names}; ask them to cancel first").format(names=names)
+        )
+    for row in rows:
+        lines = line_quantities.get_remaining(row)
+        remove_quantities(lines)
+        row.status = Status.CLOSED
+        row.save(update_fields=["status"])
+    FulfillmentHold.objects.filter(fulfillment_order__in=rows).delete()
+    record_events([EventInput("fulfillment_orders/cancelled", row) for row in rows], actor=actor, at=at)
+
+
+def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
+    """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added ones.
+
+    Raises:
+        TakenOn: If a fulfillment service has accepted a request for a quantity to remove.
+    """
+    if fewer:
+        remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)
+    if more:
+        enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk)
+
+
+def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
+    """Erase personal data from the fulfillment of orders: tracking, messages, notes, and addresses."""
+    holds = FulfillmentHold.objects.filter(fulfillment_order__order__in=ids)
+    requests = MerchantRequest.objects.filter(fulfillment_order__order__in=ids)
+    fulfillments = Fulfillment.objects.filter(order__in=ids)
+    events = FulfillmentEvent.objects.filter(fulfillment__order__in=ids)
+    rows: tuple[QuerySet[Any], ...] = (
+        FulfillmentOrder.objects.filter(order__in=ids),
+        holds,
+        requests,
+        fulfillments,
+        events,
+    )
+    for queryset in rows:
+        redact_events(queryset.model, list(queryset.order_by("pk").values_list("pk", flat=True)))
+    # The closing message is stored only in the event.
+    closing_events = Event.objects.filter(topic=CLOSED_TOPIC, subject_id__in=list(rows[0].values_list("pk", flat=True)))
+    with allow_redaction():
+        closing_events.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})
+    holds.update(reason_notes="")
+    requests.update(message="", answer_message="", answer_reason="", line_messages=[])
+    fulfillments.update(tracking_numbers=[], tracking_urls=[], message="", origin_address=None)
+    events.update(
+        message=None, address1=None, city=None, province=None, country=None, zip=None, latitude=None, longitude=None
+    )
+
+
+PERSONAL_COLUMNS = {
+    "fulfillment.FulfillmentHold": ("reason_notes",),
+    "fulfillment.MerchantRequest": ("message", "answer_message", "answer_reason", "line_messages"),
+    "fulfillment.Fulfillment": ("tracking_numbers", "tracking_urls", "message", "origin_address"),
+    "fulfillment.FulfillmentEvent": ("message", "address1", "city", "province", "country", "zip"),
+}
+
+
+def get_deactivation_objections(location: Location) -> Iterator[str]:
+    """Yield the reasons why a location can't be deactivated."""
+    count = FulfillmentOrder.objects.filter(assigned_location=location, status__in=UNFINISHED).count()
+    if count:
+        text = ngettext(
+            "It has {number} unfinished fulfillment order.",
+            "It has {number} unfinished fulfillment orders.",
+            count,
+        )
+        yield text.format(number=count)

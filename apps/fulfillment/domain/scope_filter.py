@@ -1,0 +1,90 @@
+"""Which fulfillment orders an app sees, and for which side it may act.
+
+Rule: spec part B, Fulfillment order scopes; decisions, Access.
+"""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from django.db.models import Q
+
+from apps.events.domain.topics import AudienceCheck
+from apps.fulfillment.domain.states import Side
+from apps.inventory.models import Location
+
+
+class Scope(StrEnum):
+    """The three pairs of access scopes, by who manages the location."""
+
+    MERCHANT = "merchant_managed_fulfillment_orders"
+    OWN = "assigned_fulfillment_orders"
+    OTHERS = "third_party_fulfillment_orders"
+
+    @property
+    def read(self) -> str:
+        """Return the read scope."""
+        return f"read_{self.value}"
+
+    @property
+    def write(self) -> str:
+        """Return the write scope, which includes reading."""
+        return f"write_{self.value}"
+
+
+READ = tuple(scope.read for scope in Scope)
+WRITE = tuple(scope.write for scope in Scope)
+
+
+def get_visible_condition(granted: Collection[str], app_id: int, path: str = "assigned_location") -> Q:
+    """Return the condition for rows at locations that an app's scopes cover.
+
+    Args:
+        granted: The app's scopes.
+        app_id: The app.
+        path: The ORM path of the location.
+    """
+    legacy, app = f"{path}__legacy", f"{path}__service__app_id"
+    own = Q(**{legacy: True, app: app_id})
+    by_scope = {
+        Scope.MERCHANT: Q(**{legacy: False}),
+        Scope.OWN: own,
+        Scope.OTHERS: Q(**{legacy: True}) & (~Q(**{app: app_id}) | Q(**{f"{app}__isnull": True})),
+    }
+    condition = Q(pk__in=[])
+    for scope, rows in by_scope.items():
+        if scope.read in granted:
+            condition |= rows
+    return condition
+
+
+def get_scope(location: Location, app_id: int) -> Scope:
+    """Return the scope pair that covers a location for an app; the location's service must be loaded."""
+    if not location.legacy:
+        return Scope.MERCHANT
+    service = getattr(location, "service", None)
+    return Scope.OWN if service is not None and service.app_id == app_id else Scope.OTHERS
+
+
+def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | None:
+    """Return the scope pair that an app needs to act for a side, or None if only another app may.
+
+    At a service's location the merchant's side is for apps that manage orders at services; the worker's side is only
+    for the app of the service.
+    """
+    scope = get_scope(location, app_id)
+    if side is Side.MERCHANT:
+        return Scope.MERCHANT if scope is Scope.MERCHANT else Scope.OTHERS
+    return None if scope is Scope.OTHERS else scope
+
+
+def create_audience_check(*names: str) -> AudienceCheck:
+    """Return a check of whether an app sees an event; ``names`` are the path to the location id in the payload."""
+
+    def may(payload: Mapping[str, object], app_id: int, granted: Collection[str]) -> bool:
+        value: object = payload
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        location = Location.objects.select_related("service").filter(pk=str(value or 0)).first()
+        return location is not None and get_scope(location, app_id).read in granted
+
+    return may

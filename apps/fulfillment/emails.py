@@ -1,0 +1,40 @@
+"""The shipping confirmation email: enqueued with the change and sent by a worker."""
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.fulfillment.domain.tracking import SHIPPED_TASK
+from apps.fulfillment.models import Fulfillment
+from apps.ground import languages
+from apps.ground.tenancy import get_current_shop
+from apps.jobs.domain import emails
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+from apps.orders.domain.order_status import get_status_page_url
+
+
+def send_shipping_confirmation(job: Job, **arguments: int) -> None:
+    """Email the customer about ``fulfillment_id``, unless the fulfillment was canceled or the order's email erased."""
+    rows = Fulfillment.objects.filter(pk=arguments["fulfillment_id"]).exclude(status=Fulfillment.Status.CANCELLED)
+    row = rows.exclude(order__email="").select_related("order").first()
+    if row is None:
+        return
+    shop, order = get_current_shop(), row.order
+    with languages.language_override(order.customer_locale, shop.primary_locale):
+        text = render_to_string(
+            "fulfillment/shipped.txt",
+            {
+                "shop": shop,
+                "order": order,
+                "fulfillment": row,
+                "lines": row.lines.select_related("line_item").order_by("pk"),
+                "status_url": get_status_page_url(order.shop_id, order.token),
+            },
+        )
+        subject = _("Your order {order} from {shop} has shipped").format(order=order.name, shop=shop.name)
+    emails.send_customer_email(order.email, subject, text)
+
+
+def register_email_tasks() -> None:
+    jobs.register_task(SHIPPED_TASK, send_shipping_confirmation, gettext_lazy("Shipping confirmation email"))

@@ -1,0 +1,14 @@
+"""Columns that never hold personal data: service names, callback URLs, and carrier data.
+
+See ``apps.ground.privacy_registry``.
+"""
+
+from apps.ground.privacy_registry import ColumnsByModel
+
+IMPERSONAL: ColumnsByModel = {
+    "fulfillment.FulfillmentService": ("name", "handle", "callback_url"),
+    "fulfillment.FulfillmentOrder": ("presented_name", "service_code", "source_reference"),
+    "fulfillment.FulfillmentHold": ("actor",),
+    "fulfillment.Fulfillment": ("name", "service", "tracking_company", "shipment_status"),
+    "fulfillment.PullAttempt": ("outcome",),
+}
