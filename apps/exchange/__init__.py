@@ -1,1 +1,1 @@
-"""Customers and orders as files: exports, and imports that bring them from elsewhere."""
+"""Imports and exports of orders, products, customers, and the audit log."""

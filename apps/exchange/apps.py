@@ -1,22 +1,20 @@
-"""The exchange app: files of the store's data that go out and come in."""
+"""App configuration of imports and exports."""
 
 from django.apps import AppConfig
 
 
 class ExchangeConfig(AppConfig):
-    """Registers the kinds of files and the background work."""
-
     name = "apps.exchange"
 
     def ready(self) -> None:
-        """Connect the files with the registries."""
-        from apps.exchange import kinds, tasks, topics
-        from apps.exchange.impersonal import IMPERSONAL
-        from apps.exchange.kinds import erasing
-        from apps.ground.personal import impersonal
+        """Register resources, permissions, topics, tasks, and privacy handlers."""
+        from apps.exchange import resources, tasks, topics
+        from apps.exchange.non_personal import IMPERSONAL
+        from apps.exchange.resources import privacy
+        from apps.ground.privacy_registry import declare_non_personal
 
-        impersonal(IMPERSONAL)
-        kinds.register_all()
-        erasing.register_all()
-        topics.register_all()
-        tasks.register_all()
+        declare_non_personal(IMPERSONAL)
+        resources.register_resources()
+        privacy.register_privacy_handlers()
+        topics.register_exchange_topics()
+        tasks.register_exchange_tasks()

@@ -1,12 +1,11 @@
-"""The background work of imports and exports."""
+"""Background tasks of imports and exports."""
 
-from apps.exchange.domain import exports, files, import_jobs, imports
+from apps.exchange.domain import exports, import_tasks, imports, stored_files
 from apps.jobs.domain import housekeeping
 
 
-def register_all() -> None:
-    """Add the tasks, and what housekeeping clears."""
-    exports.register_all()
-    import_jobs.register_all()
-    housekeeping.register("import files", imports.clear_left)
-    housekeeping.register("files of exports and imports that nobody knows", files.clear_strays)
+def register_exchange_tasks() -> None:
+    exports.register_export_tasks()
+    import_tasks.register_import_tasks()
+    housekeeping.register_hourly_task("import files", imports.delete_abandoned_files)
+    housekeeping.register_hourly_task("orphaned files of exports and imports", stored_files.delete_orphan_files)

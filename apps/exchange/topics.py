@@ -1,30 +1,33 @@
-"""What the audit trail notes of files that went out and came in."""
+"""Audit log topics of imports and exports."""
 
 from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop
 
 from apps.events.domain import topics
 from apps.exchange.domain import imports
-from apps.exchange.domain.kinds import exporters, named
-from apps.ground.attrs import Attrs
-from apps.ground.retelling import tells
+from apps.exchange.domain.resources import get_exporters, get_resource
+from apps.ground.stored_messages import register_message
+from apps.ground.types import Attrs
 
-_EXPORTED = tells(gettext_noop("{what} exported"), what=gettext)
+_EXPORTED = register_message(gettext_noop("{what} exported"), what=gettext)
 
 
-def _nothing(instance: Model, version: str) -> Attrs:
+def _render_id(instance: Model, version: str) -> Attrs:
     return {"id": instance.pk}
 
 
-def register_all() -> None:
-    """Add the topics, one for each kind that goes out; that of orders is theirs."""
+def register_exchange_topics() -> None:
+    """Register the import topics and one topic per exported resource; the orders app registers its own."""
     labels = {
-        imports.UPLOADED: gettext_noop("File uploaded for import"),
-        imports.MAPPED: gettext_noop("Columns of an import explained"),
+        imports.UPLOADED: gettext_noop("Import file uploaded"),
+        imports.MAPPED: gettext_noop("Import columns mapped"),
         imports.CONFIRMED: gettext_noop("Import confirmed"),
         imports.FINISHED: gettext_noop("Import finished"),
-        **{exporter.topic: _EXPORTED.format(what=named(name).label) for name, exporter in exporters().items()},
+        **{
+            exporter.topic: _EXPORTED.format(what=get_resource(name).label)
+            for name, exporter in get_exporters().items()
+        },
     }
-    for name in labels.keys() - {topic.name for topic in topics.all_topics()}:
-        # For the audit trail alone: no scope opens them to apps.
-        topics.register(name, scope="", render=_nothing, label=labels[name])
+    for name in labels.keys() - {topic.name for topic in topics.get_all_topics()}:
+        # Without a scope no app can subscribe to the topic.
+        topics.register_topic(name, scope="", render=_render_id, label=labels[name])

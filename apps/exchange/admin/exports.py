@@ -1,4 +1,4 @@
-"""Exports in the panel: ask for a file, and fetch it."""
+"""Exports in the panel: create an export and download its file."""
 
 from datetime import timedelta
 
@@ -14,89 +14,88 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
-from apps.exchange.admin.forms import AuditExportForm, ExportForm, ListExportForm, Matching
+from apps.exchange.admin.forms import AuditExportForm, ExportForm, ListExportForm, MatchingRows
 from apps.exchange.domain import exports
-from apps.exchange.domain.kinds import exporters, named, offered
-from apps.exchange.kinds import KINDS
-from apps.exchange.kinds.audit_log import AUDIT_LOG
+from apps.exchange.domain.resources import get_exporters, get_offered_exporters, get_resource
 from apps.exchange.models import Export, Format
-from apps.ground.attrs import Attrs
-from apps.ground.rows import ShopOwned
-from apps.jobs.domain.waiting import waits_since
-from apps.panel.access import MissingPermission, may, require
-from apps.panel.menu import Menu
-from apps.panel.once import posted
-from apps.panel.requests import in_shop
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.choosing import RowsRefused, chosen_ids, list_at, listed_ids
-from apps.panel.screens.extensions import add_action, add_list_header
-from apps.panel.screens.filters import PERIODS, midnight
+from apps.exchange.resources import RESOURCES
+from apps.exchange.resources.audit_log import AUDIT_LOG
+from apps.ground.base_models import ShopOwned
+from apps.ground.types import Attrs
+from apps.jobs.domain.stalled_jobs import get_stalled_since
+from apps.panel.admin_base.filters import PERIODS, get_start_of_today
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.admin_base.registry import add_action, add_list_header
+from apps.panel.admin_base.selection import InvalidSelection, get_change_list, get_listed_ids, get_selected_ids
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import MissingPermission, has_permission, require_permission
+from apps.panel.staff_request import as_staff_request
 from apps.panel.theme import display
-from apps.panel.wording import in_words
 from apps.staff.models import User
 
 VIEW_EXPORT = "exchange.view_export"
-# The address of the page that asks for a file says so which list one comes from.
+# Query parameter with the list that the user comes from.
 LIST_VAR = "list"
 
 
-@admin.action(description=gettext_lazy("Export the chosen"))
-def export_chosen(
+@admin.action(description=gettext_lazy("Export selected"))
+def export_selected(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
-    """Ask for a file of the chosen rows, and lead to it."""
+    """Create an export of the selected rows and redirect to it."""
     try:
-        ids = chosen_ids(request, queryset, most=exports.MOST)
-    except RowsRefused as refusal:
-        screen.message_user(request, in_words(refusal), messages.ERROR)
+        ids = get_selected_ids(request, queryset, limit=exports.MAX_SELECTED)
+    except InvalidSelection as error:
+        screen.message_user(request, format_errors(error), messages.ERROR)
         return None
-    [kind] = (name for name, exporter in offered().items() if exporter.model is screen.model)
-    export = exports.start(
+    [kind] = (name for name, exporter in get_offered_exporters().items() if exporter.model is screen.model)
+    export = exports.create_export(
         kind=kind,
         format=Format.CSV,
         filters={"ids": ids},
-        user=_person(request),
+        user=_get_user(request),
         actor=screen.actor(request),
         at=timezone.now(),
     )
     return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
 
 
-for kind in KINDS:
-    # The audit log is narrowed by a form of its own, and a document is asked for where it belongs.
+for kind in RESOURCES:
+    # The audit log has a form of its own; documents are created on other pages.
     if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
-        add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
-        add_list_header(kind.exporter.model, f"panel/exchange/above_{kind.name}.html")
+        add_action(kind.exporter.model, export_selected, permission=kind.exporter.permission)
+        add_list_header(kind.exporter.model, f"panel/exchange/list_header_{kind.name}.html")
 add_list_header(Event, "panel/exchange/audit_export.html")
 
 
 @admin.register(Export)
-class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
-    """A person's own exports: made by a worker, there for two days."""
+class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
+    """A staff member's own exports; files expire after two days."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Sales",
         "download",
         60,
         gettext_lazy("Exports"),
-        words=pgettext_lazy(
+        search_terms=pgettext_lazy(
             "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
         ),
     )
-    intro = gettext_lazy("Files that you asked for. Only you can fetch them, for two days.")
-    empty_text = gettext_lazy("You have no export yet.")
-    list_display = ("what", "format", "status", "row_count", "created_at", "expires_at")
+    intro = gettext_lazy("Your export files. Only you can download them, for two days.")
+    empty_text = gettext_lazy("You have no exports yet.")
+    list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
     ordering = ("-id",)
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
-        """The person's own."""
-        return super().get_queryset(request).filter(user=in_shop(request).user)
+        """Return only the user's own exports."""
+        return super().get_queryset(request).filter(user=as_staff_request(request).user)
 
     @display(description=gettext_lazy("Kind"), ordering="kind")
-    def what(self, export: Export) -> str:
-        """What it holds."""
+    def resource_label(self, export: Export) -> str:
         return export.kind_label
 
     @display(
@@ -104,106 +103,113 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"},
     )
     def status(self, export: Export) -> tuple[str, str]:
-        """Where it stands."""
         return export.state, export.get_state_display()
 
     def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
-        """With the way to a new one, for those who may take something out."""
-        return super().changelist_view(request, {**(extra_context or {}), "may_export": bool(_allowed(request))})
+        """Add a link to a new export for staff with the permission."""
+        return super().changelist_view(
+            request, {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
+        )
 
     def get_urls(self) -> list[URLPattern]:
-        """Asking for a file and fetching it."""
+        """Return the routes of a new export and of the download."""
         return [
-            self.action_url("new/", self.new_view, "new", keyed=True),
-            self.action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
+            self.build_action_url("new/", self.new_view, "new", keyed=True),
+            self.build_action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
             *super().get_urls(),
         ]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
-        """How far a file is, and the way to it."""
-        require(request, VIEW_EXPORT)
-        export: Export = self.row_or_404(request, object_id)
-        ready = export.is_open_to(int(request.user.pk or 0), timezone.now())
+        """Show an export's progress and its download link."""
+        require_permission(request, VIEW_EXPORT)
+        export: Export = self.get_row_or_404(request, object_id)
+        ready = export.is_downloadable_by(int(request.user.pk or 0), timezone.now())
         link = self.url("file", export.pk, export.key) if ready else ""
-        job = exports.job_of(export) if export.state == Export.State.WAITING else None
-        shown = {"original": export, "link": link, "job": job, "waits": waits_since(job)}
-        return self.page(request, "panel/exchange/export.html", f"{export}", **shown)
+        job = exports.get_export_job(export) if export.state == Export.State.WAITING else None
+        context = {"original": export, "link": link, "job": job, "waits": get_stalled_since(job)}
+        return self.page(request, "panel/exchange/export.html", f"{export}", **context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
-        """What happened to it, for who may export at all."""
-        require(request, VIEW_EXPORT)
+        """Show the history to staff with the permission to view exports."""
+        require_permission(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
 
     def new_view(self, request: HttpRequest) -> HttpResponse:
-        """Choose what goes out."""
+        """Choose what to export."""
         form = self._form(request)
         if request.method == "POST" and form.is_valid():
-            export = exports.start(**form.chosen, user=_person(request), actor=self.actor(request), at=timezone.now())
+            export = exports.create_export(
+                **form.export_options, user=_get_user(request), actor=self.actor(request), at=timezone.now()
+            )
             return HttpResponseRedirect(self.url("change", export.pk))
         title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
-        context = {"form": form, "button": _("Make the file")}
+        context = {"form": form, "button": _("Create export")}
         return self.page(request, "panel/orders/form.html", title, **context)
 
     def _form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
-        """The form for what is to go out; the audit log has one of its own, and a list that something narrows."""
-        needed = {name: exporter.permission for name, exporter in offered().items()}
-        allowed = _allowed(request)
+        """Return the form: the audit log and filtered lists have their own."""
+        needed = {name: exporter.permission for name, exporter in get_offered_exporters().items()}
+        allowed = _get_allowed_resources(request)
         if not allowed:
             raise MissingPermission(*needed.values())
-        asked = request.GET.get("kind", allowed[0])
-        if asked == AUDIT_LOG.name or allowed == [AUDIT_LOG.name]:
-            require(request, needed[AUDIT_LOG.name])
+        selected = request.GET.get("kind", allowed[0])
+        if selected == AUDIT_LOG.name or allowed == [AUDIT_LOG.name]:
+            require_permission(request, needed[AUDIT_LOG.name])
             topics, people = (kind(request, {}, Event, self).lookup_choices for kind in (TopicFilter, ActorFilter))
-            return AuditExportForm(posted(request), topics=topics, people=people, initial=_as_listed(request))
-        if LIST_VAR in request.GET and asked in allowed:
-            return ListExportForm(
-                posted(request), kind=named(asked), matching=_matching(request, exporters()[asked].model)
+            return AuditExportForm(
+                get_post_data(request), topics=topics, people=people, initial=_get_initial_filters(request)
             )
-        kinds = [(name, named(name).label) for name in allowed if name != AUDIT_LOG.name]
-        initial = {"kind": asked, "status": request.GET.get("status", "")}
-        return ExportForm(posted(request), kinds=kinds, initial=initial)
+        if LIST_VAR in request.GET and selected in allowed:
+            return ListExportForm(
+                get_post_data(request),
+                kind=get_resource(selected),
+                matching=_get_matching_rows(request, get_exporters()[selected].model),
+            )
+        kinds = [(name, get_resource(name).label) for name in allowed if name != AUDIT_LOG.name]
+        initial = {"kind": selected, "status": request.GET.get("status", "")}
+        return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
 
     def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
-        """The file, for the person who asked for it and still may."""
-        require(request, VIEW_EXPORT)
-        export: Export = self.row_or_404(request, object_id)
-        require(request, exporters()[export.kind].permission)
-        if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
-            raise Http404(_("The export is no longer there"))
+        """Return the file to the user who created the export, if the permission still exists."""
+        require_permission(request, VIEW_EXPORT)
+        export: Export = self.get_row_or_404(request, object_id)
+        require_permission(request, get_exporters()[export.kind].permission)
+        if export.key != key or not export.is_downloadable_by(int(request.user.pk or 0), timezone.now()):
+            raise Http404(_("This export is no longer available"))
         name = f"{export.kind}-{timezone.localtime(export.created_at):%Y-%m-%d}.{export.format}"
-        response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
+        response = FileResponse(default_storage.open(export.path), as_attachment=True, filename=name)
         add_never_cache_headers(response)
         return response
 
 
-def _allowed(request: HttpRequest) -> list[str]:
-    """What the person may take out."""
-    return [name for name, exporter in offered().items() if may(request, exporter.permission)]
+def _get_allowed_resources(request: HttpRequest) -> list[str]:
+    """List the resources that the user may export."""
+    return [name for name, exporter in get_offered_exporters().items() if has_permission(request, exporter.permission)]
 
 
-def _as_listed(request: HttpRequest) -> Attrs:
-    """The form's values that narrow the file like the list one comes from."""
+def _get_initial_filters(request: HttpRequest) -> Attrs:
+    """Return the form's initial values from the filters of the audit log."""
     period = request.GET.get("period", "")
-    since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None
+    since = (get_start_of_today() - timedelta(days=int(period))).date() if period in PERIODS else None
     return {**request.GET.dict(), "since": since}
 
 
-def _matching(request: HttpRequest, model: type[ShopOwned]) -> Matching:
-    """What the list shows that a person comes from, as its address narrows it."""
+def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> MatchingRows:
+    """Return the rows that the list shows with its filters and search."""
     screen = admin.site.get_model_admin(model)
     assert isinstance(screen, ShopOwnedAdmin)
     if not screen.has_view_or_change_permission(request):
         raise MissingPermission(f"{model._meta.app_label}.view_{model._meta.model_name}")
-    listed = list_at(screen, request, request.GET[LIST_VAR])
+    rows_of_list = get_change_list(screen, request, request.GET[LIST_VAR])
     try:
-        return Matching(listed_ids(listed, most=exports.MOST), listed.narrowed_by)
-    except RowsRefused as refusal:
-        return Matching([], listed.narrowed_by, in_words(refusal))
+        return MatchingRows(get_listed_ids(rows_of_list, limit=exports.MAX_SELECTED), rows_of_list.filter_texts)
+    except InvalidSelection as error:
+        return MatchingRows([], rows_of_list.filter_texts, format_errors(error))
 
 
-def _person(request: HttpRequest) -> User:
-    """Who is asking; nobody gets here without a login."""
+def _get_user(request: HttpRequest) -> User:
+    """Return the staff member; the panel requires a login."""
     assert isinstance(request.user, User)
     return request.user

@@ -1,4 +1,4 @@
-"""Imports in the panel: upload a file, look at it, say what its columns mean, confirm, read the report."""
+"""Imports in the panel: upload a file, check the preview, map columns, confirm, and read the report."""
 
 import io
 import tempfile
@@ -16,49 +16,50 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.exchange.admin.forms import UploadForm
-from apps.exchange.admin.naming import named_rows
-from apps.exchange.admin.telling import told
+from apps.exchange.admin.result_display import display_rows
+from apps.exchange.admin.row_links import add_labels_and_links
 from apps.exchange.domain import imports
-from apps.exchange.domain.columns import suggested
-from apps.exchange.domain.kinds import Kind, importers, named
-from apps.exchange.domain.parsing import UnreadableFile
-from apps.exchange.kinds.orders import ORDERS
+from apps.exchange.domain.column_mapping import suggest_columns
+from apps.exchange.domain.parser import UnreadableFile
+from apps.exchange.domain.resources import Resource, get_importers, get_resource
 from apps.exchange.models import Format, Import, ImportedRow
+from apps.exchange.resources.orders import ORDERS
 from apps.ground import languages
-from apps.ground.attrs import Attrs
-from apps.ground.cells import Writer
-from apps.ground.errors import DomainError
-from apps.jobs.domain.waiting import unfinished, waits_since
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.once import posted
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.ground.csv_injection import SafeCsvWriter
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Attrs
+from apps.jobs.domain.stalled_jobs import find_active_job, get_stalled_since
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
 from apps.panel.theme import display
-from apps.panel.wording import in_words
 
 IMPORT, VIEW_IMPORT = "exchange.add_import", "exchange.view_import"
-SHOWN_FATES = 500
-_NAMED_AT_ONCE = 500
-FATES = ImportedRow.Fate
+MAX_SHOWN_RESULTS = 500
+_BATCH_SIZE = 500
+RESULTS = ImportedRow.Fate
 
 
 @admin.register(Import)
-class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
-    """Files that came in: checked first, imported after a yes, each row with its fate."""
+class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
+    """Import files: validated first, imported after confirmation, with a result per row."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Sales",
         "upload",
         70,
         gettext_lazy("Imports"),
-        words=pgettext_lazy(
+        search_terms=pgettext_lazy(
             "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
         ),
     )
     intro = gettext_lazy(
-        "Bring orders, products and customers from elsewhere. A file is checked; nothing changes before you agree."
+        "Import orders, products and customers from other systems. Files are validated first; nothing changes "
+        "until you confirm."
     )
-    empty_text = gettext_lazy("Nothing was imported yet. Upload a file with the button above.")
+    empty_text = gettext_lazy("No imports yet. Upload a file with the button above.")
     list_display = ("name", "status", "progress", "created_at", "finished_at")
     list_before_template = "panel/exchange/imports.html"
     ordering = ("-id",)
@@ -68,52 +69,60 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         description=gettext_lazy("State"),
         label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
     )
-    def status(self, kept: Import) -> tuple[str, str]:
-        """Where it stands."""
-        return kept.state, kept.get_state_display()
+    def status(self, import_job: Import) -> tuple[str, str]:
+        return import_job.state, import_job.get_state_display()
 
     @display(description=gettext_lazy("Rows"))
-    def progress(self, kept: Import) -> str:
-        """How far it is."""
-        return _("{done} of {total}").format(done=kept.done, total=kept.total) if kept.total else str(kept.done)
+    def progress(self, import_job: Import) -> str:
+        return (
+            _("{done} of {total}").format(done=import_job.done, total=import_job.total)
+            if import_job.total
+            else str(import_job.done)
+        )
 
     def get_urls(self) -> list[URLPattern]:
-        """Uploading, confirming, and the report as a file."""
+        """Return the routes of upload, column mapping, confirmation, sample files and report."""
         return [
-            self.action_url("upload/", self.upload_view, "upload", keyed=True),
-            self.action_url("sample/", self.sample_view, "sample"),
-            self.action_url("<path:object_id>/columns/", self.columns_view, "columns", keyed=True),
-            self.action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
-            self.action_url("<path:object_id>/report/", self.report_view, "report"),
+            self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
+            self.build_action_url("sample/", self.sample_view, "sample"),
+            self.build_action_url("<path:object_id>/columns/", self.columns_view, "columns", keyed=True),
+            self.build_action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
+            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
             *super().get_urls(),
         ]
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Take a file in to be checked."""
-        require(request, IMPORT)
-        form = UploadForm(posted(request), request.FILES or None)
+        """Save an uploaded file and enqueue its validation."""
+        require_permission(request, IMPORT)
+        form = UploadForm(get_post_data(request), request.FILES or None)
         if request.method == "POST" and form.is_valid():
             actor, file = self.actor(request), form.cleaned_data["file"]
             try:
-                kept = imports.keep(file, file.name, actor=actor, at=timezone.now())
-            except DomainError as refusal:
-                form.add_error("file", in_words(refusal))
+                import_job = imports.save_upload(file, file.name, actor=actor, at=timezone.now())
+            except DomainError as error:
+                form.add_error("file", format_errors(error))
             else:
-                imports.ask_for_check(kept, actor=actor)
-                return HttpResponseRedirect(self.url("change", kept.pk))
-        kinds = [named(name) for name, importer in importers().items() if may(request, importer.permission)]
-        context = {"form": form, "button": _("Upload and check"), "multipart": True, "kinds": kinds}
+                imports.enqueue_validation(import_job, actor=actor)
+                return HttpResponseRedirect(self.url("change", import_job.pk))
+        kinds = [
+            get_resource(name)
+            for name, importer in get_importers().items()
+            if has_permission(request, importer.permission)
+        ]
+        context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
         return self.page(request, "panel/exchange/upload.html", _("Import orders, products and customers"), **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
-        """A small table of a kind, which comes in as it is."""
-        require(request, IMPORT)
+        """Download a small example CSV file of a resource; it can be imported as it is."""
+        require_permission(request, IMPORT)
         kind = request.GET.get("kind", ORDERS.name)
-        importer = importers().get(kind)
+        importer = get_importers().get(kind)
         if importer is None:
-            raise Http404(_("There is no such kind"))
-        response = _table(f"{kind}-sample.csv")
-        writer = Writer(response, [name for name in importer.columns if any(name in row for row in importer.sample)])
+            raise Http404(_("This resource does not exist"))
+        response = _create_csv_response(f"{kind}-sample.csv")
+        writer = SafeCsvWriter(
+            response, [name for name in importer.columns if any(name in row for row in importer.sample)]
+        )
         for row in importer.sample:
             writer.write(row)
         return response
@@ -121,149 +130,176 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
-        """The preview, the progress, or the report."""
-        require(request, VIEW_IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
-        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=kept, dry=dry)
-        counted = kept.counts if dry else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        """Show the preview, the progress, or the report of an import."""
+        require_permission(request, VIEW_IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
+        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview)
+        counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         return self.page(
             request,
             "panel/exchange/import.html",
-            _("Import of {name}").format(name=kept),
-            original=kept,
-            dry=dry,
-            waits=_waits_since(kept),
-            counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
-            foreseen=_foreseen(counted),
-            following=importers()[kind].following if (kind := _first_kind(kept)) in importers() else (),
-            to_import=counted.get(FATES.NEW, 0) + counted.get(FATES.CHANGED, 0),
-            failures=told(rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES]),
-            preview=told(named_rows(rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW], request)),
-            notes=told(
-                named_rows(
-                    rows.filter(fate__in=(FATES.NEW, FATES.CHANGED)).exclude(reason="").order_by("line")[:SHOWN_FATES],
+            _("Import of {name}").format(name=import_job),
+            original=import_job,
+            dry=is_preview,
+            waits=_get_stalled_since(import_job),
+            counts=[(str(fate.label), counts.get(fate.value, 0)) for fate in RESULTS],
+            foreseen=_describe_counts(counts),
+            following=get_importers()[kind].computed_columns
+            if (kind := _get_first_resource(import_job)) in get_importers()
+            else (),
+            to_import=counts.get(RESULTS.NEW, 0) + counts.get(RESULTS.CHANGED, 0),
+            failures=display_rows(rows.filter(fate=RESULTS.FAILED).order_by("line")[:MAX_SHOWN_RESULTS]),
+            preview=display_rows(
+                add_labels_and_links(
+                    rows.exclude(fate=RESULTS.FAILED).order_by("line")[: imports.PREVIEW_ROWS], request
+                )
+            ),
+            notes=display_rows(
+                add_labels_and_links(
+                    rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED))
+                    .exclude(reason="")
+                    .order_by("line")[:MAX_SHOWN_RESULTS],
                     request,
                 )
             ),
-            may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED and not kept.problem,
-            may_map=may(request, IMPORT) and kept.state == Import.State.CHECKED and kept.format == Format.CSV,
+            may_confirm=has_permission(request, IMPORT)
+            and import_job.state == Import.State.CHECKED
+            and not import_job.problem,
+            may_map=has_permission(request, IMPORT)
+            and import_job.state == Import.State.CHECKED
+            and import_job.format == Format.CSV,
         )
 
     def columns_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Say what the columns of a table mean; it is checked again after that."""
-        require(request, IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
-        if kept.state != Import.State.CHECKED or kept.format != Format.CSV:
-            return HttpResponseRedirect(self.url("change", kept.pk))
+        """Map the columns of a CSV file; a new mapping is validated again."""
+        require_permission(request, IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        if import_job.state != Import.State.CHECKED or import_job.format != Format.CSV:
+            return HttpResponseRedirect(self.url("change", import_job.pk))
         try:
-            columns = imports.columns_of(kept)
+            columns = imports.get_file_columns(import_job)
         except UnreadableFile as error:
             self.message_user(request, str(error), messages.ERROR)
-            return HttpResponseRedirect(self.url("change", kept.pk))
-        kinds = [named(name) for name, importer in importers().items() if may(request, importer.permission)]
-        kind = _asked(request, kept, kinds)
-        chosen = _chosen(request, kept, kind, list(columns))
+            return HttpResponseRedirect(self.url("change", import_job.pk))
+        kinds = [
+            get_resource(name)
+            for name, importer in get_importers().items()
+            if has_permission(request, importer.permission)
+        ]
+        kind = _get_selected_resource(request, import_job, kinds)
+        selected = _get_selected_columns(request, import_job, kind, list(columns))
         if request.method == "POST":
-            names = dict(zip(columns, chosen, strict=True))
+            names = dict(zip(columns, selected, strict=True))
             try:
-                imports.map_columns(kept, kind=kind.name, names=names, actor=self.actor(request), at=timezone.now())
-            except DomainError as refusal:
-                self.message_user(request, in_words(refusal), messages.ERROR)
+                imports.map_columns(
+                    import_job, kind=kind.name, names=names, actor=self.actor(request), at=timezone.now()
+                )
+            except DomainError as domain_error:
+                self.message_user(request, format_errors(domain_error), messages.ERROR)
             else:
-                return HttpResponseRedirect(self.url("change", kept.pk))
+                return HttpResponseRedirect(self.url("change", import_job.pk))
         rows = [
             (number, column, name, samples)
-            for number, ((column, samples), name) in enumerate(zip(columns.items(), chosen, strict=True))
+            for number, ((column, samples), name) in enumerate(zip(columns.items(), selected, strict=True))
         ]
-        context = {"original": kept, "kinds": kinds, "kind": kind, "columns": rows}
+        context = {"original": import_job, "kinds": kinds, "kind": kind, "columns": rows}
         return self.page(
-            request, "panel/exchange/columns.html", _("What the columns of {name} mean").format(name=kept), **context
+            request, "panel/exchange/columns.html", _("Column mapping of {name}").format(name=import_job), **context
         )
 
     def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Import what was checked."""
-        require(request, IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
+        """Confirm a validated import."""
+        require_permission(request, IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            imports.confirm(
-                kept, without_unknown="without_unknown" in request.POST, actor=self.actor(request), at=timezone.now()
+            imports.start_import(
+                import_job,
+                without_unknown="without_unknown" in request.POST,
+                actor=self.actor(request),
+                at=timezone.now(),
             )
-        except DomainError as refusal:
-            self.message_user(request, in_words(refusal), messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
         else:
-            self.message_user(request, _("The import has begun; this page shows how far it is."), messages.SUCCESS)
-        return HttpResponseRedirect(self.url("change", kept.pk))
+            self.message_user(request, _("Import started. This page shows the progress."), messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", import_job.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
-        """Every row and its fate, as CSV."""
-        require(request, VIEW_IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
+        """Download every row with its result as CSV."""
+        require_permission(request, VIEW_IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
         columns = ("line", "kind", "fate", "label", "reason")
-        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=kept, dry=dry).order_by("line")
-        # On disk, and sent from there: a file may have a million rows.
+        is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
+        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
+        # On disk, because a file may have a million rows.
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        writer = Writer(text, columns)
-        noted = rows.iterator(chunk_size=_NAMED_AT_ONCE)
-        while some := list(islice(noted, _NAMED_AT_ONCE)):
-            for row in named_rows(some, request):
+        writer = SafeCsvWriter(text, columns)
+        row_iterator = rows.iterator(chunk_size=_BATCH_SIZE)
+        while batch := list(islice(row_iterator, _BATCH_SIZE)):
+            for row in add_labels_and_links(batch, request):
                 writer.write({name: getattr(row, name) for name in columns})
         text.detach()
         file.seek(0)
-        response = FileResponse(file, as_attachment=True, filename=f"import-{kept.pk}.csv")
+        response = FileResponse(file, as_attachment=True, filename=f"import-{import_job.pk}.csv")
         response["Content-Type"] = "text/csv; charset=utf-8"
         add_never_cache_headers(response)
         return response
 
 
-def _foreseen(counted: Mapping[str, int]) -> str:
-    """What would become of how many rows, in words."""
-    new, changed, skipped, failed = (counted.get(fate.value, 0) for fate in FATES)
-    said = (
-        (new, ngettext("{number} is new", "{number} are new", new)),
-        (changed, ngettext("{number} changes what is there", "{number} change what is there", changed)),
-        (skipped, ngettext("{number} is skipped", "{number} are skipped", skipped)),
-        (failed, ngettext("{number} fails and is left out", "{number} fail and are left out", failed)),
+def _describe_counts(counts: Mapping[str, int]) -> str:
+    """Describe how many rows would be created, updated, skipped or fail."""
+    new, changed, skipped, failed = (counts.get(fate.value, 0) for fate in RESULTS)
+    parts = (
+        (new, ngettext("{number} new", "{number} new", new)),
+        (changed, ngettext("{number} update", "{number} updates", changed)),
+        (skipped, ngettext("{number} skipped", "{number} skipped", skipped)),
+        (failed, ngettext("{number} with errors", "{number} with errors", failed)),
     )
-    return ", ".join(words.format(number=languages.count(number)) for number, words in said if number)
+    return ", ".join(text.format(number=languages.format_integer(number)) for number, text in parts if number)
 
 
-def _waits_since(kept: Import) -> datetime | None:
-    """Since when a file waits for a worker to go on with it."""
-    working = kept.state in {Import.State.CHECKING, Import.State.IMPORTING}
-    return waits_since(unfinished(imports.CHECK, imports.RUN, import_id=kept.pk)) if working else None
+def _get_stalled_since(import_job: Import) -> datetime | None:
+    """Return since when a stalled import waits for a worker."""
+    working = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
+    return (
+        get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
+        if working
+        else None
+    )
 
 
-def _table(name: str) -> HttpResponse:
-    """The beginning of a table to download; it says its encoding to spreadsheets."""
+def _create_csv_response(name: str) -> HttpResponse:
+    """Create a CSV download; the BOM tells spreadsheets the encoding."""
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     add_never_cache_headers(response)
     return response
 
 
-def _asked(request: HttpRequest, kept: Import, kinds: Sequence[Kind]) -> Kind:
-    """The kind that the rows of a table are said to be of."""
-    name = request.GET.get("kind") or (kept.mapping or {}).get("kind") or _first_kind(kept)
+def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:
+    """Return the resource that the columns are mapped to."""
+    name = request.GET.get("kind") or (import_job.mapping or {}).get("kind") or _get_first_resource(import_job)
     return next((kind for kind in kinds if kind.name == name), kinds[0])
 
 
-def _first_kind(kept: Import) -> str:
-    """What the check took its rows for; blank where it could not tell."""
-    row = ImportedRow.objects.filter(file=kept).exclude(kind="").order_by("line").first()
+def _get_first_resource(import_job: Import) -> str:
+    """Return the resource of the first row, blank if validation could not tell."""
+    row = ImportedRow.objects.filter(file=import_job).exclude(kind="").order_by("line").first()
     return row.kind if row else ""
 
 
-def _chosen(request: HttpRequest, kept: Import, kind: Kind, columns: Sequence[str]) -> list[str]:
-    """What each column means: as it was just sent, as it was said before, or as its name suggests."""
+def _get_selected_columns(
+    request: HttpRequest, import_job: Import, kind: Resource, columns: Sequence[str]
+) -> list[str]:
+    """Return each column's meaning: as submitted, as saved, or suggested by its name."""
     if request.method == "POST":
         return [request.POST.get(f"column-{number}", "") for number in range(len(columns))]
-    said = kept.mapping or {}
-    if said.get("kind") == kind.name:
-        return [said["columns"].get(column, "") for column in columns]
+    mapping = import_job.mapping or {}
+    if mapping.get("kind") == kind.name:
+        return [mapping["columns"].get(column, "") for column in columns]
     assert kind.importer is not None
-    return suggested(columns, kind.importer)
+    return suggest_columns(columns, kind.importer)

@@ -1,1 +1,1 @@
-"""Files that go out and come in."""
+"""Domain functions of imports and exports."""

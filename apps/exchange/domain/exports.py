@@ -1,4 +1,4 @@
-"""Exports: asked for by staff, written by a worker, fetched by the same person until they expire."""
+"""Exports: created by staff, written by a worker, downloadable by the same user until they expire."""
 
 import io
 import tempfile
@@ -16,25 +16,25 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.events.domain.recording import record_event
-from apps.exchange.domain.files import remove, store
-from apps.exchange.domain.kinds import Exporter, Shown, exporters, named
-from apps.exchange.domain.parts import Overtaken, Parts, Reached
+from apps.exchange.domain.resources import Exporter, ObjectData, get_exporters, get_resource
+from apps.exchange.domain.resumable_file import ExportCheckpoint, ExportParts, ExportSuperseded
+from apps.exchange.domain.stored_files import remove_file, store_file
 from apps.exchange.models import Export, Format
-from apps.ground.cells import Writer
-from apps.ground.rows import ShopOwned
-from apps.ground.tenancy import current_shop
+from apps.ground.base_models import ShopOwned
+from apps.ground.csv_injection import SafeCsvWriter
+from apps.ground.tenancy import get_current_shop
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 
 EXPORT, EXPIRE = "orders.export", "orders.expire_export"
 LIFETIME = timedelta(days=2)
 BATCH = 500
-# So many chosen objects go into one file; all of a kind always do.
-MOST = 100_000
+# Limit of selected rows; an export of all rows has no limit.
+MAX_SELECTED = 100_000
 
 
 @transaction.atomic
-def start(
+def create_export(
     *,
     kind: str,
     format: str,
@@ -43,168 +43,171 @@ def start(
     actor: str,
     at: datetime,
 ) -> Export:
-    """Ask for a file of the objects of one kind.
+    """Create an export and enqueue writing its file.
 
     Args:
-        kind: The name of a kind that goes out.
-        format: Of ``Format``.
-        filters: ``ids``, or lookups that the kind can be narrowed by.
-        user: Who gets it.
-        actor: The same, for the audit trail.
-        at: When.
+        kind: The name of an exportable resource.
+        format: A value of ``Format``.
+        filters: ``ids``, or lookups that the exporter allows.
+        user: The user who may download the file.
+        actor: The same user for the audit log.
+        at: The current time.
     """
-    exporter = exporters()[kind]
-    known = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
-    export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user_id=user.pk, created_at=at)
+    exporter = get_exporters()[kind]
+    allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
+    export = Export(
+        shop=get_current_shop(), kind=kind, format=format, filters=allowed_filters, user_id=user.pk, created_at=at
+    )
     export.save(force_insert=True)
-    ids = known.get("ids")
-    told = {**known, "ids": len(ids)} if isinstance(ids, list) else known
-    changes = {"kind": [None, kind], "filters": [None, told]}
+    ids = allowed_filters.get("ids")
+    recorded_filters = {**allowed_filters, "ids": len(ids)} if isinstance(ids, list) else allowed_filters
+    changes = {"kind": [None, kind], "filters": [None, recorded_filters]}
     record_event(exporter.topic, export, actor=actor, at=at, changes=changes)
     jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
     return export
 
 
-def rows_of(export: Export, some: Sequence[int] = ()) -> QuerySet[ShopOwned]:
-    """What the file is to hold, oldest first; of the chosen only ``some``, for no database takes all in one query."""
+def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned]:
+    """Return the rows to export, oldest first, only those of ``id_batch`` if it is set."""
     filters = dict(export.filters)
-    chosen = filters.pop("ids", None)
-    ids = some or chosen
-    queryset = exporters()[export.kind].model.objects.filter(**filters)
+    selected_ids = filters.pop("ids", None)
+    ids = id_batch or selected_ids
+    queryset = get_exporters()[export.kind].model.objects.filter(**filters)
     return (queryset.filter(pk__in=ids) if ids else queryset).order_by("pk")
 
 
-def write(job: Job, **arguments: int) -> None:
-    """Write the file, also where that had been given up, and go on where another was killed.
+def write_export(job: Job, **arguments: int) -> None:
+    """Write the file of an export; retries a failed export and continues an interrupted one.
 
-    Of two who write it at once, one file stays.
+    If two workers write the same export, only one file stays.
 
     Raises:
-        NotStored: The storage does not take it.
+        NotStored: If the storage fails.
     """
-    asked = Export.objects.filter(pk=arguments["export_id"])
-    asked.filter(state=Export.State.FAILED).update(state=Export.State.WAITING)
-    export = asked.filter(state=Export.State.WAITING).first()
+    exports = Export.objects.filter(pk=arguments["export_id"])
+    exports.filter(state=Export.State.FAILED).update(state=Export.State.WAITING)
+    export = exports.filter(state=Export.State.WAITING).first()
     if export is None:
         return
-    document = exporters()[export.kind].document
-    total = _size(export) if document is None else document.size(export)
-    with suppress(Overtaken), tempfile.TemporaryFile() as file:
-        parts = Parts(export, file)
-        reached = parts.reached
+    document = get_exporters()[export.kind].document
+    total = _estimate_count(export) if document is None else document.size(export)
+    with suppress(ExportSuperseded), tempfile.TemporaryFile() as file:
+        parts = ExportParts(export, file)
+        checkpoint = parts.checkpoint
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        for reached in _write(export, text, parts.reached):
-            jobs.report_progress(job, done=reached.done, total=max(reached.done, total))
+        for checkpoint in _write_objects(export, text, parts.checkpoint):
+            jobs.report_progress(job, completed=checkpoint.done, total=max(checkpoint.done, total))
             text.flush()
-            parts.keep(reached)
+            parts.store_part(checkpoint)
         text.flush()
         file.seek(0)
-        place = store(export.new_place(), file)
+        path = store_file(export.create_path(), file)
         text.detach()
-        _offer(export, place, reached.done)
+        _publish_file(export, path, checkpoint.done)
         parts.discard()
 
 
-def _offer(export: Export, place: str, rows: int) -> None:
-    """Offer the file, or delete it.
+def _publish_file(export: Export, path: str, rows: int) -> None:
+    """Make the file available, or delete it.
 
     Raises:
-        Overtaken: It is not wanted.
+        Overtaken: If the export is ready or expired already.
     """
     try:
-        if not _ready(export, place, rows):
-            raise Overtaken
+        if not _mark_ready(export, path, rows):
+            raise ExportSuperseded
     except BaseException:
-        remove(place)
+        remove_file(path)
         raise
 
 
 @transaction.atomic
-def _ready(export: Export, place: str, rows: int) -> bool:
-    """Offer the file to the person; returns False where another one is offered already."""
+def _mark_ready(export: Export, path: str, rows: int) -> bool:
+    """Mark the export as ready and return True, or return False if another worker was first."""
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
-    if not waiting.update(state=Export.State.READY, file=place, row_count=rows, expires_at=expires_at, parts=None):
+    if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
         return False
     jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
     return True
 
 
-def _write(export: Export, file: IO[str], begun: Reached) -> Iterator[Reached]:
-    """Write what is behind ``begun``, batch by batch; gives how far the file goes."""
-    kind, exporter = named(export.kind), exporters()[export.kind]
+def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
+    """Write what follows ``begun`` in batches and yield the position after each."""
+    kind, exporter = get_resource(export.kind), get_exporters()[export.kind]
     if exporter.document is not None:
-        yield from exporter.document.write(export, file, begun)
+        yield from exporter.document.write(export, file, checkpoint)
         return
-    put = _table(file, exporter, begun) if export.format == Format.CSV else _json_lines(file, kind.singular)
-    done = begun.done
-    for ids in _batches(export, begun.last):
-        objects = exporter.read(ids)
-        for shown in objects:
-            put(shown)
-        done += len(objects)
-        yield Reached(ids[-1], done)
+    write_object = (
+        _open_csv(file, exporter, checkpoint) if export.format == Format.CSV else _open_json_lines(file, kind.singular)
+    )
+    count = checkpoint.done
+    for ids in _get_id_batches(export, checkpoint.last):
+        objects = exporter.read_objects(ids)
+        for object_data in objects:
+            write_object(object_data)
+        count += len(objects)
+        yield ExportCheckpoint(ids[-1], count)
 
 
-def _table(file: IO[str], exporter: Exporter, begun: Reached) -> Callable[[Shown], None]:
-    """Begin a table, or go on with it; gives what writes an object into it."""
-    if not begun.last:
-        # So that spreadsheets know the encoding.
+def _open_csv(file: IO[str], exporter: Exporter, checkpoint: ExportCheckpoint) -> Callable[[ObjectData], None]:
+    """Begin or continue a CSV file and return the function that writes an object."""
+    if not checkpoint.last:
+        # The BOM tells spreadsheets the encoding.
         file.write("\ufeff")
-    writer = Writer(file, exporter.columns, has_header=bool(begun.last))
+    writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last))
 
-    def put(shown: Shown) -> None:
-        for row in exporter.cells(shown):
+    def write_object(object_data: ObjectData) -> None:
+        for row in exporter.get_cells(object_data):
             writer.write(row)
 
-    return put
+    return write_object
 
 
-def _json_lines(file: IO[str], key: str) -> Callable[[Shown], None]:
-    return lambda shown: print(orjson.dumps({key: shown}).decode(), file=file)
+def _open_json_lines(file: IO[str], key: str) -> Callable[[ObjectData], None]:
+    return lambda object_data: print(orjson.dumps({key: object_data}).decode(), file=file)
 
 
-def _size(export: Export) -> int:
-    """About how many objects the file is to hold."""
-    chosen = export.filters.get("ids")
-    return len(chosen) if chosen else rows_of(export).count()
+def _estimate_count(export: Export) -> int:
+    """Return the approximate number of objects to export."""
+    selected_ids = export.filters.get("ids")
+    return len(selected_ids) if selected_ids else get_rows(export).count()
 
 
-def _batches(export: Export, last: int) -> Iterator[list[int]]:
-    """The ids of what the file is to hold behind an id: of the chosen that are still there, else by keyset."""
-    if chosen := export.filters.get("ids"):
-        rest = [pk for pk in sorted(chosen) if pk > last]
-        for start in range(0, len(rest), BATCH):
-            if ids := list(rows_of(export, rest[start : start + BATCH]).values_list("pk", flat=True)):
+def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
+    """Yield batches of ids after an id: of selected rows that still exist, else by keyset."""
+    if selected_ids := export.filters.get("ids"):
+        remaining_ids = [pk for pk in sorted(selected_ids) if pk > last]
+        for start in range(0, len(remaining_ids), BATCH):
+            if ids := list(get_rows(export, remaining_ids[start : start + BATCH]).values_list("pk", flat=True)):
                 yield ids
         return
-    while ids := list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
+    while ids := list(get_rows(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
         yield ids
         last = ids[-1]
 
 
-def job_of(export: Export) -> Job | None:
-    """The job that makes the file, until it has ended."""
+def get_export_job(export: Export) -> Job | None:
+    """Return the unfinished job that writes the file."""
     unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
-    found: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
-    return found
+    job: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
+    return job
 
 
-def give_up(job: Job) -> None:
-    """Say that the file will not come, unless it is there."""
+def mark_export_failed(job: Job) -> None:
+    """Mark an unfinished export as failed."""
     waiting = Export.objects.filter(pk=job.arguments["export_id"], state=Export.State.WAITING)
     waiting.update(state=Export.State.FAILED)
 
 
-def expire(job: Job, **arguments: int) -> None:
-    """Delete the file of an export whose time is over."""
+def expire_export(job: Job, **arguments: int) -> None:
+    """Delete the file of an expired export."""
     export = Export.objects.filter(pk=arguments["export_id"]).first()
     if export is not None:
-        default_storage.delete(export.place)
+        default_storage.delete(export.path)
         Export.objects.filter(pk=export.pk).update(state=Export.State.EXPIRED)
 
 
-def register_all() -> None:
-    """Add the tasks."""
-    jobs.register(EXPORT, write, gettext_lazy("Export"), on_give_up=give_up)
-    jobs.register(EXPIRE, expire, gettext_lazy("Deleting an old export"))
+def register_export_tasks() -> None:
+    jobs.register_task(EXPORT, write_export, gettext_lazy("Export"), on_give_up=mark_export_failed)
+    jobs.register_task(EXPIRE, expire_export, gettext_lazy("Delete an expired export"))

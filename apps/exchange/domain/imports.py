@@ -1,8 +1,8 @@
-"""Imports: a file is kept, checked without any effect (``checking``), and after a yes taken in (``running``).
+"""The life of an import: save the file, validate it (``dry_run``), and after confirmation import it (``runner``).
 
-A batch (``batches``) is a transaction together with the notes of its rows' fates, so an import that was cut off goes on
-where it stopped, and a bad row stops nothing else. Of a file no more than a batch is held at a time; the keys of rows
-before it lie on disk (``seen``).
+Each batch (``row_batches``) is one transaction together with its row results. An interrupted import therefore continues
+where it stopped, and a bad row stops nothing else. Only one batch is in memory at a time; the keys of earlier rows are
+on disk (``duplicate_index``).
 """
 
 import hashlib
@@ -18,62 +18,68 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
-from apps.exchange.domain.columns import Mapped, check_mapping
-from apps.exchange.domain.files import remove, store
-from apps.exchange.domain.kinds import importers
-from apps.exchange.domain.parsing import LeftOut, NothingKnown, UnreadableFile, columns_in, left_out_in
+from apps.exchange.domain.column_mapping import ColumnMapping, check_mapping
+from apps.exchange.domain.parser import (
+    IgnoredColumns,
+    NoColumnKnown,
+    UnreadableFile,
+    find_ignored_in_file,
+    read_columns,
+)
+from apps.exchange.domain.resources import get_importers
+from apps.exchange.domain.stored_files import remove_file, store_file
 from apps.exchange.models import Format, Import, ImportedRow
-from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.phrases import too_large
-from apps.ground.retelling import tells
-from apps.ground.tenancy import current_shop
+from apps.ground.error_messages import too_large
+from apps.ground.exceptions import DomainError, TransitionRefused
+from apps.ground.stored_messages import register_message
+from apps.ground.tenancy import get_current_shop
 from apps.jobs.domain import queue as jobs
-from apps.shops.domain.read_only import writable
+from apps.shops.domain.read_only import writable_shops
 
-_ABANDONED = tells(gettext_noop("Nobody went on with it for {days} days; the file is deleted."))
+_ABANDONED_MESSAGE = register_message(gettext_noop("No activity for {days} days; the file was deleted."))
 
-CHECK, RUN = "orders.check_import", "orders.run_import"
+VALIDATE_TASK, RUN_TASK = "orders.check_import", "orders.run_import"
 UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
 FINISHED = "imports/finish"
 State = Import.State
-PREVIEW = 50
+PREVIEW_ROWS = 50
 REPORT_EVERY = 50
-GONE = gettext_noop("The file is no longer there; upload it again.")
+FILE_GONE = gettext_noop("The file no longer exists. Upload it again.")
 MAX_BYTES = 200 * 1024 * 1024
-# Files hold personal data: one that nobody goes on with does not stay.
-KEEP_UNTOUCHED = timedelta(days=7)
+# Files contain personal data, so abandoned ones are deleted.
+ABANDONED_AFTER = timedelta(days=7)
 
 
 class FileRefused(DomainError):
-    """The file cannot be taken."""
+    """Raised when the file is not accepted."""
 
     code = "file_refused"
     field = "file"
 
 
-class NotChecked(TransitionRefused):
-    """Only a file that was checked is imported, and only once."""
+class ImportNotValidated(TransitionRefused):
+    """Raised when the file is not validated, or confirmed already."""
 
     code = "import_not_checked"
 
 
-class NotMapped(TransitionRefused):
-    """What columns mean can be said of a table that was checked and is not imported yet."""
+class ColumnsNotMappable(TransitionRefused):
+    """Raised when the columns of this file can't be mapped (any more)."""
 
     code = "import_not_mapped"
 
 
 class UnknownColumns(DomainError):
-    """What stands in columns that nobody knows is left out only after a yes to that."""
+    """Raised when unknown columns would be ignored without the user's consent."""
 
     code = "import_unknown_columns"
 
 
-def format_of(name: str) -> Format:
-    """How a file holds its rows, by its name.
+def get_file_format(name: str) -> Format:
+    """Return the format of a file by its name.
 
     Raises:
-        FileRefused: By the name it is neither.
+        FileRefused: If the ending is neither .csv nor .jsonl.
     """
     ending = name.lower().rpartition(".")[2]
     if ending == "csv":
@@ -83,14 +89,14 @@ def format_of(name: str) -> Format:
     raise FileRefused(_("must end in .csv or .jsonl"))
 
 
-def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
-    """Keep a file that came in; ``check`` or ``run`` come next.
+def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
+    """Save an uploaded file; ``enqueue_validation`` or ``run_import`` come next.
 
     Raises:
-        FileRefused: It is empty, too large, or of a kind that is not read.
-        NotStored: The storage does not take it.
+        FileRefused: If the file is empty, too large, or has an unknown format.
+        NotStored: If the storage fails.
     """
-    form = format_of(name)
+    form = get_file_format(name)
     digest, size = hashlib.sha256(), 0
     while chunk := file.read(1024 * 1024):
         digest.update(chunk)
@@ -100,82 +106,82 @@ def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
     if not size:
         raise FileRefused(_("is empty"))
     file.seek(0)
-    kept = Import(shop=current_shop(), name=name[-255:], format=form, digest=digest.hexdigest(), actor=actor)
-    store(kept.place, file)
+    import_job = Import(shop=get_current_shop(), name=name[-255:], format=form, digest=digest.hexdigest(), actor=actor)
+    store_file(import_job.path, file)
     try:
         with transaction.atomic():
-            kept.created_at = at
-            kept.save(force_insert=True)
-            record_event(UPLOADED, kept, actor=actor, at=at)
+            import_job.created_at = at
+            import_job.save(force_insert=True)
+            record_event(UPLOADED, import_job, actor=actor, at=at)
     except BaseException:
-        remove(kept.place)
+        remove_file(import_job.path)
         raise
-    return kept
+    return import_job
 
 
 @transaction.atomic
-def ask_for_check(kept: Import, *, actor: str) -> None:
-    """Let a worker check a file."""
-    jobs.enqueue(CHECK, actor=actor, import_id=kept.pk)
+def enqueue_validation(import_job: Import, *, actor: str) -> None:
+    """Enqueue the validation of a file."""
+    jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
 
 
 @transaction.atomic
-def confirm(kept: Import, *, without_unknown: bool = False, actor: str, at: datetime) -> None:
-    """Let a worker import a file that was checked.
+def start_import(import_job: Import, *, without_unknown: bool = False, actor: str, at: datetime) -> None:
+    """Confirm a validated file and enqueue its import.
 
     Args:
-        kept: The import.
-        without_unknown: Whether the person agrees that unknown columns are left out.
-        actor: Who.
-        at: When.
+        import_job: The import.
+        without_unknown: The user agrees to ignore unknown columns.
+        actor: The actor for the audit log.
+        at: The current time.
 
     Raises:
-        NotChecked: It was not checked, or is imported already.
-        UnknownColumns: It has unknown columns, and nobody agreed to leave them out.
+        NotChecked: If the file is not validated, or confirmed already.
+        UnknownColumns: If there are unknown columns without consent.
     """
-    if kept.problem:
-        raise NotChecked(kept.problem)
-    if kept.unknown and not without_unknown:
+    if import_job.problem:
+        raise ImportNotValidated(import_job.problem)
+    if import_job.unknown and not without_unknown:
         raise UnknownColumns(
-            _("Say first whether these columns may be left out: {names}").format(names=", ".join(kept.unknown))
+            _("Confirm that these columns are ignored: {names}").format(names=", ".join(import_job.unknown))
         )
-    if not Import.objects.filter(pk=kept.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
-        raise NotChecked(_("This file is not waiting for a confirmation"))
-    record_event(CONFIRMED, kept, actor=actor, at=at)
-    jobs.enqueue(RUN, actor=actor, import_id=kept.pk)
+    if not Import.objects.filter(pk=import_job.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
+        raise ImportNotValidated(_("This file is not waiting for a confirmation"))
+    record_event(CONFIRMED, import_job, actor=actor, at=at)
+    jobs.enqueue(RUN_TASK, actor=actor, import_id=import_job.pk)
 
 
-def columns_of(kept: Import) -> dict[str, list[str]]:
-    """The columns of a table, as it names them, each with its first values; none of lines of JSON.
+def get_file_columns(import_job: Import) -> dict[str, list[str]]:
+    """Return the columns of a CSV file with their first values; empty for JSON lines.
 
     Raises:
-        UnreadableFile: It is gone, or cannot be read as a whole.
+        UnreadableFile: If the file is gone or can't be read as a whole.
     """
-    if kept.format == Format.JSON_LINES:
+    if import_job.format == Format.JSON_LINES:
         return {}
-    with opened(kept) as file:
-        return columns_in(file)
+    with open_import_file(import_job) as file:
+        return read_columns(file)
 
 
 @transaction.atomic
-def map_columns(kept: Import, *, kind: str, names: Mapping[str, str], actor: str, at: datetime) -> None:
-    """Say what the columns of a table mean, and let it be checked again.
+def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], actor: str, at: datetime) -> None:
+    """Save a column mapping and validate the file again.
 
     Args:
-        kept: The import, which was checked and not confirmed.
-        kind: What its rows are.
-        names: By the table's names, what we call the columns; blank for one that is left out.
-        actor: Who.
-        at: When.
+        import_job: A validated, unconfirmed import.
+        kind: The resource of the rows.
+        names: Our column names by the file's names; blank for ignored columns.
+        actor: The actor for the audit log.
+        at: The current time.
 
     Raises:
-        MappingRefused: Two columns mean the same, or one is missing without which nothing can be told apart.
-        NotMapped: It is not waiting for a confirmation.
+        MappingRefused: If two columns mean the same or the grouping column is missing.
+        NotMapped: If the import is not waiting for confirmation.
     """
-    check_mapping(names.values(), importers()[kind])
-    mapping: Mapped = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
-    waiting = Import.objects.filter(pk=kept.pk, state=State.CHECKED, format=Format.CSV)
-    again = {
+    check_mapping(names.values(), get_importers()[kind])
+    mapping: ColumnMapping = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
+    waiting = Import.objects.filter(pk=import_job.pk, state=State.CHECKED, format=Format.CSV)
+    reset_values = {
         "state": State.CHECKING,
         "done": 0,
         "total": 0,
@@ -184,73 +190,75 @@ def map_columns(kept: Import, *, kind: str, names: Mapping[str, str], actor: str
         "passed_over": [],
         "problem": "",
     }
-    if not waiting.update(mapping=mapping, **again):
-        raise NotMapped(_("This file is not waiting for a confirmation"))
-    ImportedRow.objects.filter(file=kept, dry=True).delete()
-    record_event(MAPPED, kept, actor=actor, at=at, changes={"kind": [None, kind]})
-    jobs.enqueue(CHECK, actor=actor, import_id=kept.pk)
+    if not waiting.update(mapping=mapping, **reset_values):
+        raise ColumnsNotMappable(_("This file is not waiting for a confirmation"))
+    ImportedRow.objects.filter(file=import_job, dry=True).delete()
+    record_event(MAPPED, import_job, actor=actor, at=at, changes={"kind": [None, kind]})
+    jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
 
 
 @contextmanager
-def opened(kept: Import) -> Iterator[IO[bytes]]:
-    """The file; where it is gone, or cannot be read as a whole, the import has failed and says why."""
+def open_import_file(import_job: Import) -> Iterator[IO[bytes]]:
+    """Open the file; if it is gone or unreadable as a whole, mark the import as failed."""
     try:
-        file = default_storage.open(kept.place)
+        file = default_storage.open(import_job.path)
     except FileNotFoundError:
-        _fail(kept, GONE)
-        raise UnreadableFile(GONE) from None
+        _fail(import_job, FILE_GONE)
+        raise UnreadableFile(FILE_GONE) from None
     try:
         with file:
             yield file
-    except NothingKnown:
-        # The file stays: people can say what its columns mean.
+    except NoColumnKnown:
+        # Keep the file: the user can map its columns.
         raise
     except UnreadableFile as error:
-        _fail(kept, str(error))
+        _fail(import_job, str(error))
         raise
 
 
-def _fail(kept: Import, problem: str) -> None:
+def _fail(import_job: Import, problem: str) -> None:
     now = timezone.now()
-    Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=problem[:500], finished_at=now)
-    remove(kept.place)
+    Import.objects.filter(pk=import_job.pk).update(state=State.FAILED, problem=problem[:500], finished_at=now)
+    remove_file(import_job.path)
 
 
-def find_left_out(kept: Import) -> LeftOut:
-    """The columns of a file that nobody knows, and those that have no place here, noted on the import.
+def find_ignored_columns(import_job: Import) -> IgnoredColumns:
+    """Find unknown and unsupported columns of a file and save them on the import.
 
     Raises:
-        UnreadableFile: The file as a whole cannot be read.
+        UnreadableFile: If the file can't be read as a whole.
     """
-    with opened(kept) as file:
-        left_out = left_out_in(file, kept.format, kept.mapping)
-    kept.unknown, kept.passed_over = left_out
-    Import.objects.filter(pk=kept.pk).update(unknown=kept.unknown, passed_over=kept.passed_over)
+    with open_import_file(import_job) as file:
+        left_out = find_ignored_in_file(file, import_job.format, import_job.mapping)
+    import_job.unknown, import_job.passed_over = left_out
+    Import.objects.filter(pk=import_job.pk).update(unknown=import_job.unknown, passed_over=import_job.passed_over)
     return left_out
 
 
-def discard(kept: Import) -> None:
-    """Forget a file that was only looked at, with what was found in it."""
-    remove(kept.place)
-    kept.delete()
+def discard_import(import_job: Import) -> None:
+    """Delete an import and its file after a dry run."""
+    remove_file(import_job.path)
+    import_job.delete()
 
 
-def clear_left(at: datetime) -> int:
-    """Delete the files of imports that nobody went on with for a week; what became of their rows is kept."""
-    left = list(Import.objects.filter(writable(), finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
-    for kept in left:
-        default_storage.delete(kept.place)
-        problem = kept.problem or _ABANDONED.format(days=KEEP_UNTOUCHED.days)
-        Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=problem, finished_at=at)
-        ImportedRow.objects.filter(file=kept, dry=True).update(changes=[])
-    return len(left)
+def delete_abandoned_files(at: datetime) -> int:
+    """Delete the files of imports without activity for a week; row results stay."""
+    abandoned = list(
+        Import.objects.filter(writable_shops(), finished_at=None, updated_at__lt=at - ABANDONED_AFTER).order_by("pk")
+    )
+    for import_job in abandoned:
+        default_storage.delete(import_job.path)
+        problem = import_job.problem or _ABANDONED_MESSAGE.format(days=ABANDONED_AFTER.days)
+        Import.objects.filter(pk=import_job.pk).update(state=State.FAILED, problem=problem, finished_at=at)
+        ImportedRow.objects.filter(file=import_job, dry=True).update(changes=[])
+    return len(abandoned)
 
 
-def unfinished(digest: str) -> Import | None:
-    """An import of the same file that was begun and not finished."""
+def find_unfinished_import(digest: str) -> Import | None:
+    """Return an unfinished import of the same file."""
     return Import.objects.filter(digest=digest, state=State.IMPORTING).first()
 
 
-def mark_importing(kept: Import) -> None:
-    """Begin without a check, as the command does when it is told to."""
-    Import.objects.filter(pk=kept.pk).exclude(state=State.DONE).update(state=State.IMPORTING)
+def skip_validation(import_job: Import) -> None:
+    """Start an import without validation, as the command does on request."""
+    Import.objects.filter(pk=import_job.pk).exclude(state=State.DONE).update(state=State.IMPORTING)

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # The tables were made by orders, where these models stood; they stay as they are.
+        # The models moved here from the orders app; the tables do not change.
         migrations.SeparateDatabaseAndState(
             state_operations=[
                 migrations.CreateModel(

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """What kinds there are is said where they are registered; the columns stay as they are."""
+    """Drop the choices of ``kind``, which come from the registry now; the columns do not change."""
 
     dependencies = [
         ('exchange', '0001_initial'),

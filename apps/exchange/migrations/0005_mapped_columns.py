@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """What people said that the columns of a table mean."""
+    """Add the column mapping of a user."""
 
     dependencies = [
         ('exchange', '0004_json_documents'),

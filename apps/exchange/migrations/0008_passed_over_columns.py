@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Which columns of a file have no place here."""
+    """Add the unsupported columns of a file."""
 
     dependencies = [
         ('exchange', '0007_names'),

@@ -1,5 +1,25 @@
-"""The tables of imports and exports."""
+"""Models of imports and exports."""
 
-from apps.exchange.models.files import EXPORTS, IMPORTS, LABELS, OF_MANY, Export, Format, Import, ImportedRow, new_key
+from apps.exchange.models.files import (
+    EXPORTS,
+    IMPORTS,
+    LIST_FORMATS,
+    RESOURCE_LABELS,
+    Export,
+    Format,
+    Import,
+    ImportedRow,
+    new_key,
+)
 
-__all__ = ["EXPORTS", "IMPORTS", "LABELS", "OF_MANY", "Export", "Format", "Import", "ImportedRow", "new_key"]
+__all__ = [
+    "EXPORTS",
+    "IMPORTS",
+    "LIST_FORMATS",
+    "RESOURCE_LABELS",
+    "Export",
+    "Format",
+    "Import",
+    "ImportedRow",
+    "new_key",
+]

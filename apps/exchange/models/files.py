@@ -1,4 +1,4 @@
-"""Files that go out and come in."""
+"""Import and export files."""
 
 import secrets
 from datetime import UTC, datetime
@@ -10,51 +10,51 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_stubs_ext import StrOrPromise
 
 from apps.ground import languages
-from apps.ground.retelling import names, number
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.stored_messages import register_label, require_number
 
 _IN_UTC = "%Y-%m-%d %H:%M"
 
 
-def _moment(text: str) -> str:
-    """When a file was made, by its name in the audit trail: in UTC there; ``KeyError`` for anything else."""
+def _format_stored_moment(text: str) -> str:
+    """Format the creation time in a stored label (UTC) for the reader; raises ``KeyError`` for other texts."""
     try:
-        made = datetime.strptime(text, _IN_UTC).replace(tzinfo=UTC)
+        created_at = datetime.strptime(text, _IN_UTC).replace(tzinfo=UTC)
     except ValueError:
         raise KeyError(text) from None
-    return languages.dated(made, "j M Y, H:i")
+    return languages.format_date(created_at, "j M Y, H:i")
 
 
-_MADE = names(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_moment)
-_NAMED = names(gettext_noop("Import {number}"), number=number)
-# What people call the kinds of objects, by name; filled where kinds are registered.
-LABELS: dict[str, StrOrPromise] = {}
-# The folders of the files, each with one for every shop.
+_EXPORT_LABEL = register_label(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_format_stored_moment)
+_IMPORT_LABEL = register_label(gettext_noop("Import {number}"), number=require_number)
+# Names of resources for staff; filled when resources are registered.
+RESOURCE_LABELS: dict[str, StrOrPromise] = {}
+# Root folders; each shop has a folder in them.
 EXPORTS, IMPORTS = "exports", "imports"
 
 
 class Format(models.TextChoices):
-    """How a file holds it."""
+    """The format of a file."""
 
     CSV = "csv", gettext_lazy("CSV, for spreadsheets")
     JSON_LINES = "jsonl", gettext_lazy("JSON lines, complete")
     JSON = "json", gettext_lazy("JSON, one document")
 
 
-# What a file of many objects can be.
-OF_MANY = (Format.CSV, Format.JSON_LINES)
+# Formats of a file with many objects.
+LIST_FORMATS = (Format.CSV, Format.JSON_LINES)
 
 
 def new_key() -> str:
-    """256 random bits, by which a file is named and fetched."""
+    """Return 256 random bits for the file's name and URL."""
     return secrets.token_urlsafe(32)
 
 
 class Export(ShopOwned):
-    """A file that somebody asked for; only that person gets it, in this shop, until it expires."""
+    """An export file; only the user who created it can download it, in this shop, until it expires."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", gettext_lazy("Being made")
+        WAITING = "waiting", gettext_lazy("In progress")
         READY = "ready", gettext_lazy("Ready")
         FAILED = "failed", gettext_lazy("Failed")
         EXPIRED = "expired", gettext_lazy("Expired")
@@ -69,14 +69,14 @@ class Export(ShopOwned):
         max_length=200,
         blank=True,
         editable=False,
-        help_text=gettext_lazy("Where it lies, once it is written."),
+        help_text=gettext_lazy("The path of the finished file."),
     )
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     row_count = models.PositiveIntegerField(gettext_lazy("row count"), default=0)
     parts = models.JSONField(
         null=True,
         editable=False,
-        help_text="Of one that is being made: places of what is written, and the last object in it.",
+        help_text="Checkpoint of an unfinished export: paths of its parts, and the last object.",
     )
     expires_at = models.DateTimeField(gettext_lazy("expires at"), null=True)
 
@@ -87,43 +87,45 @@ class Export(ShopOwned):
         ordering = ("-id",)
 
     def __str__(self) -> str:
-        return gettext(_MADE).format(kind=self.kind_label, moment=languages.dated(self.created_at, "j M Y, H:i"))
+        return gettext(_EXPORT_LABEL).format(
+            kind=self.kind_label, moment=languages.format_date(self.created_at, "j M Y, H:i")
+        )
 
     @property
     def event_label(self) -> str:
-        """How the audit trail names the file, which pages tell again in the reader's language and the shop's time."""
-        return _MADE.format(kind=self.kind_label, moment=f"{self.created_at.astimezone(UTC):{_IN_UTC}}")
+        """Return the label in the audit log; pages translate it and convert the time."""
+        return _EXPORT_LABEL.format(kind=self.kind_label, moment=f"{self.created_at.astimezone(UTC):{_IN_UTC}}")
 
     @property
     def kind_label(self) -> str:
-        """What people call its kind."""
-        return str(LABELS.get(self.kind, self.kind))
+        """Return the name of the resource for staff."""
+        return str(RESOURCE_LABELS.get(self.kind, self.kind))
 
     @property
-    def place(self) -> str:
-        """Where the file is kept; files that were written before this was noted lie under their key."""
+    def path(self) -> str:
+        """Return the path of the file; old exports have no saved path and use their key."""
         return self.file or f"{EXPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
-    def new_place(self) -> str:
-        """A place for the file that no other writer of it has."""
+    def create_path(self) -> str:
+        """Return a new path that no other writer uses."""
         return f"{EXPORTS}/{self.shop_id}/{self.key}-{secrets.token_hex(8)}.{self.format}"
 
-    def is_open_to(self, user_id: int, at: datetime) -> bool:
-        """Whether a person gets the file."""
-        fresh = self.expires_at is not None and at < self.expires_at
-        return self.state == self.State.READY and fresh and self.user_id == user_id
+    def is_downloadable_by(self, user_id: int, at: datetime) -> bool:
+        """Return True if a user may download the file now."""
+        is_unexpired = self.expires_at is not None and at < self.expires_at
+        return self.state == self.State.READY and is_unexpired and self.user_id == user_id
 
 
 class Import(ShopOwned):
-    """A file that came in: checked without any effect first, then taken in row by row.
+    """An import file: validated first, then imported row by row.
 
-    Whoever works on it holds ``claim`` until ``claimed_until``, by the database's clock, or lets go of it before.
+    The worker that processes it holds the lease ``claim`` until ``claimed_until`` (database time).
     """
 
     class State(models.TextChoices):
-        CHECKING = "checking", gettext_lazy("Being checked")
-        CHECKED = "checked", gettext_lazy("Checked: waiting for you")
-        IMPORTING = "importing", gettext_lazy("Being imported")
+        CHECKING = "checking", gettext_lazy("Validating")
+        CHECKED = "checked", gettext_lazy("Waiting for confirmation")
+        IMPORTING = "importing", gettext_lazy("Importing")
         DONE = "done", gettext_lazy("Done")
         FAILED = "failed", gettext_lazy("Failed")
 
@@ -135,12 +137,10 @@ class Import(ShopOwned):
     actor = models.CharField(gettext_lazy("actor"), max_length=100)
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(gettext_lazy("done"), default=0)
-    counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
-    unknown = models.JSONField(default=list, help_text="Its columns that nobody knows, and that are left out.")
-    passed_over = models.JSONField(
-        null=True, default=list, help_text="Its columns that are known to have no place here."
-    )
-    mapping = models.JSONField(null=True, help_text="What people said its columns mean; else their names say it.")
+    counts = models.JSONField(default=dict, help_text="Number of rows by result, from the validation.")
+    unknown = models.JSONField(default=list, help_text="Unknown columns, which are ignored.")
+    passed_over = models.JSONField(null=True, default=list, help_text="Unsupported columns, which are ignored.")
+    mapping = models.JSONField(null=True, help_text="The column mapping of the user; null to detect columns by name.")
     problem = models.CharField(max_length=500, blank=True)
     claim = models.UUIDField(null=True, editable=False)
     claimed_until = models.DateTimeField(null=True, editable=False)
@@ -158,22 +158,22 @@ class Import(ShopOwned):
 
     @property
     def event_label(self) -> str:
-        """How the audit trail names the file: people name files after people, and its rows are never changed."""
-        return _NAMED.format(number=self.pk)
+        """Return the label in the audit log; without the file name, which may contain personal data."""
+        return _IMPORT_LABEL.format(number=self.pk)
 
     @property
-    def place(self) -> str:
-        """Where the file is kept."""
+    def path(self) -> str:
+        """Return the path of the file."""
         return f"{IMPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
 
 class ImportedRow(ShopOwned):
-    """What became of one row of a file, or would become of it.
+    """The result of one row of a file, or what the result would be.
 
-    ``source_key`` says of which order elsewhere a new one was made, so that no file brings it twice.
+    ``source_key`` identifies the order elsewhere that a new one was created from, so no file imports it twice.
     """
 
-    # Where the object is shown; a page fills it.
+    # The page of the object; set by views.
     link = ""
 
     class Fate(models.TextChoices):
@@ -184,13 +184,13 @@ class ImportedRow(ShopOwned):
 
     file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates", verbose_name=gettext_lazy("file"))
     line = models.PositiveIntegerField(gettext_lazy("line"), help_text=gettext_lazy("In the file, from 1."))
-    dry = models.BooleanField(default=False, help_text="Whether it was only checked.")
+    dry = models.BooleanField(default=False, help_text="True for results of the validation.")
     kind = models.CharField(gettext_lazy("kind"), max_length=9, blank=True)
-    fate = models.CharField(gettext_lazy("fate"), max_length=7, choices=Fate)
+    fate = models.CharField(gettext_lazy("result"), max_length=7, choices=Fate)
     label = models.CharField(gettext_lazy("label"), max_length=255, blank=True)
     reason = models.CharField(gettext_lazy("reason"), max_length=1000, blank=True)
     source_key = models.CharField(max_length=300, blank=True)
-    changes = models.JSONField(default=list, help_text="For the preview: field, old value and new one.")
+    changes = models.JSONField(default=list, help_text="Field, old value and new value, for the preview.")
 
     class Meta:
         verbose_name = gettext_lazy("imported row")
@@ -212,5 +212,5 @@ class ImportedRow(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """What people call its kind; blank where that could not be told."""
-        return str(LABELS.get(self.kind, self.kind))
+        """Return the name of the resource for staff; blank if unknown."""
+        return str(RESOURCE_LABELS.get(self.kind, self.kind))

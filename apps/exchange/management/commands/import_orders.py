@@ -1,4 +1,4 @@
-"""``manage.py import_orders FILE``: orders, products and customers out of a file; dry run, progress, resumption."""
+"""``manage.py import_orders FILE``: import orders, products and customers from a file."""
 
 import hashlib
 import sys
@@ -12,11 +12,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.exchange.domain import checking, imports, running
-from apps.exchange.domain.parsing import UnreadableFile
-from apps.exchange.domain.rows import Outcome, RawRow
+from apps.exchange.domain import dry_run, imports, runner
+from apps.exchange.domain.import_rows import ImportRow, RowOutcome
+from apps.exchange.domain.parser import UnreadableFile
 from apps.exchange.models import Import, ImportedRow
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 
@@ -24,25 +24,27 @@ PROGRESS_EVERY = 100
 
 
 class Command(BaseCommand):
-    """Takes a file in; run again after a break, it goes on where it stopped. Exits with 1 where rows failed."""
+    """Import a file. Run again after an interruption, the command continues. Exits with 1 if rows failed."""
 
-    help = "Import orders, products and customers from a file of JSON lines or CSV."
+    help = "Import orders, products and customers from a CSV or JSON lines file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The file, the shop, and whether it is only a try."""
-        parser.add_argument("file", type=Path, help="ends in .jsonl or .csv; see docs/imports.md")
-        parser.add_argument("--shop", help="domain of the shop; may be left out where there is one shop only")
-        parser.add_argument("--dry-run", action="store_true", help="show each row's fate, and change nothing")
+        """Add the file, the shop, and the options."""
+        parser.add_argument("file", type=Path, help="a .jsonl or .csv file; see docs/imports.md")
+        parser.add_argument("--shop", help="domain of the shop; optional if there is only one")
         parser.add_argument(
-            "--ignore-unknown", action="store_true", help="import although columns of the file are not known"
+            "--dry-run", action="store_true", help="show the result of each row without changing anything"
+        )
+        parser.add_argument(
+            "--ignore-unknown", action="store_true", help="import the file even if it has unknown columns"
         )
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Keep the file, or find the import of it that was begun; then check it or take it in."""
-        shop = _shop(options["shop"])
+        """Save the file or find its interrupted import, then validate or import it."""
+        shop = _get_shop(options["shop"])
         path: Path = options["file"]
         if not path.is_file():
-            raise CommandError(f"There is no file {path}")
+            raise CommandError(f"File not found: {path}")
         try:
             with shop_scope(shop):
                 if options["dry_run"]:
@@ -59,67 +61,66 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} {'row' if failed == 1 else 'rows'} failed.")
 
     def _try(self, path: Path) -> Counter[str]:
-        """Show the fate of each row; nothing of the file stays."""
+        """Validate the file, show the result of each row, and delete the import."""
         with path.open("rb") as file:
-            kept = imports.keep(file, path.name, actor="system", at=timezone.now())
+            import_job = imports.save_upload(file, path.name, actor="system", at=timezone.now())
         try:
-            if unknown := self._left_out(kept):
-                self.stdout.write(f"Not known, and left out: {', '.join(unknown)}")
-            with closing(checking.check(kept)) as outcomes:
+            if unknown := self._left_out(import_job):
+                self.stdout.write(f"Unknown columns, ignored: {', '.join(unknown)}")
+            with closing(dry_run.validate_file(import_job)) as outcomes:
                 return self._tell(outcomes, every_row=True)
         finally:
-            imports.discard(kept)
+            imports.discard_import(import_job)
 
     def _take_in(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
-        kept, begun = _kept(path)
-        if not begun:
-            unknown = self._left_out(kept)
+        import_job, is_resumed = _get_or_create_import(path)
+        if not is_resumed:
+            unknown = self._left_out(import_job)
             if unknown and not ignore_unknown:
-                imports.discard(kept)
+                imports.discard_import(import_job)
                 raise CommandError(
-                    f"These columns are not known, and would be left out: {', '.join(unknown)}. "
-                    "Rename them (docs/imports.md), or say --ignore-unknown."
+                    f"Unknown columns: {', '.join(unknown)}. Rename them (see docs/imports.md) or use --ignore-unknown."
                 )
-            imports.mark_importing(kept)
-        with closing(running.run(kept)) as outcomes:
+            imports.skip_validation(import_job)
+        with closing(runner.run_import(import_job)) as outcomes:
             return self._tell(outcomes, every_row=False)
 
-    def _left_out(self, kept: Import) -> list[str]:
-        """The columns that nobody knows; says which have no place here."""
-        unknown, passed_over = imports.find_left_out(kept)
+    def _left_out(self, import_job: Import) -> list[str]:
+        """Return unknown columns and print unsupported ones."""
+        unknown, passed_over = imports.find_ignored_columns(import_job)
         if passed_over:
-            self.stdout.write(f"No place here, and passed over: {', '.join(passed_over)}")
+            self.stdout.write(f"Unsupported columns, ignored: {', '.join(passed_over)}")
         return unknown
 
-    def _tell(self, outcomes: Iterable[tuple[RawRow, Outcome]], *, every_row: bool) -> Counter[str]:
-        """Print fates and progress; returns how many rows had which fate."""
+    def _tell(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
+        """Print results and progress, and return the number of rows per result."""
         counts: Counter[str] = Counter()
         for number, (row, outcome) in enumerate(outcomes, 1):
-            counts[outcome.fate] += 1
-            if every_row or outcome.fate == ImportedRow.Fate.FAILED:
-                told = " ".join(part for part in (outcome.label, outcome.reason) if part)
-                self.stdout.write(f"line {row.line}: {outcome.fate}{f' – {told}' if told else ''}")
+            counts[outcome.result] += 1
+            if every_row or outcome.result == ImportedRow.Fate.FAILED:
+                details = " ".join(part for part in (outcome.label, outcome.reason) if part)
+                self.stdout.write(f"line {row.line}: {outcome.result}{f' – {details}' if details else ''}")
             if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
                 self.stderr.write(f"{number} rows …", ending="\r")
         return counts
 
 
-def _shop(domain: str | None) -> Shop:
+def _get_shop(domain: str | None) -> Shop:
     shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
-    found = list(shops[:2])
-    if not found:
-        raise CommandError(f"No shop has the domain {domain}" if domain else "There is no shop yet")
-    if len(found) > 1:
-        raise CommandError("Say with --shop which shop it is")
-    return found[0]
+    matches = list(shops[:2])
+    if not matches:
+        raise CommandError(f"No shop has the domain {domain}" if domain else "There are no shops yet")
+    if len(matches) > 1:
+        raise CommandError("There are several shops. Choose one with --shop.")
+    return matches[0]
 
 
-def _kept(path: Path) -> tuple[Import, bool]:
-    """The import of this very file that was cut off, else a new one; and whether it was begun before."""
+def _get_or_create_import(path: Path) -> tuple[Import, bool]:
+    """Return the interrupted import of this file or a new one, and True if it was interrupted."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        begun = imports.unfinished(digest)
-        if begun is not None:
-            return begun, True
+        unfinished = imports.find_unfinished_import(digest)
+        if unfinished is not None:
+            return unfinished, True
         file.seek(0)
-        return imports.keep(file, path.name, actor="system", at=timezone.now()), False
+        return imports.save_upload(file, path.name, actor="system", at=timezone.now()), False

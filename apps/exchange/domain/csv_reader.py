@@ -1,0 +1,146 @@
+"""Read CSV files row by row; cells lose the guard against formulas (``apps.ground.csv_injection``)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO
+
+from defusedcsv import csv
+from django.utils.translation import gettext_noop
+
+from apps.ground.csv_injection import RISKY_START
+from apps.ground.stored_messages import register_message
+
+_WRONG_WIDTH = register_message(gettext_noop("has {number} cells, but there are {width} columns"))
+_TOO_LONG = register_message(gettext_noop("is longer than {limit} characters"))
+
+# Limit of a row in characters and of a JSON line in bytes.
+MAX_ROW = 1024 * 1024
+DELIMITERS = ",;\t"
+_TRUE = frozenset({"true", "yes", "1"})
+
+
+def remove_guard(cell: str) -> str:
+    """Remove the guard against formulas from a cell."""
+    return cell[1:] if cell.startswith("'") and RISKY_START.match(cell[1:]) else cell
+
+
+def format_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def is_true(cell: str) -> bool:
+    return cell.strip().lower() in _TRUE
+
+
+class _Lines:
+    """The lines of a file, counted; the rest of an overlong row is skipped instead of read into memory."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.number, self.remaining = 0, MAX_ROW
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self.remaining + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if len(line) > self.remaining:
+            while line and not line.endswith(("\n", "\r")):
+                line = self._file.readline(MAX_ROW)
+            raise csv.Error(_TOO_LONG.format(limit=MAX_ROW))
+        self.remaining -= len(line)
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that can't be read.
+
+    Attributes:
+        reason: The problem.
+        cells: The cells by column, empty if that is unknown.
+    """
+
+    reason: str
+    cells: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A CSV file that is read row by row.
+
+    Attributes:
+        columns: The column names of the first line.
+        rows: By the number of its last line, each row's cells from the left or a ``BadRow``.
+    """
+
+    columns: Sequence[str]
+    rows: Iterator[tuple[int, list[str] | BadRow]]
+
+
+def open_table(file: IO[str]) -> Table:
+    """Open a CSV file; the header decides about the separator: comma, semicolon or tab.
+
+    Args:
+        file: Opened with ``errors="surrogateescape"``, so bytes that are not UTF-8 are surrogates.
+
+    Raises:
+        ValueError: If the header is unusable.
+    """
+    lines = _Lines(file)
+    reader, columns = _read_header(lines)
+    return Table(columns, _iterate_rows(lines, reader, len(columns)))
+
+
+def _iterate_rows(lines: _Lines, reader: Iterator[list[str]], width: int) -> Iterator[tuple[int, list[str] | BadRow]]:
+    while True:
+        lines.remaining = MAX_ROW
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield lines.number, BadRow(str(error))
+            continue
+        if any(cells):
+            yield lines.number, _find_problem(cells, width) or [remove_guard(cell) for cell in cells]
+
+
+def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
+    """Return a reader of the rows and the column names of the first line.
+
+    The reader is strict, because an unclosed quote would otherwise swallow all following rows.
+    """
+    csv.field_size_limit(MAX_ROW)
+    try:
+        header = next(lines, "")
+        reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count), strict=True)
+        columns = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise ValueError(f"The first line cannot be read: {error}.") from None
+    if not is_valid_text(columns):
+        raise ValueError(gettext_noop("The first line is not UTF-8."))
+    if not any(columns):
+        raise ValueError(gettext_noop("The first line must contain the column names."))
+    return reader, columns
+
+
+def _find_problem(cells: list[str], width: int) -> BadRow | None:
+    if len(cells) > width:
+        return BadRow(_WRONG_WIDTH.format(number=len(cells), width=width))
+    if any("\x00" in cell for cell in cells):
+        return BadRow(gettext_noop("contains a NUL character"), cells)
+    return None if is_valid_text(cells) else BadRow(gettext_noop("is not UTF-8"), cells)
+
+
+def is_valid_text(cells: Iterable[str]) -> bool:
+    """Return True if no cell has surrogates, which stand for bytes that are not UTF-8."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

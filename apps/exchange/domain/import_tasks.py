@@ -1,0 +1,72 @@
+"""Background tasks of imports: validate a file, import it."""
+
+from contextlib import closing
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from apps.exchange.domain.dry_run import validate_file as check_file
+from apps.exchange.domain.imports import REPORT_EVERY, RUN_TASK, VALIDATE_TASK
+from apps.exchange.domain.parser import UnreadableFile
+from apps.exchange.domain.runner import run_import as take_in
+from apps.exchange.models import Import
+from apps.ground.stored_messages import register_message, translate_stored
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+
+State = Import.State
+_GAVE_UP = register_message(gettext_noop("{error} – retry the background job to continue."), error=translate_stored)
+
+
+def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
+    """Validate or import a file, or continue after an interruption.
+
+    Raises:
+        GiveUp: If the file no longer exists.
+    """
+    expected_state = State.CHECKING if checking else State.IMPORTING
+    Import.objects.filter(pk=import_id, state=State.FAILED, finished_at=None).update(state=expected_state, problem="")
+    import_job = Import.objects.select_related("shop").filter(pk=import_id).first()
+    if import_job is not None and import_job.state == State.FAILED:
+        raise jobs.GiveUp(import_job.problem)
+    if import_job is None or import_job.state != expected_state:
+        return
+    try:
+        with closing(check_file(import_job) if checking else take_in(import_job)) as rows:
+            reported = 0
+            for _ in rows:
+                if import_job.done >= reported + REPORT_EVERY:
+                    reported = import_job.done
+                    jobs.report_progress(job, completed=reported, total=max(import_job.total, reported))
+    except UnreadableFile:
+        # The import has the error; a retry would fail in the same way.
+        return
+
+
+def validate_import_task(job: Job, **arguments: int) -> None:
+    """Validate the file of ``import_id``."""
+    _process_file(job, import_id=arguments["import_id"], checking=True)
+
+
+def run_import_task(job: Job, **arguments: int) -> None:
+    """Import the file of ``import_id``."""
+    _process_file(job, import_id=arguments["import_id"], checking=False)
+
+
+@transaction.atomic
+def mark_import_failed(job: Job) -> None:
+    """Mark the import as failed, unless another worker has its lease."""
+    is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())
+    unfinished = Import.objects.filter(
+        is_available, pk=job.arguments["import_id"], state__in=(State.CHECKING, State.IMPORTING)
+    )
+    unfinished.update(state=State.FAILED, problem=_GAVE_UP.format(error=job.error[:400]))
+
+
+def register_import_tasks() -> None:
+    jobs.register_task(
+        VALIDATE_TASK, validate_import_task, gettext_lazy("Validate an import"), on_give_up=mark_import_failed
+    )
+    jobs.register_task(RUN_TASK, run_import_task, gettext_lazy("Import"), on_give_up=mark_import_failed)

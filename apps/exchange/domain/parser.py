@@ -1,0 +1,252 @@
+"""Parse an import file into objects, or the reason why a row can't be read."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import IO, NamedTuple
+
+from django.utils.translation import gettext_noop
+
+from apps.exchange.domain.column_mapping import (
+    ColumnMapping,
+    ColumnReading,
+    ColumnsUnknown,
+    apply_mapping,
+    detect_columns,
+)
+from apps.exchange.domain.csv_reader import MAX_ROW, BadRow, Table, is_valid_text, open_table
+from apps.exchange.domain.duplicate_index import DuplicateIndex
+from apps.exchange.domain.import_rows import Cells, ImportRow, UnreadableCell, get_label
+from apps.exchange.domain.resources import Importer, get_importers, get_resource
+from apps.exchange.models import Format
+from apps.ground.error_messages import BLANK
+from apps.ground.stored_messages import register_message
+from apps.ground.strict_json import InvalidJson, parse_json
+
+_NOT_TOGETHER = register_message(gettext_noop("{what} occurs earlier in the file; its rows must be consecutive"))
+_LEFT_OUT = register_message(gettext_noop("{what} is not imported: {problem}"))
+_TOO_MANY_ROWS = register_message(gettext_noop("{what} has more than {limit} rows"))
+_NO_JSON = register_message(gettext_noop("is not valid JSON: {error}"))
+_NO_OBJECT = register_message(gettext_noop("the line must be {forms}"))
+_TOO_LONG = register_message(gettext_noop("is longer than {limit} bytes"))
+
+# Sample values per column: how many, their maximum length, and how many rows are searched for them.
+_SAMPLES, _MOST_OF_SAMPLE, _SAMPLED = 3, 40, 50
+# Longer lists are not useful.
+MAX_UNKNOWN = 100
+
+
+class UnreadableFile(ValueError):
+    """Raised when the file as a whole can't be read."""
+
+
+class NoColumnKnown(UnreadableFile):
+    """Raised when no column of a CSV file is known."""
+
+
+def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None = None) -> Iterator[ImportRow]:
+    """Yield the objects of a file.
+
+    Args:
+        file: The file.
+        file_format: A value of ``Format``.
+        mapping: The user's column mapping; None to detect the columns.
+
+    Raises:
+        UnreadableFile: If the header of a CSV file is unusable.
+    """
+    if file_format == Format.JSON_LINES:
+        yield from _parse_json_lines(file)
+        return
+    reading, rows = _read_table(file, mapping)
+    if reading.importer.group_by:
+        yield from _iterate_grouped(reading, rows)
+        return
+    for line, row in rows:
+        if isinstance(row, BadRow):
+            yield ImportRow(line, reading.kind, problem=row.reason)
+        else:
+            yield _create_row(line, reading.kind, reading.importer, [reading.get_cells(row)])
+
+
+class IgnoredColumns(NamedTuple):
+    """Unknown and unsupported columns of a CSV file, or unknown members of JSON objects."""
+
+    unknown: list[str]
+    unsupported: list[str]
+
+
+def find_ignored_in_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None = None) -> IgnoredColumns:
+    """Find the columns or members of a file that would be ignored.
+
+    Raises:
+        UnreadableFile: If the header of a CSV file is unusable.
+    """
+    if file_format != Format.JSON_LINES:
+        reading = _read_table(file, mapping)[0]
+        return IgnoredColumns(list(reading.unknown)[:MAX_UNKNOWN], list(reading.unsupported))
+    unknown: dict[str, None] = {}
+    for row in _parse_json_lines(file):
+        unknown |= dict.fromkeys(sorted(row.unknown))
+        if len(unknown) > MAX_UNKNOWN:
+            break
+    return IgnoredColumns(list(unknown)[:MAX_UNKNOWN], [])
+
+
+def _parse_json_lines(file: IO[bytes]) -> Iterator[ImportRow]:
+    kinds = {get_resource(name).singular: name for name in get_importers()}
+    line = 0
+    while text := file.readline(MAX_ROW + 1):
+        line += 1
+        if len(text) > MAX_ROW:
+            while text and not text.endswith(b"\n"):
+                text = file.readline(MAX_ROW)
+            yield ImportRow(line, problem=_TOO_LONG.format(limit=MAX_ROW))
+        elif text.strip():
+            yield _parse_json_row(line, text.strip().removeprefix(b"\xef\xbb\xbf"), kinds)
+
+
+def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
+    """Parse a line; ``kinds`` are resource names by their JSON key."""
+    try:
+        value = parse_json(text, limit=MAX_ROW)
+    except InvalidJson as error:
+        return ImportRow(line, problem=_NO_JSON.format(error=error))
+    if isinstance(value, dict) and len(value) == 1:
+        [(key, body)] = value.items()
+        if key in kinds and isinstance(body, dict):
+            kind = kinds[key]
+            return ImportRow(line, kind, body, unknown=frozenset(body) - get_importers()[kind].members)
+    forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
+    return ImportRow(line, problem=_NO_OBJECT.format(forms=forms))
+
+
+Rows = Iterator[tuple[int, list[str] | BadRow]]
+
+
+def read_columns(file: IO[bytes]) -> dict[str, list[str]]:
+    """Return the columns of a CSV file with the first different values of each.
+
+    Raises:
+        UnreadableFile: If the header is unusable.
+    """
+    table = _open_table(file)
+    samples: list[dict[str, None]] = [{} for _ in table.columns]
+    for _, row in islice(table.rows, _SAMPLED):
+        cells = [] if isinstance(row, BadRow) else row
+        for values, cell in zip(samples, cells, strict=False):
+            if cell.strip() and len(values) < _SAMPLES:
+                values[cell.strip()[:_MOST_OF_SAMPLE]] = None
+    return {column: list(values) for column, values in zip(table.columns, samples, strict=True)}
+
+
+def _read_table(file: IO[bytes], mapping: ColumnMapping | None) -> tuple[ColumnReading, Rows]:
+    table = _open_table(file)
+    try:
+        reading = (
+            detect_columns(table.columns, get_importers()) if mapping is None else apply_mapping(table.columns, mapping)
+        )
+    except ColumnsUnknown as error:
+        raise NoColumnKnown(str(error)) from None
+    except ValueError as error:
+        raise UnreadableFile(str(error)) from None
+    return reading, table.rows
+
+
+def _open_table(file: IO[bytes]) -> Table:
+    try:
+        return open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+    except ValueError as error:
+        raise UnreadableFile(str(error)) from None
+
+
+def _iterate_grouped(reading: ColumnReading, rows: Rows) -> Iterator[ImportRow]:
+    """Yield the objects of a CSV file with several rows per object.
+
+    An unreadable row makes its object fail, because half an object is useless. If the row's object is unknown, the
+    objects before and after it fail.
+    """
+    with DuplicateIndex() as known_cells:
+        yield from _iterate_groups(reading, rows, known_cells)
+
+
+def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIndex) -> Iterator[ImportRow]:
+    group: _Group | None = None
+    adjacent_problem = ""
+    for line, row in rows:
+        problem, key = "", _get_group_key(reading, row)
+        if isinstance(row, BadRow):
+            problem = f"line {line} {row.reason}"
+            if key is None:
+                yield ImportRow(line, reading.kind, problem=row.reason)
+                adjacent_problem = f"{problem}, and may be a part of it"
+                if group is not None:
+                    group.problem = group.problem or adjacent_problem
+                continue
+        assert key is not None
+        if group is None or group.cell != key:
+            if group is not None:
+                yield group.create_row(known_cells)
+            group = _Group(line, reading, key, problem=adjacent_problem)
+        adjacent_problem = ""
+        group.problem = group.problem or problem
+        if not isinstance(row, BadRow):
+            group.add(reading.get_cells(row))
+    if group is not None:
+        yield group.create_row(known_cells)
+
+
+def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | None:
+    """Return the grouping cell of a row, or None if the row is not readable that far."""
+    if isinstance(row, BadRow):
+        key = reading.get_cells(row.cells).get(reading.importer.group_by, "")
+        return key if key and is_valid_text([key]) and "\x00" not in key else None
+    return reading.get_cells(row).get(reading.importer.group_by, "")
+
+
+@dataclass(slots=True)
+class _Group:
+    """Consecutive rows of one object.
+
+    Attributes:
+        line: The first line.
+        reading: How the columns are read.
+        cell: The grouping cell.
+        problem: Why the object can't be read.
+        rows: At most one more than the maximum, to notice excess rows.
+    """
+
+    line: int
+    reading: ColumnReading
+    cell: str
+    problem: str = ""
+    rows: list[Cells] = field(default_factory=list)
+
+    def add(self, cells: Cells) -> None:
+        if len(self.rows) <= self.reading.importer.max_rows:
+            self.rows.append(cells)
+
+    def create_row(self, known_cells: DuplicateIndex) -> ImportRow:
+        """Return the object; ``seen`` has the grouping cells of earlier objects."""
+        kind, importer = self.reading.kind, self.reading.importer
+        label, limit = f"{get_resource(kind).singular} {self.cell}", importer.max_rows
+        if not self.cell:
+            return ImportRow(self.line, kind, problem=f"{importer.group_by}: {BLANK}")
+        if not known_cells.add(kind, self.cell):
+            return self._create_failed_row(_NOT_TOGETHER.format(what=label))
+        if self.problem:
+            return self._create_failed_row(_LEFT_OUT.format(what=label, problem=self.problem))
+        if len(self.rows) > limit:
+            return self._create_failed_row(_TOO_MANY_ROWS.format(what=label, limit=limit))
+        return _create_row(self.line, kind, importer, self.rows)
+
+    def _create_failed_row(self, problem: str) -> ImportRow:
+        return ImportRow(self.line, self.reading.kind, problem=problem, label=self.cell)
+
+
+def _create_row(line: int, kind: str, importer: Importer, rows: list[Cells]) -> ImportRow:
+    try:
+        return ImportRow(line, kind, importer.body(rows))
+    except UnreadableCell as error:
+        return ImportRow(line, kind, problem=str(error), label=get_label(rows[0]))

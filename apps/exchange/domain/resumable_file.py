@@ -1,0 +1,102 @@
+"""Store an unfinished export in parts, so that another worker can continue after one was killed.
+
+The export's row has the paths of the parts, the last object (of a document also the section), and the number of
+objects. Another worker copies the parts and continues after them; anything written after the last part is written
+again. Parts are deleted when the file is complete. Parts of a failed export become orphans after a day
+(``stored_files``). If parts are missing, the export starts over.
+"""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import BytesIO
+from shutil import copyfileobj
+from typing import IO
+
+from django.core.files.storage import default_storage
+
+from apps.exchange.domain.stored_files import remove_file, store_file
+from apps.exchange.models import EXPORTS, Export
+
+PART_BYTES = 8 * 1024 * 1024
+
+
+class ExportSuperseded(Exception):
+    """Raised when another worker writes the export, or it is no longer wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCheckpoint:
+    """A checkpoint of an unfinished file.
+
+    Attributes:
+        last: The id of the last object in the file or its section; 0 if there is none.
+        done: The number of objects.
+        section: The section of a document that is being written; blank for a sequence of objects.
+    """
+
+    last: int = 0
+    done: int = 0
+    section: str = ""
+
+
+class ExportParts:
+    """The stored parts of an export, next to the local file that a worker writes."""
+
+    def __init__(self, export: Export, file: IO[bytes]) -> None:
+        """Copy the stored parts into the empty file."""
+        self._export, self._file = export, file
+        self._paths: list[str] = []
+        self.checkpoint = ExportCheckpoint()
+        if export.parts is not None:
+            checkpoint = ExportCheckpoint(export.parts["last"], export.row_count, export.parts.get("section", ""))
+            self._copy_parts(export.parts["places"], checkpoint)
+        self._stored_bytes = file.tell()
+
+    def _copy_parts(self, paths: list[str], checkpoint: ExportCheckpoint) -> None:
+        try:
+            for path in paths:
+                with default_storage.open(path) as part:
+                    copyfileobj(part, self._file)
+        except FileNotFoundError:
+            self._file.seek(0)
+            self._file.truncate()
+            self._save_checkpoint(ExportCheckpoint(), [], previous=checkpoint)
+            discard_parts(paths)
+        else:
+            self._paths, self.checkpoint = paths, checkpoint
+
+    def store_part(self, checkpoint: ExportCheckpoint) -> None:
+        """Store a new part if enough was written since the last one; the file must be at its end.
+
+        Raises:
+            Overtaken: If the export is no longer to be written.
+            NotStored: If the storage fails.
+        """
+        end = self._file.tell()
+        if end - self._stored_bytes < PART_BYTES:
+            return
+        self._file.seek(self._stored_bytes)
+        name = f"{EXPORTS}/{self._export.shop_id}/{self._export.key}-{secrets.token_hex(8)}.part"
+        path = store_file(name, BytesIO(self._file.read(end - self._stored_bytes)))
+        try:
+            self._save_checkpoint(checkpoint, [*self._paths, path], previous=self.checkpoint)
+        except BaseException:
+            remove_file(path)
+            raise
+        self._paths, self.checkpoint, self._stored_bytes = [*self._paths, path], checkpoint, end
+
+    def _save_checkpoint(self, checkpoint: ExportCheckpoint, paths: list[str], *, previous: ExportCheckpoint) -> None:
+        parts = {"places": paths, "last": checkpoint.last, "section": checkpoint.section} if paths else None
+        ours = Export.objects.filter(pk=self._export.pk, state=Export.State.WAITING, row_count=previous.done)
+        if not ours.update(parts=parts, row_count=checkpoint.done):
+            raise ExportSuperseded
+
+    def discard(self) -> None:
+        """Delete all parts; the file is complete."""
+        discard_parts(self._paths)
+
+
+def discard_parts(paths: Iterable[str]) -> None:
+    for path in paths:
+        remove_file(path)

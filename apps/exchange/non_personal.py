@@ -1,0 +1,12 @@
+"""Columns of imports and exports that never hold personal data.
+
+See ``apps.ground.privacy_registry``.
+"""
+
+from apps.ground.privacy_registry import ColumnsByModel
+
+IMPERSONAL: ColumnsByModel = {
+    "exchange.Export": ("kind", "key", "file", "parts"),
+    "exchange.Import": ("digest", "key", "actor", "counts", "passed_over"),
+    "exchange.ImportedRow": ("kind",),
+}

@@ -1,0 +1,76 @@
+"""Audit log files: a row per event, oldest first; export only."""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+from django.utils.translation import gettext_lazy
+
+from apps.events.domain.descriptions import describe_event
+from apps.events.models import Event
+from apps.exchange.domain.resources import Exporter, ObjectData, Resource
+from apps.staff.domain.actor_names import get_actor_names
+
+
+def _read(ids: Sequence[int]) -> list[ObjectData]:
+    """Return events as JSON values; times are ISO 8601 in UTC."""
+    events = list(Event.objects.filter(pk__in=ids).defer("payload").order_by("pk"))
+    names = get_actor_names([event.actor for event in events])
+    return [_render_event(event, names[event.actor]) for event in events]
+
+
+def _render_event(event: Event, actor_name: str) -> ObjectData:
+    return {
+        "id": event.pk,
+        "at": event.created_at.isoformat(),
+        "actor": event.actor,
+        "who": actor_name,
+        "topic": event.topic,
+        "what": describe_event(event),
+        "about": event.subject_label,
+        "subject_type": event.subject_type,
+        "subject_id": event.subject_id,
+        "changes": event.changes,
+        "request_id": event.request_id,
+        "address": event.address,
+    }
+
+
+def _cells(row: ObjectData) -> Iterable[ObjectData]:
+    return [row | {"changes": orjson.dumps(row["changes"]).decode() if row["changes"] else ""}]
+
+
+AUDIT_LOG = Resource(
+    name="events",
+    label=gettext_lazy("Audit log"),
+    singular="event",
+    exporter=Exporter(
+        model=Event,
+        permission="events.export_event",
+        granted_by="staff_audit_log_view",
+        topic="audit_log/export",
+        filters=(
+            "topic",
+            "actor",
+            "actor__startswith",
+            "subject_label__icontains",
+            "created_at__gte",
+            "created_at__lt",
+        ),
+        columns=(
+            "id",
+            "at",
+            "actor",
+            "who",
+            "topic",
+            "what",
+            "about",
+            "subject_type",
+            "subject_id",
+            "changes",
+            "request_id",
+            "address",
+        ),
+        read_objects=_read,
+        get_cells=_cells,
+    ),
+)

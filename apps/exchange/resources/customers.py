@@ -1,0 +1,314 @@
+"""Customer files. Imports identify customers by email or phone; ids of the file are ignored."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import prefetch_related_objects
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from apps.api.resources.nested_rows import WritableNestedRows
+from apps.api.resources.serializers import validate_body
+from apps.api.rows.query_plans import get_read_plan
+from apps.customers.api.addresses import AddressSerializer
+from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
+from apps.customers.domain import consents
+from apps.customers.domain.addresses import COLUMNS as ALL_ADDRESS_COLUMNS
+from apps.customers.domain.contact_normalization import build_email_key
+from apps.customers.domain.customers import CustomerDraft, create_from_drafts, draft_customer, update_customer
+from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
+from apps.customers.domain.validation import CustomerRefused, clean_customer
+from apps.customers.models import EDITABLE_FIELDS, Address, ConsentState, Customer
+from apps.exchange.domain.csv_reader import format_bool, is_true
+from apps.exchange.domain.import_rows import (
+    Body,
+    Cells,
+    Changes,
+    ImportRow,
+    RowOutcome,
+    RowResult,
+    create_failed_outcome,
+)
+from apps.exchange.domain.resources import Exporter, Importer, ObjectData, Resource
+from apps.exchange.resources.address_columns import ADDRESS_ALIASES, ADDRESS_COLUMNS
+from apps.exchange.resources.api_format import convert_api_errors, file_context, file_version, get_member_names
+from apps.exchange.resources.sample_files import SAMPLE_CUSTOMERS
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import ReadOnlyAttrs
+
+# The customer has these fields too, so the table uses the customer's.
+_CUSTOMER_FIELDS = ("first_name", "last_name", "phone")
+_ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
+_CONSENTS = ("accepts_marketing", *consents.FIELDS)
+_LABEL = re.compile(r"Customer ([0-9]{1,18})")
+_ADDRESS_IGNORED = gettext_noop("The address is ignored: addresses are only imported for new customers.")
+_ONLY_ADDRESS_DIFFERS = gettext_noop(
+    "Already exists and is unchanged. The address is ignored: addresses are only imported for new customers."
+)
+
+
+class WholeCustomerSerializer(CustomerSerializer):
+    """A customer with all addresses; the interface shows only ten."""
+
+    addresses = WritableNestedRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
+
+
+def _read(ids: Sequence[int]) -> list[ObjectData]:
+    context = file_context()
+    objects_by_id = get_read_plan(WholeCustomerSerializer, context.version).read_ids(ids, context)
+    return [objects_by_id[pk] for pk in ids if pk in objects_by_id]
+
+
+def _cells(customer: ObjectData) -> Iterable[ObjectData]:
+    address = customer["default_address"] or {}
+    customer_fields = {name: customer[name] for name in (*_CUSTOMER_FIELDS, "email", "tags", "note", *_COMPUTED)}
+    return [
+        {
+            **{name: address.get(name) for name in _ADDRESS_FIELDS},
+            **customer_fields,
+            "accepts_marketing": format_bool(customer["email_marketing_consent"]["state"] == "subscribed"),
+            "tax_exempt": format_bool(customer["tax_exempt"]),
+        }
+    ]
+
+
+def _body(rows: Sequence[Cells]) -> Body:
+    """Convert a CSV row to a customer body."""
+    row = rows[0]
+    body: dict[str, object] = {name: row[name] for name in (*_CUSTOMER_FIELDS, "email", "tags", "note") if name in row}
+    for name in ("accepts_marketing", "tax_exempt"):
+        if row.get(name):
+            body[name] = is_true(row[name])
+    address = {name: row[name] for name in ADDRESS_COLUMNS if row.get(name)}
+    if address.keys() - set(_CUSTOMER_FIELDS):
+        body["addresses"] = [address]
+    return body
+
+
+def _keys(row: ImportRow, body: Body) -> Sequence[str]:
+    """Return the keys that identify a customer within a file: email, then phone."""
+    email, phone = get_contact_keys(email=body.get("email"), phone=body.get("phone"))
+    return [key for key in (email, phone) if key] or [row.digest]
+
+
+def _take_in(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Create a customer, or update the one with the same email or phone."""
+    return _take_in_many([(row, body)], actor=actor, at=at, dry=False)[0]
+
+
+def _take_in_many(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
+    """Import several customers with one lookup and one bulk insert."""
+    outcomes: list[RowOutcome] = []
+    new: dict[int, CustomerDraft] = {}
+    addressed: dict[int, Customer] = {}
+    keys = [get_contact_keys(email=body.get("email"), phone=body.get("phone")) for _, body in rows]
+    for (_, body), matches in zip(rows, find_all_by_contacts(keys, locked=not dry), strict=True):
+        try:
+            customer, values = matches.resolve_customer(), _get_customer_values(body)
+            if customer is None:
+                new[len(outcomes)], outcome = _prepare_new(body, values, at)
+            else:
+                outcome = _update_existing(customer, values, actor=actor, at=at, dry=dry)
+                if body.get("addresses"):
+                    addressed[len(outcomes)] = customer
+        except DomainError as error:
+            outcome = create_failed_outcome(error)
+        outcomes.append(outcome)
+    prefetch_related_objects(list(addressed.values()), "addresses")
+    for index, customer in addressed.items():
+        if _has_ignored_address(customer, rows[index][1]):
+            is_skipped = outcomes[index].result == RowResult.SKIPPED
+            outcomes[index] = replace(outcomes[index], reason=_ONLY_ADDRESS_DIFFERS if is_skipped else _ADDRESS_IGNORED)
+    if new and not dry:
+        created = create_from_drafts(list(new.values()), actor=actor, at=at)
+        for index, created_customer in zip(new, created, strict=True):
+            outcomes[index] = replace(outcomes[index], label=created_customer.event_label)
+    return outcomes
+
+
+def _get_customer_values(body: Body) -> dict[str, object]:
+    """Return the customer's fields in a body, without addresses."""
+    values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
+    for channel in consents.CHANNEL_DEFINITIONS.values():
+        if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
+            # Exports contain the consent of every customer, but it is only valid together with its contact.
+            del values[channel.field]
+    return values
+
+
+def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[CustomerDraft, RowOutcome]:
+    """Prepare a new customer and the result of its row.
+
+    Raises:
+        CustomerRefused, RowRefused: If values are invalid.
+    """
+    values["addresses"] = _sort_addresses(body)
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, file_version(), values)
+    return draft_customer(attrs, at=at), RowOutcome(RowResult.NEW, changes=_get_new_changes(values))
+
+
+def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime, dry: bool) -> RowOutcome:
+    """Update the fields of an existing customer that differ, or only report them in a dry run.
+
+    Raises:
+        CustomerRefused, RowRefused: If values are invalid.
+    """
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, file_version(), values, instance=customer)
+    cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
+    if errors:
+        raise CustomerRefused(errors)
+    changed = {name: value for name, value in cleaned.items() if _is_different(customer, name, value)}
+    if not changed:
+        return RowOutcome(RowResult.SKIPPED, customer.event_label, gettext_noop("already exists and is unchanged"))
+    changes = {
+        name: (_format_for_preview(_get_current_value(customer, name)), _format_for_preview(value))
+        for name, value in changed.items()
+    }
+    before = customer.version
+    if not dry and update_customer(customer, changed, actor=actor, at=at).version == before:
+        return RowOutcome(RowResult.SKIPPED, customer.event_label, changes=changes)
+    return RowOutcome(RowResult.CHANGED, customer.event_label, changes=changes)
+
+
+def _get_new_changes(values: ReadOnlyAttrs) -> Changes:
+    """Return the preview of a new customer."""
+    return {name: (None, _format_for_preview(value)) for name, value in values.items() if value}
+
+
+def _is_not_subscribed(consent: object) -> bool:
+    return isinstance(consent, Mapping) and consent.get("state") == ConsentState.NOT_SUBSCRIBED
+
+
+def _get_current_value(customer: Customer, name: str) -> object:
+    """Return the current value of a customer's field."""
+    channel = consents.FIELDS.get(name)
+    return getattr(customer, name) if channel is None else {"state": consents.get_consent(customer, channel).state}
+
+
+def _format_for_preview(value: object) -> object:
+    """Return a value for the preview: the state of a consent, the number of addresses."""
+    if isinstance(value, Mapping):
+        return str(value.get("state", ""))
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) if all(isinstance(item, str) for item in value) else len(value)
+    return value
+
+
+def _sort_addresses(body: Body) -> object:
+    """Return addresses in the order for a new customer: default first, then least to most recently used.
+
+    Invalid values are kept, so that the validation of the body refuses them.
+    """
+    addresses = body.get("addresses")
+    if not isinstance(addresses, list):
+        return addresses
+    defaults = [item for item in addresses if isinstance(item, dict) and item.get("default") is True]
+    return [
+        {name: item[name] for name in ALL_ADDRESS_COLUMNS if item.get(name)} if isinstance(item, dict) else item
+        for item in [*defaults, *(item for item in reversed(addresses) if item not in defaults)]
+    ]
+
+
+def _is_different(customer: Customer, name: str, value: Any) -> bool:
+    if name == "email":
+        return build_email_key(value) != customer.email_key
+    if (channel := consents.FIELDS.get(name)) is not None:
+        state = consents.get_consent(customer, channel).state
+        return bool(value.get("state", state) != state)
+    return hasattr(customer, name) and getattr(customer, name) != value
+
+
+def _find(labels: Collection[str]) -> dict[str, Customer]:
+    """Return the customers by labels, which contain their ids."""
+    numbers = [int(match[1]) for match in map(_LABEL.fullmatch, labels) if match]
+    return {row.event_label: row for row in Customer.objects.filter(pk__in=numbers)}
+
+
+def _has_ignored_address(customer: Customer, body: Body) -> bool:
+    """Return True if a row has an address that an existing customer does not have and that is not imported."""
+    addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
+    existing = (
+        [{name: _fold(getattr(row, name)) for name in _ADDRESS_FIELDS} for row in customer.addresses.all()]
+        if addresses
+        else []
+    )
+    return any(all(_is_different_address(item, row) for row in existing) for item in addresses)
+
+
+def _is_different_address(address: ReadOnlyAttrs, existing: Mapping[str, str]) -> bool:
+    return any(_fold(address[name]) != existing[name] for name in _ADDRESS_FIELDS if address.get(name))
+
+
+def _fold(value: object) -> str:
+    return str(value or "").strip().casefold()
+
+
+_COMPUTED = ("orders_count", "total_spent")
+_TABLE = (
+    "first_name",
+    "last_name",
+    "email",
+    "phone",
+    "accepts_marketing",
+    *_ADDRESS_FIELDS,
+    "tags",
+    "note",
+    "tax_exempt",
+    *_COMPUTED,
+)
+# Names that other systems use.
+_ALIASES = {
+    **ADDRESS_ALIASES,
+    **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},
+    **{f"Default Address {name}": name for name in _ADDRESS_FIELDS},
+    **{f"Billing {alias}": name for alias, name in ADDRESS_ALIASES.items()},
+    **{f"Billing {name}": name for name in (*_CUSTOMER_FIELDS, "email", *_ADDRESS_FIELDS)},
+    "E-mail Address": "email",
+    "Mail": "email",
+    "User Email": "email",
+    "Accepts Email Marketing": "accepts_marketing",
+    "Newsletter": "accepts_marketing",
+    "Subscribed": "accepts_marketing",
+    "Notes": "note",
+    "Customer Note": "note",
+    "Tag": "tags",
+    "Orders": "orders_count",
+    "Total Orders": "orders_count",
+    "Total Spend": "total_spent",
+}
+CUSTOMERS = Resource(
+    name="customers",
+    label=gettext_lazy("Customers"),
+    singular="customer",
+    exporter=Exporter(
+        model=Customer,
+        permission="customers.export_customer",
+        granted_by="export_customers",
+        topic="customers/export_list",
+        filters=("state",),
+        columns=_TABLE,
+        read_objects=_read,
+        get_cells=_cells,
+    ),
+    importer=Importer(
+        permission="customers.add_customer",
+        granted_by="customers",
+        models=(Customer, Address),
+        columns=_TABLE,
+        aliases=_ALIASES,
+        members=get_member_names(CustomerSerializer),
+        sample=SAMPLE_CUSTOMERS,
+        body=_body,
+        keys=_keys,
+        duplicate_result=RowResult.CHANGED,
+        import_row=_take_in,
+        import_rows=_take_in_many,
+        find=_find,
+        computed_columns=_COMPUTED,
+    ),
+)

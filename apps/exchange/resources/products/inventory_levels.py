@@ -1,0 +1,116 @@
+"""Set the stock of product rows, in total or per location; recorded as a count."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from django.utils.translation import gettext_noop
+
+from apps.catalog.models import Variant
+from apps.exchange.domain.import_rows import RowRefused
+from apps.exchange.resources.products.existing import ReferencedRows
+from apps.ground.stored_messages import register_message
+from apps.ground.types import Attrs
+from apps.inventory.domain import movements, stock
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import MAX_AVAILABLE, StockMovement
+
+_NOT_A_NUMBER = register_message(gettext_noop("Variant Inventory Qty: {value} is not a whole number"))
+_OUT_OF_RANGE = register_message(gettext_noop("Variant Inventory Qty: must be between 0 and {limit}"))
+_SEVERAL_LOCATIONS = gettext_noop(
+    "Variant Inventory Qty: the item is stocked at several locations; use Variant Inventory Levels"
+)
+_UNKNOWN_LOCATION = register_message(gettext_noop("Variant Inventory Levels: no active location is called {name}"))
+_AMBIGUOUS_LOCATION = register_message(
+    gettext_noop("Variant Inventory Levels: more than one active location is called {name}")
+)
+
+# New available quantity by location.
+NewLevels: TypeAlias = dict[int, int]
+REFERENCE = "Import"
+
+
+def get_new_levels(row: Attrs, present: Mapping[int, int], places: ReferencedRows) -> NewLevels:
+    """Return the new inventory levels of a variant.
+
+    A total quantity can only be set if a single location stocks the item.
+
+    Args:
+        row: The variant's row.
+        present: Current available quantity by location.
+        places: The shop's locations.
+
+    Raises:
+        RowRefused: If the quantity is invalid or its location is ambiguous.
+    """
+    if row.get("inventory_levels"):
+        return _parse_levels(row["inventory_levels"], present, places)
+    if row.get("inventory_quantity") in (None, ""):
+        return {}
+    quantity = _parse_quantity(row["inventory_quantity"])
+    if quantity == sum(present.values()):
+        return {}
+    if len(present) > 1:
+        raise RowRefused(_SEVERAL_LOCATIONS)
+    return {next(iter(present), places.primary): _check_range(quantity)}
+
+
+def _parse_levels(levels: object, present: Mapping[int, int], places: ReferencedRows) -> NewLevels:
+    new_levels: NewLevels = {}
+    for level in levels if isinstance(levels, list) else [None]:
+        name = level.get("location") if isinstance(level, Mapping) else None
+        if not isinstance(level, Mapping) or not isinstance(name, str):
+            raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with what is available there"))
+        locations: Sequence[object] = places.locations.get(name, ())
+        if len(locations) != 1:
+            raise RowRefused((_AMBIGUOUS_LOCATION if locations else _UNKNOWN_LOCATION).format(name=repr(name)))
+        location_id, quantity = places.locations[name][0].pk, _parse_quantity(level.get("available"))
+        if present.get(location_id) != quantity:
+            new_levels[location_id] = _check_range(quantity)
+    return new_levels
+
+
+def _parse_quantity(value: object) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.removeprefix("-").isdecimal() or len(text) > 11:
+        raise RowRefused(_NOT_A_NUMBER.format(value=repr(text[:50])))
+    return int(text)
+
+
+def _check_range(quantity: int) -> int:
+    if not 0 <= quantity <= MAX_AVAILABLE:
+        raise RowRefused(_OUT_OF_RANGE.format(limit=MAX_AVAILABLE))
+    return quantity
+
+
+def get_stock_moves(
+    variants: Sequence[Variant],
+    new_levels: Mapping[tuple[str, ...], NewLevels],
+    levels: Mapping[int, Mapping[int, int]],
+    places: ReferencedRows,
+    *,
+    actor: str,
+    at: datetime,
+) -> list[StockChange]:
+    """Return the stock changes that lead to the new levels; new locations start to stock the item.
+
+    Raises:
+        DomainError: If a location must not stock an item.
+    """
+    moves: list[StockChange] = []
+    for variant in variants:
+        present = levels.get(variant.inventory_item_id, {places.primary: 0})
+        for location_id, quantity in new_levels.get(tuple(variant.options), {}).items():
+            if location_id not in present:
+                stock.connect_item(variant.inventory_item, places.locations_by_id[location_id], actor=actor, at=at)
+            if quantity != present.get(location_id, 0):
+                moves.append(
+                    StockChange(variant.inventory_item_id, location_id, quantity - present.get(location_id, 0))
+                )
+    return moves
+
+
+def apply_counts(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
+    """Apply the stock changes of several products."""
+    if moves:
+        movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, actor=actor, at=at, reference=REFERENCE)

@@ -1,0 +1,219 @@
+"""Product files: the CSV format of the platform that the interface follows, or JSON lines; identified by handle.
+
+Ids of the file are ignored. Columns, variants, images and collections that are not in the file stay unchanged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import IntegrityError
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from apps.catalog.api.parsing import GLOBAL_METAFIELDS
+from apps.catalog.api.serializers import ProductSerializer
+from apps.catalog.domain import products
+from apps.catalog.domain.collections import collects, lifecycle
+from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.domain.images import MAX_IMAGES
+from apps.catalog.domain.locks import lock_stock
+from apps.catalog.domain.variants import MAX_VARIANTS
+from apps.catalog.models import Collection, Product, ProductImage, Variant
+from apps.exchange.domain.apply_rows import import_in_savepoint
+from apps.exchange.domain.import_rows import Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.exchange.domain.resources import Exporter, Importer, Resource
+from apps.exchange.resources.api_format import get_member_names
+from apps.exchange.resources.products.columns import ALIASES, COLUMNS, HANDLE, UNSUPPORTED
+from apps.exchange.resources.products.existing import ExistingProduct, load_existing_products, load_referenced_rows
+from apps.exchange.resources.products.export import read_products
+from apps.exchange.resources.products.image_downloads import fetch_images
+from apps.exchange.resources.products.inventory_levels import apply_counts, get_stock_moves
+from apps.exchange.resources.products.row_changes import ProductChanges, ProductComparison
+from apps.exchange.resources.products.table import convert_product_to_rows, parse_product_rows
+from apps.exchange.resources.sample_files import SAMPLE_PRODUCTS
+from apps.ground.exceptions import DomainError
+from apps.ground.handles import slugify_text
+from apps.inventory.domain import stock
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import InventoryItem
+
+# Limits the time in which the products' stock is locked to some seconds.
+AT_ONCE = 25
+
+
+def _get_handle(body: Body) -> str:
+    handle = body.get("handle")
+    return slugify_text(handle) if isinstance(handle, str) else ""
+
+
+def _keys(row: ImportRow, body: Body) -> Sequence[str]:
+    """Return the key that identifies a product within a file."""
+    return [_get_handle(body) or row.digest]
+
+
+def _take_in(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Create a product, or update the one with the same handle."""
+    return _Batch([(row, body)], actor=actor, at=at).import_all()[0]
+
+
+def _take_in_many(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
+    """Import several products with one lookup and one stock change, each in a savepoint of its own.
+
+    A dry run writes too, so that it finds all errors; its caller rolls back.
+    """
+    try:
+        return _Batch(rows, actor=actor, at=at).import_all()
+    except DomainError as refusal:
+        if len(rows) == 1:
+            return [create_failed_outcome(refusal)]
+        # Importing one by one shows which product is the reason.
+        raise IntegrityError(refusal.sentence) from refusal
+
+
+class _Batch:
+    """Products of a file that are imported in one transaction.
+
+    Locks are taken for all products at once, in the order of the catalog: stock, collections, products.
+    """
+
+    def __init__(self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime) -> None:
+        self.rows, self.actor, self.at = rows, actor, at
+        handles = {_get_handle(body) for _, body in rows} - {""}
+        titles = {title for _, body in rows for title in _get_titles(body)}
+        self.places = load_referenced_rows(titles, stock.get_primary_location().pk)
+        self._lock(handles)
+        self.existing = load_existing_products(handles)
+        self.moves: list[StockChange] = []
+        self.members: dict[str, list[int]] = {}
+
+    def _lock(self, handles: set[str]) -> None:
+        variants = Variant.objects.filter(product__handle__in=handles)
+        lock_stock(variant_ids=variants.values_list("pk", flat=True), deleting=True)
+        collections = Collection.objects.select_for_update(no_key=True)
+        locked_collections = collections.filter(pk__in=[row.pk for row in self.places.collections.values()]).order_by(
+            "pk"
+        )
+        list(locked_collections.values_list("pk", flat=True))
+        rows = Product.objects.select_for_update(no_key=True).filter(handle__in=handles).order_by("pk")
+        list(rows.values_list("pk", flat=True))
+
+    def import_all(self) -> list[RowOutcome]:
+        """Import the products.
+
+        Raises:
+            DomainError: If the batch fails as a whole.
+        """
+        outcomes = [self._import_product(row, body) for row, body in self.rows]
+        apply_counts(self.moves, actor=self.actor, at=self.at)
+        for title, product_ids in self.members.items():
+            self._add_to_collection(title, product_ids)
+        return outcomes
+
+    def _import_product(self, row: ImportRow, body: Body) -> RowOutcome:
+        moves: list[StockChange] = []
+        titles: list[str] = []
+        imported: list[Product] = []
+
+        def take_in() -> RowOutcome:
+            draft = ProductComparison(
+                body, self.existing.get(_get_handle(body)), row.fetched, self.places
+            ).get_changes()
+            product = self._write_product(draft)
+            imported.append(product)
+            moves.extend(self._get_moves(product, draft))
+            titles.extend(draft.collections)
+            return _get_outcome(draft, product)
+
+        outcome = import_in_savepoint(take_in)
+        if outcome.result == RowResult.FAILED:
+            for picture in (row.fetched or {}).values():
+                if isinstance(picture, StoredImage):
+                    picture.is_referenced = False
+            return outcome
+        self.moves += moves
+        for title in titles:
+            self.members.setdefault(title, []).append(imported[0].pk)
+        return outcome
+
+    def _write_product(self, draft: ProductChanges) -> Product:
+        if draft.existing is None:
+            return products.create_product(draft.attrs, draft.parts, actor=self.actor, at=self.at)
+        if draft.has_catalog_changes:
+            return products.update_product(
+                draft.existing.product, draft.attrs, draft.parts, actor=self.actor, at=self.at
+            )
+        return draft.existing.product
+
+    def _get_moves(self, product: Product, draft: ProductChanges) -> list[StockChange]:
+        if not draft.stock:
+            return []
+        rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
+        levels = draft.existing.levels if draft.existing else {}
+        return get_stock_moves(list(rows), draft.stock, levels, self.places, actor=self.actor, at=self.at)
+
+    def _add_to_collection(self, title: str, product_ids: Sequence[int]) -> None:
+        """Add products to a collection; a missing collection is created."""
+        row = self.places.collections.get(title)
+        if row is None:
+            parts = lifecycle.CollectionParts()
+            row = lifecycle.create_collection(
+                Collection.Kind.CUSTOM, {"title": title}, parts, actor=self.actor, at=self.at
+            )
+        collects.append_products(row.pk, product_ids, actor=self.actor, at=self.at)
+
+
+def _get_titles(body: Body) -> list[str]:
+    titles = body.get("collections")
+    return [title for title in titles if isinstance(title, str)] if isinstance(titles, list) else []
+
+
+def _get_outcome(draft: ProductChanges, product: Product) -> RowOutcome:
+    existing: ExistingProduct | None = draft.existing
+    reason = "; ".join(draft.notes)
+    if existing is None:
+        return RowOutcome(RowResult.NEW, product.handle, reason, changes=draft.changes)
+    if draft.has_catalog_changes or draft.stock or draft.collections:
+        return RowOutcome(RowResult.CHANGED, product.handle, reason, changes=draft.changes)
+    result = RowResult.CHANGED if draft.changes else RowResult.SKIPPED
+    outcome = RowOutcome(result, product.handle, reason, changes=draft.changes)
+    return (
+        outcome if reason or draft.changes else replace(outcome, reason=gettext_noop("already exists and is unchanged"))
+    )
+
+
+PRODUCTS = Resource(
+    name="products",
+    label=gettext_lazy("Products"),
+    singular="product",
+    exporter=Exporter(
+        model=Product,
+        permission="catalog.export_product",
+        granted_by="export_products",
+        topic="products/export",
+        filters=("status",),
+        columns=COLUMNS,
+        read_objects=read_products,
+        get_cells=convert_product_to_rows,
+    ),
+    importer=Importer(
+        permission="catalog.add_product",
+        granted_by="products",
+        models=(Product, Variant, InventoryItem, ProductImage),
+        columns=COLUMNS,
+        aliases=ALIASES,
+        unsupported=UNSUPPORTED,
+        members=get_member_names(ProductSerializer, "metafields", "collections", *GLOBAL_METAFIELDS),
+        group_by=HANDLE,
+        identifying_columns=tuple(name for name in COLUMNS if name != HANDLE),
+        max_rows=MAX_VARIANTS + MAX_IMAGES,
+        sample=SAMPLE_PRODUCTS,
+        body=parse_product_rows,
+        keys=_keys,
+        duplicate_result=RowResult.CHANGED,
+        import_row=_take_in,
+        import_rows=_take_in_many,
+        batch_size=AT_ONCE,
+        prepare=fetch_images,
+        find=lambda handles: {row.handle: row for row in Product.objects.filter(handle__in=handles)},
+    ),
+)
