@@ -1,1 +1,1 @@
-"""Changing many rows at once."""
+"""Bulk edits: change many rows at once, with preview, report and undo."""

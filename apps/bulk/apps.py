@@ -1,22 +1,20 @@
-"""The bulk app: many rows are changed at once, looked at before, reported on, and put back."""
+"""App configuration of bulk edits."""
 
 from django.apps import AppConfig
 
 
 class BulkConfig(AppConfig):
-    """Registers the kinds of rows and the background work."""
-
     name = "apps.bulk"
 
     def ready(self) -> None:
-        """Connect bulk edits with the registries."""
-        from apps.bulk import kinds, tasks, topics
-        from apps.bulk.impersonal import IMPERSONAL
-        from apps.bulk.kinds import erasing
-        from apps.ground.personal import impersonal
+        """Register bulk edit targets, permissions, topics, tasks, and privacy handlers."""
+        from apps.bulk import targets, tasks, topics
+        from apps.bulk.non_personal import IMPERSONAL
+        from apps.bulk.targets import privacy
+        from apps.ground.privacy_registry import declare_non_personal
 
-        impersonal(IMPERSONAL)
-        kinds.register_all()
-        erasing.register_all()
-        topics.register_all()
-        tasks.register_all()
+        declare_non_personal(IMPERSONAL)
+        targets.register_targets()
+        privacy.register_privacy_handler()
+        topics.register_bulk_topics()
+        tasks.register_bulk_tasks()

@@ -1,10 +1,9 @@
-"""The background work of bulk edits."""
+"""Background tasks of bulk edits."""
 
-from apps.bulk.domain import edits, working
+from apps.bulk.domain import edits, runner
 from apps.jobs.domain import housekeeping
 
 
-def register_all() -> None:
-    """Add the tasks, and what housekeeping clears."""
-    working.register_all()
-    housekeeping.register("bulk edits", edits.clear_old)
+def register_bulk_tasks() -> None:
+    runner.register_edit_tasks()
+    housekeeping.register_hourly_task("bulk edits", edits.delete_old_edits)

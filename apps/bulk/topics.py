@@ -1,24 +1,24 @@
-"""What the audit trail notes of bulk edits; what becomes of each row is told by the row's own events."""
+"""Audit log topics of bulk edits; each changed row has events of its own."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from apps.bulk.domain import edits
 from apps.events.domain import topics
-from apps.ground.attrs import Attrs
+from apps.ground.types import Attrs
 
 
-def _nothing(instance: Model, version: str) -> Attrs:
+def _render_id(instance: Model, version: str) -> Attrs:
     return {"id": instance.pk}
 
 
-def register_all() -> None:
-    """Add the topics; no scope opens them to apps."""
+def register_bulk_topics() -> None:
+    """Register the topics; without a scope no app can subscribe to them."""
     labels = {
-        edits.STARTED: gettext_noop("Bulk edit begun"),
+        edits.STARTED: gettext_noop("Bulk edit started"),
         edits.FINISHED: gettext_noop("Bulk edit finished"),
         edits.STOPPED: gettext_noop("Bulk edit stopped"),
-        edits.UNDO: gettext_noop("Bulk edit taken back"),
+        edits.UNDONE: gettext_noop("Bulk edit undone"),
     }
     for name, label in labels.items():
-        topics.register(name, scope="", render=_nothing, label=label)
+        topics.register_topic(name, scope="", render=_render_id, label=label)

@@ -1,6 +1,6 @@
-"""The staff face of bulk edits."""
+"""Staff pages of bulk edits."""
 
-from apps.bulk.admin.choosing import edit_chosen
 from apps.bulk.admin.edits import BulkEditAdmin
+from apps.bulk.admin.selection import edit_selected
 
-__all__ = ["BulkEditAdmin", "edit_chosen"]
+__all__ = ["BulkEditAdmin", "edit_selected"]

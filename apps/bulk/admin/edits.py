@@ -1,4 +1,4 @@
-"""Bulk edits in the panel: say what is to be done, look at the first rows, let it be done, read the report, undo."""
+"""Bulk edits in the panel: choose changes, preview the first rows, start, read the report, undo."""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
@@ -8,28 +8,28 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.bulk.admin.forms import EditForm, in_words
-from apps.bulk.admin.telling import told
+from apps.bulk.admin.forms import EditForm, describe_operations
+from apps.bulk.admin.result_display import translate_rows
 from apps.bulk.domain import edits
-from apps.bulk.domain.kinds import all_kinds, named
+from apps.bulk.domain.targets import get_all_targets, get_target
 from apps.bulk.models import BulkEdit, EditedRow
 from apps.ground import languages
-from apps.ground.attrs import Attrs
-from apps.ground.cells import Writer
-from apps.ground.errors import DomainError
-from apps.jobs.domain.waiting import unfinished, waits_since
-from apps.panel import wording
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.once import posted
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.ground.csv_injection import SafeCsvWriter
+from apps.ground.exceptions import DomainError
+from apps.ground.types import Attrs
+from apps.jobs.domain.stalled_jobs import find_active_job, get_stalled_since
+from apps.panel import error_display
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.form_idempotency import get_post_data
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
 from apps.panel.theme import display
-from apps.staff.domain.actors import name_of
+from apps.staff.domain.actor_names import get_actor_name
 
 VIEW = "bulk.view_bulkedit"
-SHOWN = 200
+MAX_SHOWN = 200
 State, Fate = BulkEdit.State, EditedRow.Fate
-LABELS: dict[str, str] = {
+STATE_COLORS: dict[str, str] = {
     State.DRAFT: "warning",
     State.RUNNING: "info",
     State.DONE: "success",
@@ -41,159 +41,167 @@ LABELS: dict[str, str] = {
 
 
 @admin.register(BulkEdit)
-class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
-    """What was changed in bulk, by whoever may change such rows."""
+class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
+    """Bulk edits, visible to staff with the permission for the edited rows."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Activity",
         "edit_note",
         25,
         gettext_lazy("Bulk edits"),
-        words=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
+        search_terms=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
     )
     intro = gettext_lazy(
-        "Many rows changed at once. Begin in the list of products, variants, customers or orders: tick rows, or narrow "
-        "the list, and choose Edit."
+        "Changes to many rows at once. To start one, select rows in the list of products, variants, customers "
+        "or orders, or filter the list, and choose Edit."
     )
-    empty_text = gettext_lazy("Nothing was changed in bulk lately.")
-    list_display = ("what", "change", "total", "status", "created_at", "finished_at")
-    list_display_links = ("what",)
+    empty_text = gettext_lazy("No bulk edits yet.")
+    list_display = ("target_label", "change", "total", "status", "created_at", "finished_at")
+    list_display_links = ("target_label",)
     list_filter = ("state",)
     ordering = ("-id",)
     sortable_by = ()
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkEdit]:
-        """In the list those of the kinds that the person may see, without the ids of their rows."""
+        """Limit the list to targets that the user may view, and leave out row ids."""
         rows = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "bulk_bulkedit_changelist":
-            mine = [kind.name for kind in all_kinds() if may(request, kind.view_permission)]
-            return rows.filter(kind__in=mine).defer("ids")
+            visible_targets = [kind.name for kind in get_all_targets() if has_permission(request, kind.view_permission)]
+            return rows.filter(kind__in=visible_targets).defer("ids")
         return rows
 
     def has_view_permission(self, request: HttpRequest, obj: BulkEdit | None = None) -> bool:
-        """Whoever may see what was changed of such rows."""
-        return may(request, VIEW) and (obj is None or may(request, named(obj.kind).view_permission))
+        """Return True if the user may view the edited rows."""
+        return has_permission(request, VIEW) and (
+            obj is None or has_permission(request, get_target(obj.kind).view_permission)
+        )
 
     @display(description=gettext_lazy("What"))
-    def what(self, edit: BulkEdit) -> str:
-        """The kind of the rows."""
+    def target_label(self, edit: BulkEdit) -> str:
         return edit.kind_label
 
     @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:
-        """What is done to them."""
-        return "; ".join(in_words(edit.operations)) or "–"
+        """Return the changes as text."""
+        return "; ".join(describe_operations(edit.operations)) or "–"
 
-    @display(description=gettext_lazy("State"), label=LABELS)
+    @display(description=gettext_lazy("State"), label=STATE_COLORS)
     def status(self, edit: BulkEdit) -> tuple[str, str]:
-        """Where it stands."""
         return edit.state, edit.get_state_display()
 
     def get_urls(self) -> list[URLPattern]:
-        """Looking at a change, beginning, stopping and undoing it, and the report as a file."""
+        """Return the routes of preview, start, stop, undo and report."""
         return [
-            self.action_url("<path:object_id>/plan/", self.plan_view, "plan", keyed=True),
-            self.action_url("<path:object_id>/start/", self.start_view, "start", keyed=True),
-            self.action_url("<path:object_id>/stop/", self.stop_view, "stop", keyed=True),
-            self.action_url("<path:object_id>/undo/", self.undo_view, "undo", keyed=True),
-            self.action_url("<path:object_id>/report/", self.report_view, "report"),
+            self.build_action_url("<path:object_id>/plan/", self.plan_view, "plan", keyed=True),
+            self.build_action_url("<path:object_id>/start/", self.start_view, "start", keyed=True),
+            self.build_action_url("<path:object_id>/stop/", self.stop_view, "stop", keyed=True),
+            self.build_action_url("<path:object_id>/undo/", self.undo_view, "undo", keyed=True),
+            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
             *super().get_urls(),
         ]
 
-    def _edit(self, request: HttpRequest, object_id: str, *, reading: bool = False) -> BulkEdit:
-        """The edit, for whoever may change such rows; for ``reading``, whoever may see what was changed of them."""
-        require(request, VIEW)
-        edit: BulkEdit = self.row_or_404(request, object_id)
-        kind = named(edit.kind)
-        require(request, kind.view_permission if reading else kind.permission)
+    def _get_edit_or_403(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
+        """Return the edit if the user may change its rows, or with ``reading`` may view them."""
+        require_permission(request, VIEW)
+        edit: BulkEdit = self.get_row_or_404(request, object_id)
+        kind = get_target(edit.kind)
+        require_permission(request, kind.view_permission if read_only else kind.permission)
         return edit
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
-        """The form with what would become of the first rows; or the progress and the report."""
-        edit = self._edit(request, object_id, reading=True)
-        may_change = may(request, named(edit.kind).permission)
+        """Show the form with the preview, or the progress and the report."""
+        edit = self._get_edit_or_403(request, object_id, read_only=True)
+        may_change = has_permission(request, get_target(edit.kind).permission)
         if edit.state == State.DRAFT and may_change:
-            return self._draft(request, edit, EditForm(None, kind=named(edit.kind), operations=edit.operations))
+            return self._render_draft(
+                request, edit, EditForm(None, kind=get_target(edit.kind), operations=edit.operations)
+            )
         live = edit.state in {State.RUNNING, State.UNDOING}
         rows = EditedRow.objects.filter(edit=edit, dry=False)
-        counted = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        counts = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         return self.page(
             request,
             "panel/bulk/report.html",
             f"{edit}",
             original=edit,
-            badge=LABELS[edit.state],
-            who=name_of(edit.actor),
-            operations=in_words(edit.operations),
-            done=sum(counted.values()),
-            counts=[(fate.label, counted[fate]) for fate in Fate if fate in counted],
-            left=told(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:SHOWN]),
-            changed=told(rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW]),
+            badge=STATE_COLORS[edit.state],
+            who=get_actor_name(edit.actor),
+            operations=describe_operations(edit.operations),
+            done=sum(counts.values()),
+            counts=[(fate.label, counts[fate]) for fate in Fate if fate in counts],
+            left=translate_rows(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:MAX_SHOWN]),
+            changed=translate_rows(
+                rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]
+            ),
             live=live,
-            waits=waits_since(unfinished(edits.RUN, edits.UNDO_TASK, edit_id=edit.pk)) if live else None,
+            waits=get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk))
+            if live
+            else None,
             may_stop=may_change and edit.state == State.RUNNING,
-            may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counted,
+            may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counts,
         )
 
-    def _draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
-        planned = edit.operations and not form.is_bound
+    def _render_draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
+        has_preview = edit.operations and not form.is_bound
         return self.page(
             request,
             "panel/bulk/draft.html",
-            _("Edit {number} {rows}").format(number=languages.count(edit.total), rows=_noun(edit)),
+            _("Edit {number} {rows}").format(number=languages.format_integer(edit.total), rows=_get_noun(edit)),
             original=edit,
             form=form,
-            noun=_noun(edit),
-            operations=in_words(edit.operations) if planned else [],
-            preview=told(EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id")) if planned else [],
+            noun=_get_noun(edit),
+            operations=describe_operations(edit.operations) if has_preview else [],
+            preview=translate_rows(EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id"))
+            if has_preview
+            else [],
         )
 
     def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Keep what is to be done, and show the first rows; what does not fit comes back with the form."""
-        edit = self._edit(request, object_id)
+        """Save the changes and show the preview, or show the form with its errors."""
+        edit = self._get_edit_or_403(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        form = EditForm(posted(request), kind=named(edit.kind), operations=edit.operations)
+        form = EditForm(get_post_data(request), kind=get_target(edit.kind), operations=edit.operations)
         if edit.state == State.DRAFT and not form.is_valid():
-            return self._draft(request, edit, form)
+            return self._render_draft(request, edit, form)
         if edit.state == State.DRAFT:
-            edits.plan(edit, form.operations(), **self.by(request))
+            edits.plan_edit(edit, form.get_operations(), **self.event_kwargs(request))
         return HttpResponseRedirect(f"{self.url('change', edit.pk)}#preview")
 
     def start_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Let it be done."""
-        return self._move(request, object_id, "start")
+        """Start the edit."""
+        return self._change_state(request, object_id, "start")
 
     def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Leave the rest as it is."""
-        return self._move(request, object_id, "stop")
+        """Stop the edit; remaining rows stay unchanged."""
+        return self._change_state(request, object_id, "stop")
 
     def undo_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Put back what nobody has changed since."""
-        return self._move(request, object_id, "undo")
+        """Undo the edit for all rows without later changes."""
+        return self._change_state(request, object_id, "undo")
 
-    def _move(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        edit = self._edit(request, object_id)
+    def _change_state(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        edit = self._get_edit_or_403(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        move = {"start": edits.start, "stop": edits.stop, "undo": edits.undo}[name]
+        transition = {"start": edits.start_edit, "stop": edits.stop_edit, "undo": edits.start_undo}[name]
         try:
-            move(edit, **self.by(request))
-        except DomainError as refusal:
-            self.message_user(request, wording.in_words(refusal), messages.ERROR)
+            transition(edit, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, error_display.format_errors(error), messages.ERROR)
         return HttpResponseRedirect(self.url("change", edit.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Every row and what became of it, as CSV."""
-        edit = self._edit(request, object_id, reading=True)
+        """Download every row with its result as CSV."""
+        edit = self._get_edit_or_403(request, object_id, read_only=True)
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
         add_never_cache_headers(response)
         blank = _("(blank)")
-        writer = Writer(response, ("id", "name", "result", "reason", "changes"))
+        writer = SafeCsvWriter(response, ("id", "name", "result", "reason", "changes"))
         for row in EditedRow.objects.filter(edit=edit, dry=False).order_by("row_id").iterator():
             changes = "; ".join(f"{_(name)}: {old or blank} → {new or blank}" for name, old, new in row.changes)
             values = {"id": row.row_id, "name": row.label, "result": row.get_fate_display()}
@@ -201,7 +209,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
         return response
 
 
-def _noun(edit: BulkEdit) -> str:
-    """What the rows are called within a sentence."""
-    names = named(edit.kind).model._meta
+def _get_noun(edit: BulkEdit) -> str:
+    """Return the name of the rows for use in a sentence."""
+    names = get_target(edit.kind).model._meta
     return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

@@ -1,4 +1,4 @@
-"""The form of a bulk edit: what is left blank stays as it is."""
+"""The form of a bulk edit; blank fields leave the rows unchanged."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -10,30 +10,30 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.bulk.domain.kinds import Kind
-from apps.bulk.domain.operations import AMOUNT, AMOUNTS, CLEAR, COPY, NAMES, PERCENT, SET, roundings
+from apps.bulk.domain.operations import AMOUNT, AMOUNTS, CLEAR, COPY, FIELD_LABELS, PERCENT, SET, get_roundings
+from apps.bulk.domain.targets import EditTarget
 from apps.catalog.models import Product
 from apps.customers.models import ConsentState
 from apps.ground import languages
-from apps.ground.attrs import Attrs, Given
-from apps.ground.money import MAX_AMOUNT, plain, rounded
-from apps.ground.tags import canonical, fault_of
-from apps.ground.tenancy import current_shop
+from apps.ground.money import MAX_AMOUNT, format_plain, round_money
+from apps.ground.tags import find_tag_error, normalize_tags
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs, ReadOnlyAttrs
 from apps.orders.models import Order
-from apps.panel.amounts import Unclear, plain_amount
+from apps.panel.error_display import as_sentence
+from apps.panel.number_parsing import InvalidNumber, normalize_number
 from apps.panel.theme import ThemedTextInput
-from apps.panel.wording import sentence
 
-HOWS = {
-    PERCENT: gettext_lazy("Raise or lower by percent"),
-    AMOUNT: gettext_lazy("Raise or lower by an amount"),
+METHOD_LABELS = {
+    PERCENT: gettext_lazy("Change by percentage"),
+    AMOUNT: gettext_lazy("Change by amount"),
     SET: gettext_lazy("Set to"),
 }
-COPIES = {
+COPY_LABELS = {
     "price": gettext_lazy("Set to the compare-at price"),
-    "compare_at_price": gettext_lazy("Set to the present price"),
+    "compare_at_price": gettext_lazy("Set to the current price"),
 }
-ROUNDED = {
+ROUNDING_LABELS = {
     "0.05": gettext_lazy("to 0.05"),
     "0.10": gettext_lazy("to 0.10"),
     "1": gettext_lazy("to whole amounts"),
@@ -41,184 +41,203 @@ ROUNDED = {
     "0.99": gettext_lazy("up to .99"),
     "0.95": gettext_lazy("up to .95"),
 }
-STAYS = ("", gettext_lazy("Leave as it is"))
+UNCHANGED = ("", gettext_lazy("No change"))
 _STATUSES: Mapping[str, Sequence[tuple[str, Any]]] = {
     "products": Product.Status.choices,
     "orders": [
-        (Order.Status.CLOSED.value, gettext_lazy("Closed: into the archive")),
-        (Order.Status.OPEN.value, gettext_lazy("Open: out of the archive")),
+        (Order.Status.CLOSED.value, gettext_lazy("Archive")),
+        (Order.Status.OPEN.value, gettext_lazy("Unarchive")),
     ],
 }
 _CONSENTS = [
-    (ConsentState.SUBSCRIBED.value, gettext_lazy("Subscribed: they have agreed")),
+    (ConsentState.SUBSCRIBED.value, gettext_lazy("Subscribed (the customer has agreed)")),
     (ConsentState.UNSUBSCRIBED.value, gettext_lazy("Unsubscribed")),
 ]
 
 
-_TAGGING = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("Remove tags: {names}")}
+_TAG_TEXTS = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("Remove tags: {names}")}
 
 
-class _Change(forms.DecimalField):
-    """An amount or a percentage, with its sign, as people write numbers."""
+class _SignedNumberField(forms.DecimalField):
+    """A signed amount or percentage in any usual notation."""
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """The number; one that can be read in two ways is refused."""
+        """Return the number; ambiguous notations are an error."""
         if isinstance(value, str) and value.strip():
             try:
-                value = plain_amount(value.replace("−", "-").removesuffix("%"), "")
-            except Unclear as refusal:
-                raise ValidationError(str(refusal), code="invalid") from refusal
+                value = normalize_number(value.replace("−", "-").removesuffix("%"), "")
+            except InvalidNumber as error:
+                raise ValidationError(str(error), code="invalid") from error
         return super().to_python(value)
 
 
 class EditForm(forms.Form):
-    """The fields that the kind's rows have."""
+    """A form with the fields that the rows of the target have."""
 
-    def __init__(self, data: Given | None, *, kind: Kind, operations: Given) -> None:
-        super().__init__(data, initial=_typed(operations))
+    def __init__(self, data: ReadOnlyAttrs | None, *, kind: EditTarget, operations: ReadOnlyAttrs) -> None:
+        super().__init__(data, initial=_get_initial(operations))
         self._kind = kind
-        self._currency = current_shop().currency
+        self._currency = get_current_shop().currency
         for name in kind.fields:
             if name in AMOUNTS:
                 self._add_amount(name)
             elif name == "tags":
-                self.fields["tags_add"] = _text(_("Add tags"), _("Separated by commas."), longest=5000)
-                self.fields["tags_remove"] = _text(_("Remove tags"), _("Separated by commas."), longest=5000)
+                self.fields["tags_add"] = _create_text_field(_("Add tags"), _("Separated by commas."), longest=5000)
+                self.fields["tags_remove"] = _create_text_field(
+                    _("Remove tags"), _("Separated by commas."), longest=5000
+                )
             elif name in ("vendor", "product_type"):
-                self.fields[name] = _text(_(NAMES[name]), "", longest=255)
+                self.fields[name] = _create_text_field(_(FIELD_LABELS[name]), "", longest=255)
             else:
                 choices = _STATUSES[kind.name] if name == "status" else _CONSENTS
                 self.fields[name] = forms.ChoiceField(
-                    label=_(NAMES[name]), required=False, choices=[STAYS, *choices], widget=forms.Select
+                    label=_(FIELD_LABELS[name]), required=False, choices=[UNCHANGED, *choices], widget=forms.Select
                 )
-        # What is changed most is typed at once; where there is something to look at already, one begins there.
+        # Focus the field that is used most often, unless there is already a preview to read.
         first = f"{self.amounts[0]}_value" if self.amounts else next(iter(self.fields))
         if not operations or data is not None:
             self.fields[first].widget.attrs["autofocus"] = True
         for name in self.amounts:
-            self.fields[f"{name}_value"].widget.attrs["aria-label"] = _("{field}: how much").format(
-                field=_(NAMES[name])
+            self.fields[f"{name}_value"].widget.attrs["aria-label"] = _("{field}: value").format(
+                field=_(FIELD_LABELS[name])
             )
-            self.fields[f"{name}_how"].widget.attrs["aria-label"] = _("{field}: how").format(field=_(NAMES[name]))
-            self.fields[f"{name}_round"].widget.attrs["aria-label"] = _("{field}: rounded").format(field=_(NAMES[name]))
+            self.fields[f"{name}_how"].widget.attrs["aria-label"] = _("{field}: method").format(
+                field=_(FIELD_LABELS[name])
+            )
+            self.fields[f"{name}_round"].widget.attrs["aria-label"] = _("{field}: rounding").format(
+                field=_(FIELD_LABELS[name])
+            )
 
     @property
     def amounts(self) -> list[str]:
-        """The prices that the form has."""
+        """Return the names of the amount fields."""
         return [name for name in self._kind.fields if name in AMOUNTS]
 
     def _add_amount(self, name: str) -> None:
-        hows: list[tuple[str, StrOrPromise]] = [*HOWS.items(), (COPY, COPIES[name])]
+        methods: list[tuple[str, StrOrPromise]] = [*METHOD_LABELS.items(), (COPY, COPY_LABELS[name])]
         if name == "compare_at_price":
-            hows.append((CLEAR, _("Take away")))
-        offered: list[tuple[str, StrOrPromise]] = [
-            ("", _("to the decimals of {currency}").format(currency=self._currency))
+            methods.append((CLEAR, _("Remove")))
+        rounding_choices: list[tuple[str, StrOrPromise]] = [
+            ("", _("No extra rounding ({currency})").format(currency=self._currency))
         ]
-        offered += [(each, str(ROUNDED[each])) for each in roundings(self._currency)]
-        self.fields[f"{name}_value"] = _Change(
+        rounding_choices += [(rounding, str(ROUNDING_LABELS[rounding])) for rounding in get_roundings(self._currency)]
+        self.fields[f"{name}_value"] = _SignedNumberField(
             required=False,
-            label=_(NAMES[name]),
+            label=_(FIELD_LABELS[name]),
             max_digits=15,
             decimal_places=3,
             widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": gettext_lazy("e.g. -10")}),
         )
-        self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label=_("How"), choices=hows)
-        self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounded"), choices=offered)
+        self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label=_("Method"), choices=methods)
+        self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounding"), choices=rounding_choices)
 
-    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields as they stand on the page, those of one amount together under its name."""
+    def get_field_groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Return the fields with their labels; the fields of one amount are grouped."""
         groups = [
-            (_(NAMES[name]), [self[f"{name}_{part}"] for part in ("how", "value", "round")]) for name in self.amounts
+            (_(FIELD_LABELS[name]), [self[f"{name}_{part}"] for part in ("how", "value", "round")])
+            for name in self.amounts
         ]
-        others = [name for name in self.fields if not any(name.startswith(f"{each}_") for each in self.amounts)]
-        return [*groups, *((str(self.fields[name].label), [self[name]]) for name in others)]
+        other_names = [
+            name for name in self.fields if not any(name.startswith(f"{amount_name}_") for amount_name in self.amounts)
+        ]
+        return [*groups, *((str(self.fields[name].label), [self[name]]) for name in other_names)]
 
     def clean(self) -> Attrs:
-        """Amounts that fit how they are meant, and at least one thing to do."""
-        given = super().clean() or {}
+        """Check amounts and tags, and require at least one change."""
+        values = super().clean() or {}
         for name in self.amounts:
-            self._check_amount(name, given)
+            self._check_amount(name, values)
         for name in ("tags_add", "tags_remove"):
-            if name in given and (fault := fault_of(canonical(given[name].split(",")))):
-                self.add_error(name, sentence(fault))
-        if not self.errors and not self.operations():
-            raise ValidationError(_("Say first what is to be changed."))
-        return given
+            if name in values and (fault := find_tag_error(normalize_tags(values[name].split(",")))):
+                self.add_error(name, as_sentence(fault))
+        if not self.errors and not self.get_operations():
+            raise ValidationError(_("Enter at least one change."))
+        return values
 
-    def _check_amount(self, name: str, given: Given) -> None:
-        value, how = given.get(f"{name}_value"), given.get(f"{name}_how")
-        if value is None or how in {COPY, CLEAR}:
+    def _check_amount(self, name: str, values: ReadOnlyAttrs) -> None:
+        value, method = values.get(f"{name}_value"), values.get(f"{name}_how")
+        if value is None or method in {COPY, CLEAR}:
             return
         field = f"{name}_value"
-        if how == SET and value < 0:
+        if method == SET and value < 0:
             self.add_error(field, _("Must not be negative."))
         elif abs(value) >= MAX_AMOUNT:
-            self.add_error(field, _("Must be less than {limit}.").format(limit=languages.count(int(MAX_AMOUNT))))
-        elif how == PERCENT and value < -100:
-            self.add_error(field, _("No price can be lowered by more than 100 percent."))
-        elif how != PERCENT and value != rounded(value, self._currency):
-            self.add_error(field, _("{currency} has no such small amounts.").format(currency=self._currency))
+            self.add_error(
+                field, _("Must be less than {limit}.").format(limit=languages.format_integer(int(MAX_AMOUNT)))
+            )
+        elif method == PERCENT and value < -100:
+            self.add_error(field, _("Prices can't be lowered by more than 100 percent."))
+        elif method != PERCENT and value != round_money(value, self._currency):
+            self.add_error(
+                field, _("This amount has too many decimal places for {currency}.").format(currency=self._currency)
+            )
 
-    def operations(self) -> Attrs:
-        """What is to be done, as ``apps.bulk.domain.operations`` has it."""
-        given, found = self.cleaned_data, {}
+    def get_operations(self) -> Attrs:
+        """Return the operations; see ``apps.bulk.domain.operations``."""
+        values, operations_by_field = self.cleaned_data, {}
         for name in self.amounts:
-            value, how = given.get(f"{name}_value"), given.get(f"{name}_how") or PERCENT
-            if how in {COPY, CLEAR}:
-                found[name] = {"how": how}
+            value, method = values.get(f"{name}_value"), values.get(f"{name}_how") or PERCENT
+            if method in {COPY, CLEAR}:
+                operations_by_field[name] = {"how": method}
             elif value is not None:
-                found[name] = {"how": how, "value": plain(value), "round": given.get(f"{name}_round", "")}
-        add, remove = (canonical(given.get(name, "").split(",")) for name in ("tags_add", "tags_remove"))
+                operations_by_field[name] = {
+                    "how": method,
+                    "value": format_plain(value),
+                    "round": values.get(f"{name}_round", ""),
+                }
+        add, remove = (normalize_tags(values.get(name, "").split(",")) for name in ("tags_add", "tags_remove"))
         if add or remove:
-            found["tags"] = {"add": add, "remove": remove}
-        simple = (name for name in self._kind.fields if given.get(name))
-        return {**found, **{name: given[name] for name in simple}}
+            operations_by_field["tags"] = {"add": add, "remove": remove}
+        other_names = (name for name in self._kind.fields if values.get(name))
+        return {**operations_by_field, **{name: values[name] for name in other_names}}
 
 
-def _typed(operations: Given) -> Attrs:
-    """What was typed to come to these operations."""
-    typed: Attrs = {}
+def _get_initial(operations: ReadOnlyAttrs) -> Attrs:
+    """Return the form's initial values for operations."""
+    initial: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:
-            typed |= {f"{name}_{part}": operation.get(part, "") for part in ("how", "value", "round")}
+            initial |= {f"{name}_{part}": operation.get(part, "") for part in ("how", "value", "round")}
         elif name == "tags":
-            typed |= {f"tags_{part}": ", ".join(operation[part]) for part in ("add", "remove")}
+            initial |= {f"tags_{part}": ", ".join(operation[part]) for part in ("add", "remove")}
         else:
-            typed[name] = operation
-    return typed
+            initial[name] = operation
+    return initial
 
 
-def _text(label: str, help_text: str, *, longest: int) -> forms.CharField:
+def _create_text_field(label: str, help_text: str, *, longest: int) -> forms.CharField:
     return forms.CharField(
         label=label,
         required=False,
         max_length=longest,
         help_text=help_text,
-        widget=ThemedTextInput(attrs={"placeholder": _("Leave as it is")}),
+        widget=ThemedTextInput(attrs={"placeholder": _("No change")}),
     )
 
 
-def in_words(operations: Given) -> list[str]:
-    """What is done, a sentence for each field."""
-    said = []
+def describe_operations(operations: ReadOnlyAttrs) -> list[str]:
+    """Describe operations, one text per field."""
+    texts = []
     for name, operation in operations.items():
         if name in AMOUNTS:
-            said.append(f"{_(NAMES[name])}: {_amount_in_words(name, operation)}")
+            texts.append(f"{_(FIELD_LABELS[name])}: {_describe_amount(name, operation)}")
         elif name == "tags":
-            said += [_TAGGING[verb].format(names=", ".join(operation[verb])) for verb in operation if operation[verb]]
+            texts += [
+                _TAG_TEXTS[verb].format(names=", ".join(operation[verb])) for verb in operation if operation[verb]
+            ]
         else:
-            said.append(f"{_(NAMES[name])}: {_(str(operation).replace('_', ' '))}")
-    return said
+            texts.append(f"{_(FIELD_LABELS[name])}: {_(str(operation).replace('_', ' '))}")
+    return texts
 
 
-def _amount_in_words(name: str, operation: Mapping[str, str]) -> str:
-    how = operation["how"]
-    if how == CLEAR:
-        return _("taken away")
-    if how == COPY:
-        return str(COPIES[name])
+def _describe_amount(name: str, operation: Mapping[str, str]) -> str:
+    method = operation["how"]
+    if method == CLEAR:
+        return _("removed")
+    if method == COPY:
+        return str(COPY_LABELS[name])
     value = Decimal(operation["value"])
-    sign = "+" if value > 0 and how != SET else "−" if value < 0 else ""
-    amount = f"{sign}{languages.retold_amount(plain(abs(value)))}{' %' if how == PERCENT else ''}"
+    sign = "+" if value > 0 and method != SET else "−" if value < 0 else ""
+    amount = f"{sign}{languages.localize_stored_amount(format_plain(abs(value)))}{' %' if method == PERCENT else ''}"
     rounding = operation.get("round", "")
-    return _("{amount}, rounded {how}").format(amount=amount, how=ROUNDED[rounding]) if rounding else amount
+    return _("{amount}, rounded {how}").format(amount=amount, how=ROUNDING_LABELS[rounding]) if rounding else amount

@@ -1,1 +1,1 @@
-"""Many rows changed at once: chosen, looked at, changed one by one, put back."""
+"""Domain functions of bulk edits."""

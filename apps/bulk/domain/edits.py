@@ -1,4 +1,4 @@
-"""Bulk edits as people handle them: rows are chosen, the change is looked at, begun, stopped, and taken back."""
+"""The life of a bulk edit: select rows, plan changes, start, stop, and undo."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,134 +6,136 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.bulk.domain.kinds import Kind, named
-from apps.bulk.domain.rows import Outcome, tried
+from apps.bulk.domain.apply import EditOutcome, try_change
+from apps.bulk.domain.targets import EditTarget, get_target
 from apps.bulk.models import BulkEdit, EditedRow
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
-from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.tenancy import current_shop
+from apps.ground.exceptions import DomainError, TransitionRefused
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
 from apps.jobs.domain import queue as jobs
 
-RUN, UNDO_TASK = "bulk.edit", "bulk.undo"
-STARTED, FINISHED, STOPPED, UNDO = "bulk_edits/start", "bulk_edits/finish", "bulk_edits/stop", "bulk_edits/undo"
+RUN_TASK, UNDO_TASK = "bulk.edit", "bulk.undo"
+STARTED, FINISHED, STOPPED, UNDONE = "bulk_edits/start", "bulk_edits/finish", "bulk_edits/stop", "bulk_edits/undo"
 State = BulkEdit.State
-# Rows of one edit.
-MOST = 100_000
-PREVIEW = 10
-KEEP_DRAFTS, KEEP = timedelta(days=1), timedelta(days=90)
+# Maximum number of rows per edit.
+MAX_ROWS = 100_000
+PREVIEW_ROWS = 10
+DRAFT_RETENTION, RETENTION = timedelta(days=1), timedelta(days=90)
 _BATCH = 100
 
 
-class RowsRefused(DomainError):
-    """No row is chosen, or more than one edit takes."""
+class SelectionRefused(DomainError):
+    """Raised when no row is selected, or too many are."""
 
     code = "bulk_rows_refused"
 
 
-class NotReady(TransitionRefused):
-    """The edit is not in the state that this needs."""
+class WrongEditState(TransitionRefused):
+    """Raised when the edit is in the wrong state."""
 
     code = "bulk_edit_not_ready"
 
 
 @transaction.atomic
-def choose(kind: Kind, ids: Sequence[int], *, actor: str, at: datetime) -> BulkEdit:
-    """Keep which rows are to be changed; nothing happens to them yet.
+def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: datetime) -> BulkEdit:
+    """Create a draft for selected rows.
 
     Args:
-        kind: Of the rows.
-        ids: Of the rows, in any order.
-        actor: Who.
-        at: When.
+        kind: The target.
+        ids: The ids of the rows, in any order.
+        actor: The actor for the audit log.
+        at: The current time.
 
     Raises:
-        RowsRefused: There are none, or more than ``MOST``.
+        RowsRefused: If there are no rows, or more than ``MAX_ROWS``.
     """
-    if not 0 < len(ids) <= MOST:
-        raise RowsRefused(_("Choose 1 to {limit} rows.").format(limit=format(MOST, ",")))
-    edit = BulkEdit(shop=current_shop(), kind=kind.name, ids=sorted(ids), total=len(ids), actor=actor, created_at=at)
+    if not 0 < len(ids) <= MAX_ROWS:
+        raise SelectionRefused(_("Select 1 to {limit} rows.").format(limit=format(MAX_ROWS, ",")))
+    edit = BulkEdit(
+        shop=get_current_shop(), kind=kind.name, ids=sorted(ids), total=len(ids), actor=actor, created_at=at
+    )
     edit.save(force_insert=True)
     return edit
 
 
 @transaction.atomic
-def plan(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) -> None:
-    """Keep what is to be done, and what would become of the first rows; nothing is changed.
+def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) -> None:
+    """Save the operations and a dry run of the first rows; nothing is changed.
 
     Raises:
-        NotReady: It has begun already.
+        NotReady: If the edit has started already.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).update(operations=operations, actor=actor):
-        raise NotReady(_("This change has begun already."))
+        raise WrongEditState(_("This bulk edit has already started."))
     EditedRow.objects.filter(edit=edit, dry=True).delete()
-    for pk in edit.ids[:PREVIEW]:
-        note(edit, pk, tried(named(edit.kind), pk, operations, actor=actor, at=at), dry=True)
+    for pk in edit.ids[:PREVIEW_ROWS]:
+        save_result(edit, pk, try_change(get_target(edit.kind), pk, operations, actor=actor, at=at), is_dry_run=True)
 
 
-def note(edit: BulkEdit, pk: int, outcome: Outcome, *, dry: bool = False) -> None:
-    """Write down what became of a row; it is written once."""
+def save_result(edit: BulkEdit, pk: int, outcome: EditOutcome, *, is_dry_run: bool = False) -> None:
+    """Save the result of a row."""
     EditedRow.objects.create(
         shop_id=edit.shop_id,
         edit=edit,
         row_id=pk,
-        dry=dry,
+        dry=is_dry_run,
         fate=outcome.fate,
         label=outcome.label[:255],
         reason=outcome.reason[:1000],
-        changes=[list(each) for each in outcome.changes],
-        before={} if dry else outcome.before,
+        changes=[list(change) for change in outcome.changes],
+        before={} if is_dry_run else outcome.before,
         mark=outcome.mark,
     )
 
 
 @transaction.atomic
-def start(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Let a worker change the rows.
+def start_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
+    """Start the edit.
 
     Raises:
-        NotReady: It has begun already, or nobody has said what is to be done.
+        NotReady: If the edit has started already, or has no operations.
     """
     ready = BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).exclude(operations={})
     if not ready.update(state=State.RUNNING, actor=actor, started_at=at):
-        raise NotReady(_("This change has begun already, or nothing is to be changed."))
+        raise WrongEditState(_("This bulk edit has already started or contains no changes."))
     record_event(STARTED, edit, actor=actor, at=at, changes={"kind": [None, edit.kind], "rows": [None, edit.total]})
-    jobs.enqueue(RUN, actor=actor, edit_id=edit.pk)
+    jobs.enqueue(RUN_TASK, actor=actor, edit_id=edit.pk)
 
 
 @transaction.atomic
-def stop(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Leave the rows that are not changed yet as they are.
+def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
+    """Stop a running edit; remaining rows stay unchanged.
 
     Raises:
-        NotReady: It is not under way.
+        NotReady: If the edit is not running.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.RUNNING).update(state=State.STOPPED, finished_at=at):
-        raise NotReady(_("This change is not under way."))
+        raise WrongEditState(_("This bulk edit is not running."))
     record_event(STOPPED, edit, actor=actor, at=at)
 
 
 @transaction.atomic
-def undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Let a worker put the rows back that nobody has changed since.
+def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
+    """Start to undo the edit for all rows without later changes.
 
     Raises:
-        NotReady: It has not ended, or was taken back already.
+        NotReady: If the edit has not ended, or is undone already.
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):
-        raise NotReady(_("This change has not ended, or was taken back already."))
-    record_event(UNDO, edit, actor=actor, at=at)
+        raise WrongEditState(_("This bulk edit is still running or has already been undone."))
+    record_event(UNDONE, edit, actor=actor, at=at)
     jobs.enqueue(UNDO_TASK, actor=actor, edit_id=edit.pk)
 
 
-def clear_old(at: datetime) -> int:
-    """Delete drafts after a day and edits that ended after 90 days, in batches; with them goes the way back."""
-    drafts = BulkEdit.objects.filter(state=State.DRAFT, created_at__lt=at - KEEP_DRAFTS)
-    ended = BulkEdit.objects.filter(finished_at__lt=at - KEEP).exclude(state__in=(State.RUNNING, State.UNDOING))
-    cleared = 0
+def delete_old_edits(at: datetime) -> int:
+    """Delete drafts after a day and finished edits after 90 days, in batches; deleted edits can't be undone."""
+    drafts = BulkEdit.objects.filter(state=State.DRAFT, created_at__lt=at - DRAFT_RETENTION)
+    ended = BulkEdit.objects.filter(finished_at__lt=at - RETENTION).exclude(state__in=(State.RUNNING, State.UNDOING))
+    deleted = 0
     for rows in (drafts, ended):
         while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
-            cleared += len(ids)
+            deleted += len(ids)
             BulkEdit.objects.filter(pk__in=ids).delete()
-    return cleared
+    return deleted

@@ -1,7 +1,7 @@
-"""What an edit does to a field: pure functions from the values of a row to those that it is to have.
+"""Apply operations to the values of a row (pure functions).
 
-Operations are JSON: by field ``{"how", "value", "round"}`` for amounts, ``{"add", "remove"}`` for tags, and the value
-itself for all others. Amounts are texts with the decimals of the shop's currency.
+Operations are JSON by field: ``{"how", "value", "round"}`` for amounts, ``{"add", "remove"}`` for tags, and the new
+value for all other fields. Amounts are strings with the decimals of the shop's currency.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,25 @@ from decimal import Decimal
 from django.utils.translation import gettext_noop
 
 from apps.ground import languages
-from apps.ground.attrs import Attrs, Given
-from apps.ground.errors import DomainError
-from apps.ground.money import MAX_AMOUNT, ZERO, fits, nearest, rounded, text_of, up_to_ending
-from apps.ground.phrases import at_least
-from apps.ground.retelling import tells
-from apps.ground.tags import canonical, fault_of
+from apps.ground.error_messages import at_least
+from apps.ground.exceptions import DomainError
+from apps.ground.money import (
+    MAX_AMOUNT,
+    ZERO,
+    format_decimal,
+    has_valid_precision,
+    round_money,
+    round_to_step,
+    round_up_to_ending,
+)
+from apps.ground.stored_messages import register_message
+from apps.ground.tags import find_tag_error, normalize_tags
+from apps.ground.types import Attrs, ReadOnlyAttrs
 
-_TOO_LARGE = tells(gettext_noop("must be less than {limit}"), limit=languages.retold_amount)
+_TOO_LARGE = register_message(gettext_noop("must be less than {limit}"), limit=languages.localize_stored_amount)
 
 AMOUNTS = {"price": gettext_noop("Price"), "compare_at_price": gettext_noop("Compare-at price")}
-NAMES = {
+FIELD_LABELS = {
     **AMOUNTS,
     "status": gettext_noop("Status"),
     "tags": gettext_noop("Tags"),
@@ -30,9 +38,9 @@ NAMES = {
     "sms_consent": "SMS marketing",
 }
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
-# Which other price each one can be set to.
-_OTHER = {"price": "compare_at_price", "compare_at_price": "price"}
-# By the name of a rounding: the step, and how far below it the amount ends.
+# The price that ``COPY`` takes the amount from.
+_COPIED_FROM = {"price": "compare_at_price", "compare_at_price": "price"}
+# By name of the rounding: the step, and how much below a step the amount ends.
 ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
     "0.05": (Decimal("0.05"), ZERO),
     "0.10": (Decimal("0.10"), ZERO),
@@ -44,91 +52,97 @@ ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
 
 
 class ValueRefused(DomainError):
-    """What a field would come to is no value for it."""
+    """Raised when the new value of a field is invalid."""
 
     code = "bulk_value_refused"
 
 
-def roundings(currency: str) -> list[str]:
-    """The roundings that come to amounts which the currency has."""
-    return [name for name, (step, below) in ROUNDINGS.items() if fits(step, currency) and fits(below, currency)]
+def get_roundings(currency: str) -> list[str]:
+    """Return the roundings that fit the decimal places of the currency."""
+    return [
+        name
+        for name, (step, below) in ROUNDINGS.items()
+        if has_valid_precision(step, currency) and has_valid_precision(below, currency)
+    ]
 
 
-def needed(operations: Given) -> list[str]:
-    """The fields of which an edit must know the values."""
-    copied = [_OTHER[name] for name in AMOUNTS if name in operations and operations[name]["how"] == COPY]
+def get_needed_fields(operations: ReadOnlyAttrs) -> list[str]:
+    """Return the fields that the operations need current values of."""
+    copied = [_COPIED_FROM[name] for name in AMOUNTS if name in operations and operations[name]["how"] == COPY]
     return list(dict.fromkeys([*operations, *copied]))
 
 
-def wanted(values: Given, operations: Given, currency: str) -> Attrs:
-    """The values that differ once the operations are done; each starts from what stands there before all of them.
+def apply_operations(values: ReadOnlyAttrs, operations: ReadOnlyAttrs, currency: str) -> Attrs:
+    """Return the values that change; every operation starts from the values before all of them.
 
     Args:
-        values: Of the fields that ``needed`` names.
+        values: The values of the fields that ``get_needed_fields`` returns.
         operations: See the module.
-        currency: The shop's.
+        currency: The shop's currency.
 
     Raises:
-        ValueRefused: An amount or a text would be none that the field can have.
+        ValueRefused: If a new value is invalid.
     """
     after: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:
-            after[name] = {key: _amount(values, name, key, operation, currency) for key in values[name]}
+            after[name] = {key: _apply_to_amount(values, name, key, operation, currency) for key in values[name]}
         elif name == "tags":
-            after[name] = _tags(values[name], operation)
+            after[name] = _apply_to_tags(values[name], operation)
         else:
             after[name] = operation
     return {name: value for name, value in after.items() if value != values[name]}
 
 
-def _amount(values: Given, name: str, key: str, operation: Mapping[str, str], currency: str) -> str | None:
-    how, present = operation["how"], values[name][key]
-    if how == CLEAR:
+def _apply_to_amount(
+    values: ReadOnlyAttrs, name: str, key: str, operation: Mapping[str, str], currency: str
+) -> str | None:
+    method, current = operation["how"], values[name][key]
+    if method == CLEAR:
         return None
-    if how == COPY:
-        other: str | None = values[_OTHER[name]][key]
-        # A price there must be; where there is none to copy, it stays.
-        return present if other is None else other
-    given = Decimal(operation["value"])
-    if how == SET:
-        amount = given
-    elif present is None:
-        # Nothing is raised or lowered by anything.
+    if method == COPY:
+        copied: str | None = values[_COPIED_FROM[name]][key]
+        # A price is required, so it stays if there is none to copy.
+        return current if copied is None else copied
+    operand = Decimal(operation["value"])
+    if method == SET:
+        amount = operand
+    elif current is None:
+        # A missing price stays missing.
         return None
     else:
-        amount = Decimal(present) * (100 + given) / 100 if how == PERCENT else Decimal(present) + given
-    amount = _rounded(amount, operation.get("round", ""), currency)
+        amount = Decimal(current) * (100 + operand) / 100 if method == PERCENT else Decimal(current) + operand
+    amount = _round_amount(amount, operation.get("round", ""), currency)
     if amount < 0:
         raise ValueRefused(at_least(0), field=name)
     if amount >= MAX_AMOUNT:
         raise ValueRefused(_TOO_LARGE.format(limit=MAX_AMOUNT), field=name)
-    return text_of(amount, currency)
+    return format_decimal(amount, currency)
 
 
-def _rounded(amount: Decimal, rounding: str, currency: str) -> Decimal:
+def _round_amount(amount: Decimal, rounding: str, currency: str) -> Decimal:
     if rounding and amount > 0:
         step, below = ROUNDINGS[rounding]
-        amount = up_to_ending(amount, step, below) if below else nearest(amount, step)
-    return rounded(amount, currency)
+        amount = round_up_to_ending(amount, step, below) if below else round_to_step(amount, step)
+    return round_money(amount, currency)
 
 
-def _tags(present: str, operation: Mapping[str, Sequence[str]]) -> str:
-    gone = {tag.casefold() for tag in operation.get("remove", ())}
-    kept = [tag for tag in present.split(", ") if tag and tag.casefold() not in gone]
-    tags = canonical([*kept, *operation.get("add", ())])
-    if fault := fault_of(tags):
+def _apply_to_tags(current: str, operation: Mapping[str, Sequence[str]]) -> str:
+    removed = {tag.casefold() for tag in operation.get("remove", ())}
+    remaining = [tag for tag in current.split(", ") if tag and tag.casefold() not in removed]
+    tags = normalize_tags([*remaining, *operation.get("add", ())])
+    if fault := find_tag_error(tags):
         raise ValueRefused(fault, field="tags")
     return ", ".join(tags)
 
 
-def told(before: Given, after: Given) -> list[list[str]]:
-    """Field, old value and new one, as people read them."""
-    return [[NAMES[name], in_words(before[name]), in_words(after[name])] for name in after]
+def format_changes(before: ReadOnlyAttrs, after: ReadOnlyAttrs) -> list[list[str]]:
+    """Return field, old value and new value as texts."""
+    return [[FIELD_LABELS[name], format_value(before[name]), format_value(after[name])] for name in after]
 
 
-def in_words(value: object) -> str:
-    """A value for people; of the amounts of several variants the least and the greatest."""
+def format_value(value: object) -> str:
+    """Format a value; amounts of several variants are a range."""
     if isinstance(value, Mapping):
         amounts = sorted({Decimal(amount): amount for amount in value.values() if amount is not None}.items())
         texts = [amount for _, amount in amounts]

@@ -1,5 +1,5 @@
-"""The tables of bulk edits."""
+"""Models of bulk edits."""
 
-from apps.bulk.models.edits import LABELS, BulkEdit, EditedRow
+from apps.bulk.models.edits import TARGET_LABELS, BulkEdit, EditedRow
 
-__all__ = ["LABELS", "BulkEdit", "EditedRow"]
+__all__ = ["TARGET_LABELS", "BulkEdit", "EditedRow"]

@@ -1,27 +1,26 @@
-"""Bulk edits: which rows, what is done to each, and what became of it."""
+"""Bulk edits and the results of their rows."""
 
 from django.db import models
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_stubs_ext import StrOrPromise
 
-from apps.ground.retelling import names, number
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.stored_messages import register_label, require_number
 
-_NAMED = names(gettext_noop("{kind}, bulk edit {number}"), kind=gettext, number=number)
-# What people call the kinds of rows, by name; filled where kinds are registered.
-LABELS: dict[str, StrOrPromise] = {}
+_EDIT_LABEL = register_label(gettext_noop("{kind}, bulk edit {number}"), kind=gettext, number=require_number)
+# Names of targets for staff; filled when targets are registered.
+TARGET_LABELS: dict[str, StrOrPromise] = {}
 
 
 class BulkEdit(ShopOwned):
-    """Rows that somebody chose, and what is to be done to each of them.
+    """Selected rows and the operations on each of them.
 
-    Which rows is decided once, when they are chosen; what would become of the first of them is kept when it is looked
-    at, and what became of each when it was done.
+    The rows are fixed when they are selected. The preview saves results of the first rows, the edit those of every row.
     """
 
     class State(models.TextChoices):
         DRAFT = "draft", gettext_lazy("Being prepared")
-        RUNNING = "running", gettext_lazy("Under way")
+        RUNNING = "running", gettext_lazy("Running")
         DONE = "done", gettext_lazy("Done")
         STOPPED = "stopped", gettext_lazy("Stopped")
         FAILED = "failed", gettext_lazy("Failed")
@@ -29,8 +28,8 @@ class BulkEdit(ShopOwned):
         UNDONE = "undone", gettext_lazy("Undone")
 
     kind = models.CharField(max_length=9)
-    ids = models.JSONField(gettext_lazy("ids"), default=list, help_text=gettext_lazy("Of the rows, ascending."))
-    operations = models.JSONField(default=dict, help_text="By field: what is done to it.")
+    ids = models.JSONField(gettext_lazy("ids"), default=list, help_text=gettext_lazy("Ids of the rows, ascending."))
+    operations = models.JSONField(default=dict, help_text="Operations by field.")
     state = models.CharField(gettext_lazy("state"), max_length=7, choices=State, default=State.DRAFT)
     actor = models.CharField(max_length=100)
     total = models.PositiveIntegerField(gettext_lazy("total"), default=0)
@@ -45,38 +44,37 @@ class BulkEdit(ShopOwned):
         indexes = (models.Index(fields=("shop", "-id"), name="bulk_bulkedit_by_shop"),)
 
     def __str__(self) -> str:
-        return gettext(_NAMED).format(kind=self.kind_label, number=self.pk)
+        return gettext(_EDIT_LABEL).format(kind=self.kind_label, number=self.pk)
 
     @property
     def kind_label(self) -> str:
-        """What people call its kind."""
-        return str(LABELS.get(self.kind, self.kind))
+        """Return the name of the rows for staff."""
+        return str(TARGET_LABELS.get(self.kind, self.kind))
 
 
 class EditedRow(ShopOwned):
-    """What became of one row, or (``dry``) would become of it.
+    """The result of one row, or (``dry``) what the result would be.
 
-    ``before`` is what an undo puts back, and ``mark`` what the row was marked by after the change: as long as it still
-    has it, nobody has changed the row since.
+    An undo restores ``before`` if the row still has the version ``mark``, which means that no one has changed it since.
     """
 
     class Fate(models.TextChoices):
         CHANGED = "changed", gettext_lazy("Changed")
-        SAME = "same", gettext_lazy("Was so already")
+        SAME = "same", gettext_lazy("Unchanged")
         REFUSED = "refused", gettext_lazy("Refused")
-        UNDONE = "undone", gettext_lazy("Put back")
-        KEPT = "kept", gettext_lazy("Not put back")
+        UNDONE = "undone", gettext_lazy("Restored")
+        KEPT = "kept", gettext_lazy("Not restored")
 
     edit = models.ForeignKey(BulkEdit, on_delete=models.CASCADE, related_name="rows_of_it")
     row_id = models.BigIntegerField(gettext_lazy("row id"))
     dry = models.BooleanField(default=False)
-    fate = models.CharField(gettext_lazy("fate"), max_length=7, choices=Fate)
+    fate = models.CharField(gettext_lazy("result"), max_length=7, choices=Fate)
     label = models.CharField(max_length=255, blank=True)
     reason = models.CharField(gettext_lazy("reason"), max_length=1000, blank=True)
     changes = models.JSONField(
-        gettext_lazy("changes"), default=list, help_text=gettext_lazy("For people: field, old value and new one.")
+        gettext_lazy("changes"), default=list, help_text=gettext_lazy("Field, old value and new value, for display.")
     )
-    before = models.JSONField(default=dict, help_text="By field: what stood there.")
+    before = models.JSONField(default=dict, help_text="Old values by field.")
     mark = models.CharField(max_length=64, blank=True)
 
     class Meta:

@@ -1,0 +1,110 @@
+"""Change a row, try a change, or undo it; callers provide the transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_noop
+
+from apps.bulk.domain.operations import apply_operations, format_changes, get_needed_fields
+from apps.bulk.domain.targets import EditTarget
+from apps.bulk.models import EditedRow
+from apps.ground.constraint_errors import find_violated_constraint
+from apps.ground.exceptions import DomainError, RowDeleted
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs, ReadOnlyAttrs
+
+Fate = EditedRow.Fate
+DELETED = gettext_noop("was deleted")
+CHANGED_SINCE = gettext_noop("was changed since")
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """The result of a row; see ``EditedRow``."""
+
+    fate: Fate
+    label: str = ""
+    reason: str = ""
+    changes: Sequence[Sequence[str]] = ()
+    before: Attrs = field(default_factory=dict)
+    mark: str = ""
+
+
+class _RollBack(Exception):
+    """Raised to roll back a dry run."""
+
+
+def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
+    """Apply the operations to a row.
+
+    Raises:
+        DomainError: If the new values are not allowed.
+        IntegrityError: If a constraint is violated.
+    """
+    names = get_needed_fields(operations)
+    row = kind.lock_row(pk, names)
+    values, label = kind.get_values(row, names), kind.get_name(row)
+    after = apply_operations(values, operations, get_current_shop().currency)
+    if not after:
+        return EditOutcome(Fate.SAME, label)
+    kind.write(row, after, actor=actor, at=at)
+    before = {name: values[name] for name in after}
+    return EditOutcome(
+        Fate.CHANGED, label, changes=format_changes(values, after), before=before, mark=kind.get_version(pk)
+    )
+
+
+def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
+    """Return what the operations would do to a row, and roll back."""
+    outcome = EditOutcome(Fate.REFUSED)
+    try:
+        with transaction.atomic():
+            outcome = change_row(kind, pk, operations, actor=actor, at=at)
+            raise _RollBack
+    except _RollBack:
+        return outcome
+    except (DomainError, IntegrityError) as error:
+        return create_refused_outcome(kind, pk, error)
+
+
+def create_refused_outcome(kind: EditTarget, pk: int, error: DomainError | IntegrityError) -> EditOutcome:
+    """Return the result of a refused row.
+
+    Raises:
+        IntegrityError: If the error is not about a value.
+    """
+    row = kind.model.rows().filter(pk=pk).first()
+    return EditOutcome(Fate.REFUSED, kind.get_name(row) if row is not None else "", get_refusal_reason(error))
+
+
+def get_refusal_reason(error: DomainError | IntegrityError) -> str:
+    """Return the reason in the words of the interface.
+
+    Raises:
+        IntegrityError: If the error is not about a value.
+    """
+    if isinstance(error, RowDeleted):
+        return DELETED
+    if isinstance(error, DomainError):
+        return error.sentence
+    breach = find_violated_constraint(error)
+    if breach is None:
+        raise error
+    return f"{breach.field} {breach.message}"
+
+
+def restore_row(kind: EditTarget, edited_row: EditedRow, *, actor: str, at: datetime) -> str:
+    """Restore the old values of a row unless it was changed since; return the reason if it was not restored.
+
+    Raises:
+        DomainError: If the old values are not allowed, or the row was deleted.
+        IntegrityError: If a constraint is violated.
+    """
+    names = list(edited_row.before)
+    row = kind.lock_row(edited_row.row_id, names)
+    if not names or kind.get_version(edited_row.row_id) != edited_row.mark:
+        return CHANGED_SINCE
+    kind.write(row, edited_row.before, actor=actor, at=at)
+    return ""

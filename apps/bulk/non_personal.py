@@ -1,0 +1,11 @@
+"""Columns of bulk edits that never hold personal data.
+
+See ``apps.ground.privacy_registry``.
+"""
+
+from apps.ground.privacy_registry import ColumnsByModel
+
+IMPERSONAL: ColumnsByModel = {
+    "bulk.BulkEdit": ("kind", "ids", "actor", "problem"),
+    "bulk.EditedRow": ("mark",),
+}
