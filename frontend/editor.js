@@ -1,5 +1,5 @@
-// The code editor of the panel: every <textarea data-editor="…"> becomes one, every [data-diff] shows two texts beside
-// each other. Without this script the textareas work as they are. Built into static/panel/editor.js by `npm run build`.
+// Code editor of the panel: replaces every <textarea data-editor="…"> and shows the differences of the two textareas in
+// every [data-diff]. Without this script, the textareas still work. Built into static/panel/editor.js by `npm run build`.
 import { autocompletion, closeBrackets } from "@codemirror/autocomplete";
 import { css } from "@codemirror/lang-css";
 import { html } from "@codemirror/lang-html";
@@ -17,7 +17,7 @@ import { translate } from "./visual/words.js";
 
 const LANGUAGES = { css, html, javascript, json, liquid: () => liquid({ base: html() }) };
 
-// Colours come from the panel's own variables, so that they follow light and dark and keep their contrast.
+// Colors use the panel's CSS variables, so that they follow the light and dark themes and keep their contrast.
 const look = EditorView.theme({
   "&": { backgroundColor: "var(--bo-surface)", color: "var(--bo-strong)", fontSize: "13px", border: "1px solid var(--bo-control)", borderRadius: "8px", overflow: "hidden" },
   "&.cm-focused": { outline: "2px solid var(--bo-accent-text)" },
@@ -61,7 +61,7 @@ const save = (area) => () => {
   return true;
 };
 
-// Escape leads out of the editor, where Tab moves on: nobody is caught in it.
+// Escape leaves the editor, so that keyboard users can move on with Tab.
 const leave = (view) => {
   view.contentDOM.blur();
   return true;
@@ -84,14 +84,14 @@ const enhance = (area) => {
       keymap.of([{ key: "Escape", run: leave }]),
     ],
   });
-  // The visual editor beside it wrote.
+  // The visual editor of the same textarea has changed the text.
   area.addEventListener("rewritten", () => {
     if (area.value !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } });
   });
   area.after(view.dom);
   area.hidden = true;
   area.style.display = "none";
-  // Line ends are kept as they were unless the text is edited.
+  // Line endings stay unchanged unless the text is edited.
   area.dataset.enhanced = "";
 };
 

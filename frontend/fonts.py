@@ -1,7 +1,7 @@
-"""Makes the panel's fonts small: the icons that it shows, and the letters of European languages.
+"""Build small versions of the panel's fonts: only the icons in use and the letters of European languages.
 
-``python frontend/fonts.py`` writes them below ``static/unfold/fonts``, where they take the place of the theme's own. A
-letter that they lack is shown in the system's font. Run it after a new icon, or a new version of the theme.
+``python frontend/fonts.py`` writes the fonts to ``static/unfold/fonts``, where they override the fonts of the theme.
+Missing letters are rendered in a system font. Run the script after adding an icon or updating the theme.
 """
 
 import re
@@ -19,12 +19,12 @@ THEME = Path(unfold.__file__).parent
 OWN, OTHERS = ROOT / "static/unfold/fonts", THEME / "static/unfold/fonts"
 ICONS = "material-symbols/Material-Symbols-Outlined.woff2"
 TEXTS = tuple(f"inter/Inter-{weight}.woff2" for weight in ("Regular", "Medium", "SemiBold", "Bold"))
-# Latin with its extensions, general punctuation, currency signs, arrows, mathematical signs and boxes in use.
+# Latin with extensions, general punctuation, currency signs, arrows, mathematical signs and box drawing in use.
 LETTERS = (
     "U+0000-017F,U+0192,U+01CD-01DC,U+0218-021B,U+02C6-02DD,U+1E9E,U+2000-206F,U+20A0-20BF,U+2113,U+2122,"
     "U+2190-2193,U+2212,U+2260-2265"
 )
-# Where an icon's name may stand; any word of these files that is one counts.
+# Files that may contain icon names; every word that is an icon name counts.
 SOURCES = (
     *(ROOT / name for name in ("templates", "apps", "backoffice")),
     *sorted(ROOT.glob("static/panel/*.css")),
@@ -34,20 +34,20 @@ _WORD = re.compile(r"[a-z0-9_]{3,}")
 
 
 def ligatures(font: TTFont) -> dict[str, tuple[tuple[str, ...], str]]:
-    """By the name of an icon, the glyphs of its letters and its own glyph."""
+    """Return the letter glyphs and the icon glyph of each icon name."""
     letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items()}
-    found = {}
+    result = {}
     for lookup in font["GSUB"].table.LookupList.Lookup:
         for table in lookup.SubTable:
             for first, ends in getattr(getattr(table, "ExtSubTable", table), "ligatures", {}).items():
                 for end in ends:
                     glyphs = (first, *end.Component)
-                    found["".join(letters.get(glyph, "?") for glyph in glyphs)] = (glyphs, end.LigGlyph)
-    return found
+                    result["".join(letters.get(glyph, "?") for glyph in glyphs)] = (glyphs, end.LigGlyph)
+    return result
 
 
 def words() -> set[str]:
-    """Every word of the files in which icons are named."""
+    """Return all words of the files that may contain icon names."""
     return {word for text in _texts() for word in _WORD.findall(text)}
 
 
@@ -60,19 +60,19 @@ def _texts() -> Iterator[str]:
 
 
 def small_icons() -> bytes:
-    """The font of icons with those that are named somewhere."""
+    """Return the icon font reduced to the icons in use."""
     font = TTFont(OTHERS / ICONS)
-    known = ligatures(font)
-    shown = [known[word] for word in sorted(words() & known.keys())]
+    icons = ligatures(font)
+    used_icons = [icons[word] for word in sorted(words() & icons.keys())]
     options = _options(layout_closure=False)
     subsetter = Subsetter(options)
-    letters = {glyph for glyphs, _ in shown for glyph in glyphs}
-    subsetter.populate(glyphs=[*sorted(letters), *(glyph for _, glyph in shown)])
+    letters = {glyph for glyphs, _ in used_icons for glyph in glyphs}
+    subsetter.populate(glyphs=[*sorted(letters), *(glyph for _, glyph in used_icons)])
     return _subset(font, subsetter, options)
 
 
 def small_text(name: str) -> bytes:
-    """A font of texts with the letters of European languages."""
+    """Return a text font reduced to the letters of European languages."""
     options = _options(layout_features=["kern", "mark", "mkmk", "ccmp", "locl", "calt", "tnum"])
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=parse_unicodes(LETTERS))
@@ -93,7 +93,7 @@ def _subset(font: TTFont, subsetter: Subsetter, options: Options) -> bytes:
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all fonts."""
     for name in (ICONS, *TEXTS):
         data = small_icons() if name == ICONS else small_text(name)
         target = OWN / name

@@ -1,6 +1,6 @@
-// A word before Liquid that does not parse reaches customers: forms with [data-liquid] hold a file of the published
-// theme. Only the syntax is looked at, with the tags that themes have beyond the language's own. It runs here and not on
-// the server, so that no text of any size can hold a request. Built into static/panel/liquid.js by `npm run build`.
+// Warn before invalid Liquid is published: forms with [data-liquid] edit a file of the published theme. Only the syntax
+// is checked, including the tags that themes add to Liquid. The check runs in the browser, so that large files cannot
+// block the server. Built into static/panel/liquid.js by `npm run build`.
 import { Liquid, Tag } from "liquidjs";
 import { inWords } from "./flaws.js";
 import { translate } from "./visual/words.js";
@@ -9,12 +9,12 @@ const engine = new Liquid();
 
 const unclosed = (token) => new Error(translate("tag {tag} not closed", { tag: token.getText() }));
 
-// A tag of one line.
+// A tag without a block.
 class Line extends Tag {
   *render() {}
 }
 
-// A tag around other Liquid.
+// A block tag that contains Liquid.
 const block = (name) =>
   class extends Line {
     constructor(token, remaining, liquid, parser) {
@@ -29,7 +29,7 @@ const block = (name) =>
     }
   };
 
-// A tag around another language.
+// A block tag that contains another language.
 const foreign = (name) =>
   class extends Line {
     constructor(token, remaining, liquid) {
@@ -44,7 +44,7 @@ for (const name of ["content_for", "layout", "section", "sections"]) engine.regi
 for (const name of ["form", "ifchanged", "paginate", "style"]) engine.registerTag(name, block(name));
 for (const name of ["doc", "javascript", "schema", "stylesheet"]) engine.registerTag(name, foreign(name));
 
-// The first place where a text does not parse, in words; "" where it does.
+// Return the first syntax error of a text, or "" if there is none.
 const flawIn = (text) => {
   try {
     engine.parse(text);

@@ -1,4 +1,4 @@
-// Prints the licences of everything that is bundled into the editors.
+// Print the licenses of all packages that are bundled into the editors.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { build } from "esbuild";
 

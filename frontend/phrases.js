@@ -1,4 +1,4 @@
-// What the code editor says by itself, in the reader's language.
+// Translations of CodeMirror's own texts.
 import { translate } from "./visual/words.js";
 
 export const phrases = {
@@ -15,8 +15,8 @@ export const phrases = {
   "replace all": translate("Replace all"),
   "close": translate("Close"),
   "current match": translate("Current match"),
-  "on line": translate("in line"),
-  "replaced match on line $": translate("Replaced in line {line}", { line: "$" }),
+  "on line": translate("on line"),
+  "replaced match on line $": translate("Replaced on line {line}", { line: "$" }),
   "replaced $ matches": translate("{number} replaced", { number: "$" }),
   "Go to line": translate("Go to line"),
   "go": translate("Go"),
@@ -25,14 +25,14 @@ export const phrases = {
   "Unfold line": translate("Unfold line"),
   "Folded lines": translate("Folded lines"),
   "Unfolded lines": translate("Unfolded lines"),
-  "to": translate("up to"),
+  "to": translate("to"),
   "folded code": translate("folded code"),
   "unfold": translate("unfold"),
-  // Everything else.
+  // Other texts.
   "Completions": translate("Completions"),
   "Control character": translate("Control character"),
   "Selection deleted": translate("Selection deleted"),
   "$ unchanged lines": translate("{number} unchanged lines", { number: "$" }),
-  "Diagnostics": translate("Faults"),
-  "No diagnostics": translate("No faults"),
+  "Diagnostics": translate("Problems"),
+  "No diagnostics": translate("No problems"),
 };

@@ -1,6 +1,6 @@
-// The visual editor of the panel: every <textarea data-visual> can be written in as it will look, beside its source.
-// The textarea stays the field: it holds the source, which changes only where somebody changes the text
-// (visual/reading.js, visual/writing.js). Built into static/panel/visual.js by `npm run build`.
+// Visual editor of the panel: every <textarea data-visual> can be edited visually or as HTML source. The textarea remains
+// the form field: it holds the source, which changes only where the user edits the text (visual/reading.js,
+// visual/writing.js). Built into static/panel/visual.js by `npm run build`.
 import { baseKeymap, chainCommands, toggleMark } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
 import { gapCursor } from "prosemirror-gapcursor";
@@ -39,7 +39,7 @@ const keys = (area) =>
     },
     Enter: enter,
     "Shift-Enter": breakLine,
-    // In lists and tables Tab moves within; Escape leads out, where it moves on: nobody is caught.
+    // Tab moves within lists and tables; Escape leaves the editor, so that keyboard users can move on.
     Tab: chainCommands(goToCell(1), indent),
     "Shift-Tab": chainCommands(goToCell(-1), outdent),
     Escape: leave,
@@ -62,7 +62,7 @@ class Visual {
     const group = document.createElement("div");
     group.className = "bo-visual-switch";
     group.setAttribute("role", "group");
-    group.setAttribute("aria-label", translate("How to edit: {label}", { label: this.label }));
+    group.setAttribute("aria-label", translate("Edit mode: {label}", { label: this.label }));
     for (const [name, title] of [["visual", translate("Visual")], ["source", translate("HTML source")]]) {
       const button = document.createElement("button");
       button.type = "button";
@@ -79,7 +79,7 @@ class Visual {
     return group;
   }
 
-  // What shows the source: the code editor where there is one, else the field.
+  // Return the element that shows the source: the code editor if there is one, otherwise the textarea.
   source() {
     const code = this.area.nextElementSibling?.matches(".cm-editor") ? this.area.nextElementSibling : null;
     return code?.querySelector(".cm-content") ?? this.area;
@@ -92,7 +92,7 @@ class Visual {
     this.stage.replaceChildren();
     this.frame.toggleAttribute("data-open", visual);
     if (visual) this.open();
-    // Tells the code editor, if there is one, what the text is now.
+    // Notify the code editor, if there is one, of the changed text.
     else this.area.dispatchEvent(new Event("rewritten"));
   }
 

@@ -192,26 +192,26 @@
       event.preventDefault();
       const body = form.querySelector('[data-in="body"]');
       if (!token.value.trim()) return complain(result, "Enter an access token first.", token);
-      if (!/^[\x21-\x7e]+$/.test(token.value.trim())) return complain(result, "This is no access token.", token);
+      if (!/^[\x21-\x7e]+$/.test(token.value.trim())) return complain(result, "This is not a valid access token.", token);
       if (body && body.value.trim()) {
         try {
           JSON.parse(body.value);
         } catch (error) {
-          return complain(result, `The body is no JSON: ${error.message}`, body);
+          return complain(result, `The body is not valid JSON: ${error.message}`, body);
         }
       }
       if ("writes" in button.dataset && !("sure" in button.dataset)) {
         button.dataset.sure = "";
-        button.textContent = "Send, and change the shop";
+        button.textContent = "Send and change the shop";
         return undefined;
       }
       calm();
       button.disabled = true;
-      result.replaceChildren(line("p", "Waiting for the answer …"));
+      result.replaceChildren(line("p", "Waiting for the response…"));
       try {
         await send(form, result);
       } catch {
-        result.replaceChildren(line("p", "No answer came. Look at the network and try again.", "wrong"));
+        result.replaceChildren(line("p", "No response. Check the network and try again.", "wrong"));
       }
       button.disabled = false;
       return undefined;

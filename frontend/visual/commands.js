@@ -1,4 +1,4 @@
-// What the buttons and keys of the visual editor do to its document.
+// Editing commands of the visual editor.
 import { chainCommands, createParagraphNear, exitCode, liftEmptyBlock, newlineInCode, setBlockType, splitBlock, wrapIn } from "prosemirror-commands";
 import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
 import { TextSelection } from "prosemirror-state";
@@ -7,7 +7,7 @@ import { schema } from "./schema.js";
 
 const { nodes, marks } = schema;
 
-// A text becomes a paragraph or a heading; what its start tag said of looks stays.
+// Convert a text block to a paragraph or heading and keep its attributes.
 export const setText = (name) =>
   setBlockType(name === "p" ? nodes.paragraph : nodes.heading, ({ attrs }) => ({ name, attributes: attrs.attributes, tail: attrs.tail }));
 
@@ -18,7 +18,7 @@ const ancestor = ($pos, test) => {
 export const around = (state, type, name) =>
   ancestor(state.selection.$from, (node) => node.type === type && (!name || node.attrs.name.toLowerCase() === name));
 
-// Texts in lists stand without a paragraph around them, texts elsewhere with one.
+// Remove paragraphs around texts in lists and add paragraphs elsewhere.
 const settle = (tr, from, to) => {
   tr.doc.nodesBetween(from, to, (node, pos, parent) => {
     const plain = node.type === nodes.paragraph && !node.attrs.attributes;
@@ -28,7 +28,7 @@ const settle = (tr, from, to) => {
   return tr;
 };
 
-// Into a list of this name, from one to the other, or out of it.
+// Wrap in a list of this type, change the type, or lift out of the list.
 export const toggleList = (name) => (state, dispatch) => {
   const { from, to } = state.selection;
   const settled = dispatch && ((tr) => dispatch(settle(tr, Math.max(0, from - 4), Math.min(tr.doc.content.size, to + 4)).scrollIntoView()));
@@ -62,7 +62,7 @@ const newLine = (state, dispatch) => {
   return true;
 };
 
-// Of a text without a paragraph around it both halves become paragraphs, unless it stands in a list or a table.
+// Split a text without a paragraph into two paragraphs, except in lists and tables.
 const splitBare = (state, dispatch) => {
   const { $from, $to } = state.selection;
   if ($from.parent.type !== nodes.bare || !$from.sameParent($to)) return false;
@@ -79,7 +79,7 @@ export const breakLine = chainCommands(exitCode, newLine);
 export const indent = sinkListItem(nodes.item);
 export const outdent = liftListItem(nodes.item);
 
-// The next or the previous cell of a table, for Tab.
+// Move to the next or previous table cell, for Tab.
 export const goToCell = (direction) => (state, dispatch) => {
   const here = ancestor(state.selection.$from, (node) => node.type === nodes.cell);
   const table = ancestor(state.selection.$from, (node) => node.type === nodes.table);
@@ -99,7 +99,7 @@ export const isActive = (state, type) => {
   return empty ? Boolean(type.isInSet(state.storedMarks ?? $from.marks())) : state.doc.rangeHasMark(from, to, type);
 };
 
-// The link that the selection stands in: where it begins and ends, and its mark.
+// Return the link at the selection with its range and mark, or null.
 export const linkHere = (state) => {
   const { $from } = state.selection;
   const found = [$from.parent.childAfter($from.parentOffset), $from.parent.childBefore($from.parentOffset)].find(({ node }) => node && marks.link.isInSet(node.marks));
@@ -117,7 +117,7 @@ export const linkHere = (state) => {
   return { mark, from: place(first), to: place(last + 1) };
 };
 
-// A link on what is selected, or with this text; an empty address takes it away.
+// Set a link on the selection, or insert a link with this text; an empty URL removes the link.
 export const setLink = (address, text) => (state, dispatch) => {
   const here = linkHere(state);
   const { from, to } = state.selection.empty && here ? here : state.selection;

@@ -1,11 +1,11 @@
-// Pictures in a text: dropped or pasted into it, chosen from the shop's files, or named by their address.
+// Images in a text: dropped, pasted, chosen from the shop's files, or inserted by URL.
 import { insertPicture } from "./commands.js";
 import { askFor, field } from "./toolbar.js";
 import { translate } from "./words.js";
 
 const csrf = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
-// Store a picture among the shop's files: {address, name}, or what the server says against it, as an error.
+// Upload an image to the shop's files and return {address, name}; throw the error message of the server.
 const upload = async (area, file) => {
   const body = new FormData();
   body.set("file", file);
@@ -14,10 +14,10 @@ const upload = async (area, file) => {
   try {
     answer = await fetch(area.dataset.files, { method: "POST", body, headers: { Accept: "application/json" } });
   } catch {
-    throw new Error(translate("The server did not answer. Nothing was stored."));
+    throw new Error(translate("The server did not respond. Nothing was uploaded."));
   }
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(said.error ?? translate("It was refused ({status}).", { status: answer.status }));
+  if (!answer.ok) throw new Error(said.error ?? translate("The upload failed ({status}).", { status: answer.status }));
   return said.file;
 };
 
@@ -33,18 +33,18 @@ const note = (area, text) => {
   line.textContent = text;
 };
 
-// Pictures that are dropped or pasted are stored one after the other and put where they were let go.
+// Upload dropped or pasted images one after the other and insert them at the drop position.
 export const dropped = (area) => (view, event) => {
   const files = [...(event.dataTransfer ?? event.clipboardData)?.files ?? []].filter((file) => file.type.startsWith("image/"));
   if (!files.length || !area.dataset.files) return false;
   event.preventDefault();
   (async () => {
     for (const file of files) {
-      note(area, translate("Storing {name} …", { name: file.name }));
+      note(area, translate("Uploading {name} …", { name: file.name }));
       try {
         const stored = await upload(area, file);
         insertPicture(stored.address, "")(view.state, view.dispatch);
-        note(area, translate("{name} is stored among the shop's files.", { name: stored.name }));
+        note(area, translate("{name} was added to the shop's files.", { name: stored.name }));
       } catch (problem) {
         note(area, `${file.name}: ${problem.message}`);
         return;
@@ -55,18 +55,18 @@ export const dropped = (area) => (view, event) => {
 };
 
 export const choosePicture = (area, insert) => {
-  const address = field("address", translate("Address of the picture"), "", { placeholder: "https://…" });
-  const alt = field("alt", translate("What it shows, for people who cannot see it"), "");
+  const address = field("address", translate("Image URL"), "", { placeholder: "https://…" });
+  const alt = field("alt", translate("Alternative text (for people who can't see the image)"), "");
   const parts = [];
   if (area.dataset.files) {
     const status = Object.assign(document.createElement("p"), { className: "bo-subtle" });
     status.setAttribute("role", "status");
-    const choice = field("file", translate("Store a new one"), "", { type: "file", accept: "image/*" });
+    const choice = field("file", translate("Upload a new image"), "", { type: "file", accept: "image/*" });
     const search = field("search", translate("Or choose from the shop's files"), "", { type: "search", autocomplete: "off" });
     const found = Object.assign(document.createElement("ul"), { className: "bo-visual-pictures" });
     const choose = (file) => {
       address.lastChild.value = file.address;
-      status.textContent = translate("Chosen: {name}", { name: file.name });
+      status.textContent = translate("Selected: {name}", { name: file.name });
       alt.lastChild.focus();
     };
     const look = async () => {
@@ -74,7 +74,7 @@ export const choosePicture = (area, insert) => {
       const answer = await fetch(`${area.dataset.files}?q=${encodeURIComponent(term)}`, { headers: { Accept: "application/json" } });
       const { files } = answer.ok ? await answer.json() : { files: null };
       if (search.lastChild.value.trim() !== term) return;
-      if (!files?.length) status.textContent = files ? (term ? translate("No file of that name.") : translate("The shop has no pictures yet.")) : translate("The list did not come.");
+      if (!files?.length) status.textContent = files ? (term ? translate("No matching files.") : translate("No images yet.")) : translate("The files could not be loaded.");
       found.replaceChildren(
         ...(files ?? []).map((file) => {
           const item = document.createElement("li");
@@ -90,7 +90,7 @@ export const choosePicture = (area, insert) => {
     choice.lastChild.addEventListener("change", async () => {
       const [file] = choice.lastChild.files;
       if (!file) return;
-      status.textContent = translate("Storing {name} …", { name: file.name });
+      status.textContent = translate("Uploading {name} …", { name: file.name });
       try {
         choose(await upload(area, file));
         await look();
@@ -109,7 +109,7 @@ export const choosePicture = (area, insert) => {
     look();
     parts.push(choice, search, found, status);
   }
-  askFor(translate("Picture"), [...parts, address, alt], translate("Put it in")).then((answer) => {
+  askFor(translate("Image"), [...parts, address, alt], translate("Insert image")).then((answer) => {
     if (answer?.address.trim()) insert(answer.address.trim(), answer.alt.trim());
   });
 };

@@ -1,8 +1,8 @@
-// From the source of a text to the document of the visual editor. Each node knows the bytes it was read from, and all
-// bytes belong to a node: what was read and not changed is written as it was (writing.js).
+// Parse HTML source into the document of the visual editor. Each node knows its source bytes, and all bytes belong to a
+// node, so that unchanged nodes can be written back unchanged (writing.js).
 //
-// Where the parser puts things elsewhere than where they stand in the source (text in a table, <b> around half of two
-// paragraphs), the element around them is kept as a whole.
+// If the parser moves nodes away from their position in the source (text in a table, <b> around half of two paragraphs),
+// the surrounding element is kept as a whole.
 import { parseFragment } from "parse5";
 import { schema } from "./schema.js";
 
@@ -11,7 +11,7 @@ const MARKS = { a: "link", b: "strong", strong: "strong", i: "em", em: "em", u: 
 const WRAPS = new Set(["abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "font", "ins", "kbd", "mark", "q", "samp", "small", "span", "sub", "sup", "time", "tt", "var"]);
 const TEXTS = { p: "paragraph", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading", pre: "pre" };
 const BOXES = new Set(["article", "aside", "blockquote", "center", "details", "div", "figure", "figcaption", "footer", "header", "main", "nav", "section"]);
-// What a list or a table may have in it; anything else between is kept.
+// Allowed children of lists and tables; other children are kept as a whole.
 const PARTS = {
   ul: { li: "item" },
   ol: { li: "item" },
@@ -23,9 +23,9 @@ const PARTS = {
 };
 const NESTED = { ul: "list", ol: "list", table: "table" };
 const VOID = new Set(["area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr"]);
-// What goes on in the next paragraph where nobody closes it.
+// Elements that continue in the next paragraph if they are not closed.
 const FORMATTING = new Set(["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]);
-// Whose end tag everything behind waits for; of the last two it may be none even where it stands there.
+// Elements that swallow everything up to their end tag; the last two may ignore even an existing end tag.
 const RAW = new Set(["iframe", "noembed", "noframes", "style", "textarea", "title", "xmp", "plaintext", "script"]);
 const ENDLESS = new Set(["plaintext", "script"]);
 const DEEPEST = 60;
@@ -38,7 +38,7 @@ const isFormatting = (node) => node.namespaceURI === HTML && FORMATTING.has(node
 const isOpen = ({ sourceCodeLocation: place }) => Boolean(place?.startTag && !place.endTag);
 const isBlank = (text) => !/[^ \t\n\r\f]/.test(text);
 
-// Blocks beside each other, and the bytes between them: what stands behind a block is its tail.
+// Sibling blocks and the bytes between them; the bytes after a block are its tail.
 class Row {
   constructor(reader, start) {
     this.reader = reader;
@@ -60,7 +60,7 @@ class Row {
     this.cursor = to;
   }
 
-  // The nodes, to the end of what is around them. Each whose end tag was left out knows what stood behind it.
+  // Return the nodes up to the end of their parent. Nodes without an end tag remember their next sibling.
   nodes(end) {
     this.reach(end);
     const { origins } = this.reader;
@@ -76,7 +76,7 @@ class Row {
   }
 }
 
-// Where those elements begin that the parser made several of: <b> that is open from one paragraph into the next.
+// Return the offsets of elements that the parser split, such as a <b> that spans two paragraphs.
 const splitAmong = (nodes) => {
   const seen = new Set();
   const split = new Set();
@@ -93,13 +93,13 @@ class Reader {
   constructor(source, nodes) {
     this.source = source;
     this.split = splitAmong(nodes);
-    // What was read, by its number: the node as it was, and its bytes.
+    // The original nodes with their source, by index.
     this.origins = [];
   }
 
   slice = (from, to) => this.source.slice(from, to);
 
-  // An element of the document, under its number.
+  // Create a node and register its source as an origin.
   originate(type, attrs, content, source) {
     const origin = this.origins.length;
     const node = schema.nodes[type].createChecked({ ...attrs, origin }, content);
@@ -110,20 +110,20 @@ class Reader {
   span(node) {
     const place = node.sourceCodeLocation;
     if (place) return [place.startOffset, place.endOffset + this.otherEnd(node).length];
-    // An element that nobody wrote (<tbody>): as far as its children go.
+    // An implied element (<tbody>): the range of its children.
     const children = node.childNodes ?? [];
     if (!children.length) throw new Misplaced();
     return [this.span(children[0])[0], this.span(children.at(-1))[1]];
   }
 
-  // The end tag of a heading that has another's level: it closes the heading all the same.
+  // Return the end tag of a heading with a different level, which also closes the heading.
   otherEnd(node) {
     if (!/^h[1-6]$/.test(node.tagName) || !isOpen(node)) return "";
     const { endOffset } = node.sourceCodeLocation;
     return this.slice(endOffset, endOffset + 40).match(/^<\/h[1-6]\s*>/i)?.[0] ?? "";
   }
 
-  // The parts of an element's own tags, and the range of what is between them.
+  // Return the parts of an element's tags and the range of its content.
   tags(node) {
     const place = node.sourceCodeLocation;
     const [start, end] = this.span(node);
@@ -136,7 +136,7 @@ class Reader {
     return { name, attributes, close: this.slice(last, end), inner: [place.startTag.endOffset, last] };
   }
 
-  // The children of an element or of the whole, in order and each at its place: [node, start, end].
+  // Return the children with their source ranges: [node, start, end]; throw if they are out of order.
   placed(nodes, start, end) {
     let cursor = start;
     return nodes.map((node) => {
@@ -147,7 +147,7 @@ class Reader {
     });
   }
 
-  // Blocks between two places, and what stands before the first. All bytes are in one of them.
+  // Return the blocks in a source range and the bytes before the first block; no byte is lost.
   blocks(nodes, start, end, depth) {
     const row = new Row(this, start);
     let run = [];
@@ -182,7 +182,7 @@ class Reader {
     return isElement(node) && (node.tagName in TEXTS || BOXES.has(node.tagName) || node.tagName in NESTED);
   }
 
-  // What is not known, as a block or within a line.
+  // Keep unknown HTML as a block or inline node.
   kept(type, node, marks) {
     this.goesOn(node);
     const own = isOpen(node) && !this.otherEnd(node) && !VOID.has(node.tagName) ? `</${node.tagName}>` : "";
@@ -190,7 +190,7 @@ class Reader {
     return type.create({ source: this.slice(...this.span(node)), end }, null, marks);
   }
 
-  // The names of what would go on behind an element, the innermost first.
+  // Return the names of elements that would continue after an element, innermost first.
   openWithin(node) {
     const inner = (node.childNodes ?? []).toReversed();
     return inner.flatMap((child) => [...this.openWithin(child), ...(this.goesOn(child) ? [child.tagName] : [])]);
@@ -237,7 +237,7 @@ class Reader {
     const { name, attributes, close, inner } = this.tags(node);
     const row = new Row(this, inner[0]);
     for (const [child, from, to] of this.placed(node.childNodes, ...inner)) {
-      // Blanks between rows go with what stands before them.
+      // Whitespace between rows becomes the tail of the previous node.
       if (child.nodeName !== "#text" || !isBlank(child.value)) row.add(this.part(child, PARTS[node.tagName], depth + 1), from, to);
     }
     const content = row.nodes(inner[1]);
@@ -250,7 +250,7 @@ class Reader {
     return ["item", "cell"].includes(type) ? this.box(type, node, depth) : this.parts(type, node, depth);
   }
 
-  // Text, marks and motes of a line. Blanks are as a browser shows them, unless all are told to stay.
+  // Parse inline content. Whitespace is collapsed as in browsers, unless `blanks` is true.
   inlines(placed, blanks) {
     const found = [];
     const walk = (nodes, marks) => nodes.forEach((node) => this.inline(node, marks, found, walk));
@@ -271,7 +271,7 @@ class Reader {
     else found.push({ node: this.kept(schema.nodes.mote, node, marks) });
   }
 
-  // Whether an element has text or a picture in it and nothing but what lines are made of: as a mark it would be lost.
+  // Return true if an element has content and contains no blocks; as a mark, an empty element would be lost.
   isFull(node) {
     const place = node.sourceCodeLocation;
     if (!place?.startTag) return false;
@@ -292,7 +292,7 @@ const markOf = (node, name) => {
   return type.create({ href, pairs: pairs(node).filter(([each]) => each !== "href") });
 };
 
-// Blanks of a line as a browser shows them: one for many, none at its ends.
+// Collapse whitespace as browsers do: one space for many, none at the ends.
 const collapsed = (found) => {
   let blank = true;
   const nodes = [];

@@ -1,11 +1,11 @@
-// What the visual editor knows of HTML. Every node that was read from a source names where (`origin`), so that it goes
-// out as it came in until somebody changes it; what is not known here is `kept` (a block) or `mote` (within a line):
-// shown as a box, moved or removed as a whole, never rewritten. `end` is the end tag that its source lacks.
+// ProseMirror schema of the visual editor. Every node parsed from source refers to it (`origin`), so that unchanged nodes
+// are written back byte for byte. Unknown HTML becomes `kept` (a block) or `mote` (inline): shown as a box, moved or
+// deleted as a whole, never rewritten. `end` is the end tag that its source lacks.
 import { Schema } from "prosemirror-model";
 import { translate } from "./words.js";
 
-// Of a start tag: its name and all between it and ">", byte for byte; the end tag, null for one that is made anew; and
-// what stood between this node and the next (`tail`), or between the start tag and the first child (`lead`).
+// Attributes of an element: name and attributes of the start tag, byte for byte; the end tag (`close`), null for a new
+// element; the source between this node and the next (`tail`) and between start tag and first child (`lead`).
 const element = (name) => ({
   origin: { default: null },
   name: { default: name },
@@ -23,17 +23,17 @@ const look = ({ attributes }) => {
 const spans = ({ attributes }) =>
   Object.fromEntries([...attributes.matchAll(/\b(colspan|rowspan)\s*=\s*["']?(\d{1,3})/gi)].map(([, name, count]) => [name.toLowerCase(), count]));
 
-// Pictures of this installation are shown; of others only what they are called: the panel asks no other host.
+// Show images of this installation; show only the name of other images, because the panel requests no other hosts.
 const picture = ({ pairs }) => {
   const { src = "", alt = "" } = Object.fromEntries(pairs);
   let url = null;
   try {
     url = new URL(src, "https://elsewhere.invalid");
   } catch {
-    // Not an address; its text is shown.
+    // Not a URL: show the text.
   }
   if (url?.pathname.startsWith("/storefront/")) return ["img", { src: url.pathname + url.search, alt }];
-  return ["span", { class: "bo-visual-mote", title: src }, translate("Picture: {name}", { name: alt || src.split("/").pop().split("?")[0] || translate("without an address") })];
+  return ["span", { class: "bo-visual-mote", title: src }, translate("Image: {name}", { name: alt || src.split("/").pop().split("?")[0] || translate("no URL") })];
 };
 
 const excerpt = (source) => {
@@ -41,7 +41,7 @@ const excerpt = (source) => {
   return line.length > 160 ? `${line.slice(0, 160)}…` : line;
 };
 
-// A secret of this page: what was cut here can be put down again, and no other page can bring markup under this name.
+// A random id of this page: cut nodes can be pasted again, and other pages cannot inject markup under this key.
 const PAGE = crypto.randomUUID();
 const kept = new Map();
 const keep = ({ source, end }) => {
@@ -73,7 +73,7 @@ export const schema = new Schema({
       parseDOM: [{ tag: "p" }],
       toDOM: ({ attrs }) => ["p", look(attrs), 0],
     },
-    // Text that stands in a container, or in nothing, without a paragraph around it.
+    // Text directly in a container or at the top level, without a paragraph.
     bare: {
       group: "block",
       content: "inline*",
@@ -139,7 +139,7 @@ export const schema = new Schema({
       attrs: container("tr"),
       toDOM: () => ["tr", 0],
     },
-    // Of a table: also its caption.
+    // A table cell or caption.
     cell: {
       content: "block+",
       attrs: container("td"),
@@ -151,7 +151,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" }, tail: { default: "" } },
       parseDOM: [{ tag: "div[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: translate("Kept as it is; change it in the source") }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: translate("Not editable here. Edit the HTML source.") }, excerpt(attrs.source)],
     },
     mote: {
       group: "inline",
@@ -159,7 +159,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" } },
       parseDOM: [{ tag: "span[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: translate("Kept as it is; change it in the source") }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: translate("Not editable here. Edit the HTML source.") }, excerpt(attrs.source)],
     },
     image: {
       group: "inline",
@@ -190,10 +190,10 @@ export const schema = new Schema({
       attrs: { href: { default: "" }, pairs: { default: [] } },
       inclusive: false,
       parseDOM: [{ tag: "a[href]", getAttrs: (dom) => href(dom) && { href: href(dom) } }],
-      // No address: a click in the editor goes nowhere.
+      // No href, so that clicks in the editor do not navigate.
       toDOM: ({ attrs }) => ["a", { title: attrs.href }, 0],
     },
-    // An element around text that has no button: <span style>, <font>, <small>, …; they lie within each other.
+    // An inline element without a toolbar button: <span style>, <font>, <small>, …; these can be nested.
     wrap: { attrs: { name: {}, pairs: { default: [] } }, excludes: "", toDOM: ({ attrs }) => [SHOWN.has(attrs.name) ? attrs.name : "span", 0] },
     strong: { ...emphasis("strong", "b"), toDOM: () => ["strong", 0] },
     em: { ...emphasis("em", "i"), toDOM: () => ["em", 0] },

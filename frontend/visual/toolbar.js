@@ -1,4 +1,4 @@
-// The buttons over the text, and what they ask for.
+// Toolbar of the visual editor and its dialogs.
 import { toggleMark } from "prosemirror-commands";
 import { redo, undo } from "prosemirror-history";
 import { around, indent, insertPicture, isActive, linkHere, outdent, setLink, setText, toggleList, toggleQuote } from "./commands.js";
@@ -14,26 +14,26 @@ const BUTTONS = [
   mark("B", translate("Bold (Ctrl+B)"), marks.strong),
   mark("I", translate("Italic (Ctrl+I)"), marks.em),
   mark("U", translate("Underline (Ctrl+U)"), marks.underline),
-  mark("S", translate("Struck through"), marks.strike),
+  mark("S", translate("Strikethrough"), marks.strike),
   { face: translate("Link"), title: translate("Link (Ctrl+K)"), ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
   { face: `• ${translate("List")}`, title: translate("List"), run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
   { face: `1. ${translate("List")}`, title: translate("1. List (numbered)"), run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
-  { face: "→", title: translate("Further in"), run: indent },
-  { face: "←", title: translate("Further out"), run: outdent },
+  { face: "→", title: translate("Increase indent"), run: indent },
+  { face: "←", title: translate("Decrease indent"), run: outdent },
   { face: "“ ”", title: translate("Quote"), run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
-  { face: translate("Picture"), title: translate("Picture"), ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
+  { face: translate("Image"), title: translate("Image"), ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
   { face: "↶", title: translate("Undo (Ctrl+Z)"), run: undo },
   { face: "↷", title: translate("Redo (Ctrl+Y)"), run: redo },
 ];
 
-// The toolbar of a view: one stop of the Tab key, arrows go from one button to the next.
+// Build the toolbar of a view: a single tab stop; arrow keys move between the buttons.
 export const toolbar = (view, area) => {
   const dom = document.createElement("div");
   dom.className = "bo-visual-tools";
   dom.setAttribute("role", "toolbar");
   dom.setAttribute("aria-label", translate("Text"));
   const choice = document.createElement("select");
-  choice.setAttribute("aria-label", translate("Kind of text"));
+  choice.setAttribute("aria-label", translate("Text style"));
   choice.append(...TEXTS.map(([name, title]) => new Option(title, name)), new Option("", ""));
   choice.lastChild.hidden = true;
   choice.addEventListener("change", () => {
@@ -46,7 +46,7 @@ export const toolbar = (view, area) => {
     button.textContent = face;
     button.title = title;
     button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
-    // The selection in the text stays.
+    // Keep the selection in the text.
     button.addEventListener("mousedown", (event) => event.preventDefault());
     button.addEventListener("click", () => {
       if (ask) ask(view, area);
@@ -80,7 +80,7 @@ export const toolbar = (view, area) => {
   return { dom, update };
 };
 
-// A question over the page; the answers by name, or null. What it is about stays as it is meanwhile.
+// Show a modal dialog and resolve to its values by name, or to null if it is canceled.
 export const askFor = (title, parts, submit) => {
   const dialog = document.createElement("dialog");
   dialog.className = "bo bo-visual-dialog";
@@ -131,10 +131,10 @@ export const field = (name, title, value, attributes = {}) => {
   return label;
 };
 
-// The address of a link; products, collections and articles of the shop are found by their names.
+// Ask for the URL of a link, with a search for products, collections and articles of the shop.
 export const askForLink = (view, area) => {
   const here = linkHere(view.state);
-  const address = field("address", translate("Address"), here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });
+  const address = field("address", translate("URL"), here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });
   const text = view.state.selection.empty && !here ? [field("text", translate("Text"), "")] : [];
   const search = field("search", translate("Or find a product, collection or article"), "", { type: "search", autocomplete: "off" });
   const found = document.createElement("ul");
@@ -152,7 +152,7 @@ export const askForLink = (view, area) => {
     if (search.lastChild.value.trim() !== term) return;
     if (!links?.length) {
       const item = document.createElement("li");
-      item.textContent = links ? translate("Nothing of that name.") : translate("The search did not answer.");
+      item.textContent = links ? translate("No results.") : translate("The search is not available.");
       found.replaceChildren(item);
       return;
     }
@@ -181,7 +181,7 @@ export const askForLink = (view, area) => {
     if (event.key === "Enter") event.preventDefault();
   });
   const finder = area.dataset.links ? [search, found] : [];
-  askFor(translate("Link"), [...text, address, ...finder], translate("Set the link")).then((answer) => {
+  askFor(translate("Link"), [...text, address, ...finder], translate("Set link")).then((answer) => {
     if (answer) setLink(answer.address.trim(), answer.text?.trim())(view.state, view.dispatch);
     view.focus();
   });

@@ -1,7 +1,7 @@
-// From the document of the visual editor to the source: what was read and is as it was goes out byte for byte, what was
-// changed is written anew, as little of it as can be: of a list with a new item that item, of a table one cell.
+// Write the document of the visual editor as HTML source: unchanged nodes byte for byte, changed nodes newly, and as few
+// of them as possible: only the new item of a list, only the changed cell of a table.
 const TEXTS = new Set(["paragraph", "heading", "bare", "pre"]);
-// Whose end the next of their kind implies.
+// Nodes with an end tag that is implied by the next node of the same kind.
 const IMPLIED = new Set(["item", "rows", "row", "cell"]);
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\u00a0/g, "&nbsp;");
 const quoted = (value) => value.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/\u00a0/g, "&nbsp;");
@@ -19,7 +19,7 @@ const inline = (node) => {
   return `<${node.type.name === "image" ? "img" : "br"}${attributes(node.attrs.pairs)}>`;
 };
 
-// A line: marks that go on from one part to the next are opened once.
+// Write the inline content of a block; open marks that span several nodes only once.
 const line = (block) => {
   let html = "";
   const open = [];
@@ -44,7 +44,7 @@ class Writer {
     this.origins = origins;
   }
 
-  // As it was read: its bytes; undefined where it was changed or is new.
+  // Return the original source of an unchanged node; undefined for changed and new nodes.
   asRead(node) {
     if (node.type.name === "kept") return node.attrs.source;
     const origin = this.origins[node.attrs.origin];
@@ -60,14 +60,14 @@ class Writer {
     return html;
   }
 
-  // What stands between a node and the next; new blocks are put on lines of their own.
+  // Return the source between a node and the next; new blocks start on a new line.
   tail(node, next) {
     const { tail } = node.attrs;
     const isNew = (each) => each.type.name !== "kept" && each.attrs.origin == null;
     return tail || (next && (isNew(node) || isNew(next)) ? "\n" : "");
   }
 
-  // Whether the end tag that HTML lets one leave out is needed: something else stands behind than did.
+  // Return true if an omitted optional end tag is required because the next node has changed.
   needsEnd({ attrs, type }, next) {
     if (type.name === "kept") return Boolean(next) && (next.type.name === "bare" || this.asRead(next) === undefined);
     if (attrs.close !== "" || !attrs.name || !next || IMPLIED.has(type.name)) return false;
@@ -82,15 +82,15 @@ class Writer {
     const end = close === null || this.needsEnd(node, next) ? `</${name}>` : close;
     if (source !== undefined) return close === "" ? source + end : source;
     const inner = TEXTS.has(node.type.name) ? line(node) : lead + this.children(node);
-    // Two texts without a paragraph around them would run into each other.
+    // Two adjacent texts without paragraphs would merge.
     if (node.type.name === "bare") return [previous, next].some((each) => each?.type.name === "bare") ? `<p>${inner}</p>` : inner;
     if (!name) return inner;
-    // The parser takes the first line end of a <pre> away.
+    // The parser removes the first line break of a <pre>.
     return `<${name}${attributes}>${node.type.name === "pre" && inner.startsWith("\n") ? "\n" : ""}${inner}${end}`;
   }
 }
 
-// The source of a document that `read` gave, after whatever was done to it.
+// Return the source of an edited document that `read` returned.
 export const write = (doc, { origins, lead }) => {
   const writer = new Writer(origins);
   const only = doc.childCount === 1 && doc.firstChild;

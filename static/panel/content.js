@@ -1,4 +1,4 @@
-// Articles, themes and the code editor: previews, completion of tags, and a word before work is lost.
+// Articles and the theme editor: previews, tag completion, and a warning before unsaved changes are lost.
 (() => {
   "use strict";
 
@@ -10,12 +10,12 @@
     const response = await fetch(box.dataset.previewUrl, { method: "POST", body });
     const text = await response.text();
     frame.hidden = false;
-    // The frame's sandbox lets nothing run, and the server has cleaned the markup before.
+    // The sandbox blocks scripts, and the server has sanitized the markup.
     if (response.ok) frame.srcdoc = text;
     else frame.srcdoc = new Option(text).innerHTML;
   };
 
-  // Of several tags in one field the last one is being typed: the list offers it behind those that stand before.
+  // Complete the last of several tags: the options contain the tags before it.
   const complete = (input) => {
     const list = document.getElementById(input.getAttribute("list"));
     list.known ??= [...list.options].map((option) => option.value);
@@ -24,11 +24,11 @@
     list.replaceChildren(...list.known.map((word) => new Option("", before + word)));
   };
 
-  // The files of a theme that are open, as tabs. This window keeps them, with what is typed in them and not saved, so
-  // that going from one to another asks nothing and loses nothing.
+  // Tabs of the open theme files. Session storage keeps them with their unsaved text, so that switching between tabs
+  // needs no confirmation and loses nothing.
   const openTabs = (nav) => {
     const { tabs: theme, tab: current } = nav.dataset;
-    // Under the person's number: panel/session.js lets go of what others typed.
+    // The key contains the user's id: panel/session.js removes the entries of other users.
     const place = `code:${document.getElementById("session").dataset.person}:${theme}`;
     const form = document.querySelector("form[data-guard]");
     const area = form?.querySelector("textarea[data-editor]");
@@ -38,7 +38,7 @@
     try {
       tabs = JSON.parse(sessionStorage.getItem(place)) ?? [];
     } catch {
-      // Somebody else's writing; begin anew.
+      // Invalid JSON: start without tabs.
     }
     tabs = tabs.filter((tab) => there.has(tab.key) || tab.key === current || tab.text !== undefined);
     if (current && !tabs.some((tab) => tab.key === current)) tabs.push({ key: current });
@@ -54,7 +54,7 @@
     };
     const address = (key) => `?key=${encodeURIComponent(key)}`;
     const close = (tab) => {
-      if (tab.text !== undefined && !window.confirm(translate("{name} is not saved. Close it and lose the changes?", { name: tab.key }))) return;
+      if (tab.text !== undefined && !window.confirm(translate("{name} has unsaved changes. Close it and discard them?", { name: tab.key }))) return;
       const index = tabs.indexOf(tab);
       tabs.splice(index, 1);
       keep();
@@ -103,7 +103,7 @@
     };
     if (mine && area && form.hasAttribute("data-dirty")) remember();
     else if (mine && area && mine.text !== undefined) {
-      // What the text was made of goes along, so that somebody else's save in between is noticed.
+      // Submit the checksum of the edited version, so that a save by someone else is detected.
       area.value = mine.text;
       form.elements.expected.value = mine.expected;
       if (note) note.hidden = false;
@@ -137,7 +137,7 @@
       if (leaving || !tabs.some((tab) => tab.text !== undefined)) return;
       event.preventDefault();
     });
-    // Whoever left all the same meant it.
+    // The user confirmed leaving the page: discard the unsaved text.
     window.addEventListener("pagehide", () => {
       if (leaving) return;
       tabs.forEach((tab) => {
@@ -160,6 +160,6 @@
     const link = tree.querySelector("[aria-current]");
     if (link) tree.scrollTop = link.offsetTop - tree.clientHeight / 2;
   });
-  // Before the editor, which comes at the end of loading, takes over the text.
+  // Must run before the editor, which replaces the textarea on DOMContentLoaded.
   document.querySelectorAll("[data-tabs]").forEach(openTabs);
 })();

@@ -1,4 +1,4 @@
-// The values of a product's options as chips: each new one makes its variants, each that goes shows which go with it.
+// Option values of a product as chips: a new value creates variants, removing a value removes its variants.
 (() => {
   "use strict";
   const box = document.querySelector("[data-options]");
@@ -7,7 +7,7 @@
   const DEFAULT = "Default Title";
   const COLUMNS = ["option1", "option2", "option3"];
 
-  // The same line as the server's: values between commas, in quotation marks where they hold one.
+  // The format of the server: comma-separated values, quoted if they contain a comma.
   const read = (line) =>
     [...line.matchAll(/\s*("(?:[^"]|"")*"|[^,]*)\s*(?:,|$)/g)]
       .map(([, part]) => (part.startsWith('"') && part.length > 1 ? part.slice(1, -1).replaceAll('""', '"') : part).trim())
@@ -49,7 +49,7 @@
         if (input) input.value = (named[index] && of(row).get(named[index])) ?? "";
       });
       const title = named.map((group) => of(row).get(group)).filter(Boolean).join(" / ");
-      row.querySelector("[data-row-title]").textContent = title || translate("The only variant");
+      row.querySelector("[data-row-title]").textContent = title || translate("Default variant");
     });
     table.refresh();
     table.sheet.dispatchEvent(new CustomEvent("options:changed"));
@@ -75,14 +75,14 @@
     const value = text.replace(/\s+/g, " ").trim().slice(0, 255);
     if (!value) return true;
     if (group.values.some((one) => one.toLowerCase() === value.toLowerCase())) {
-      table.say(translate("“{value}” is there already.", { value }));
+      table.say(translate("“{value}” already exists.", { value }));
       return true;
     }
     const before = group.values.length;
     const wanted = combinations(group, value);
     if (before && table.staying().length + wanted.length > table.most) {
       table.say(
-        translate("“{value}” would make more than {limit} variants, which one form cannot carry.", { value, limit: table.most }),
+        translate("“{value}” would create more than {limit} variants, the maximum of this form.", { value, limit: table.most }),
       );
       return false;
     }
@@ -100,7 +100,7 @@
     }
     save();
     const count = table.staying().length;
-    table.say(count === 1 ? translate("{value}: 1 variant now.", { value }) : translate("{value}: {count} variants now.", { value, count }));
+    table.say(count === 1 ? translate("{value} added: 1 variant.", { value }) : translate("{value} added: {count} variants.", { value, count }));
     return true;
   };
 
@@ -120,21 +120,21 @@
       });
       draw(group);
       save();
-      table.say(translate("As it was before."));
+      table.say(translate("Change undone."));
     });
     const titles = rows.map((row) => row.querySelector("[data-row-title]").textContent.trim());
     const go = titles.slice(0, 8).join(", ");
     const said = titles.length > 8
-      ? translate("Without “{value}” go: {titles} and {number} more.", { value, titles: go, number: titles.length - 8 })
-      : translate("Without “{value}” go: {titles}.", { value, titles: go });
-    table.say(others && rows.length ? said : translate("“{value}” is removed.", { value }), undo);
+      ? translate("Removing “{value}” also removes {titles} and {number} more.", { value, titles: go, number: titles.length - 8 })
+      : translate("Removing “{value}” also removes {titles}.", { value, titles: go });
+    table.say(others && rows.length ? said : translate("“{value}” removed.", { value }), undo);
   };
 
   const rename = (group, value, text) => {
     const wanted = text.replace(/\s+/g, " ").trim().slice(0, 255);
     if (!wanted || wanted === value) return;
     if (group.values.some((one) => one !== value && one.toLowerCase() === wanted.toLowerCase())) {
-      table.say(translate("“{value}” is there already.", { value: wanted }));
+      table.say(translate("“{value}” already exists.", { value: wanted }));
       return;
     }
     group.values = group.values.map((one) => (one === value ? wanted : one));
@@ -149,7 +149,7 @@
     group.values.splice(to, 0, ...group.values.splice(at, 1));
     sort();
     save();
-    table.say(translate("{value}: place {place} of {number}.", { value, place: to + 1, number: group.values.length }));
+    table.say(translate("{value}: position {place} of {number}.", { value, place: to + 1, number: group.values.length }));
   };
 
   const small = (words, name, act) => {
@@ -224,8 +224,8 @@
     draw(group);
     save();
     table.say(doubles.length
-      ? translate("Without this option {number} variants are alike and go when you save.", { number: doubles.length })
-      : translate("The option is removed."));
+      ? translate("Without this option, {number} variants are duplicates and will be deleted when you save.", { number: doubles.length })
+      : translate("Option removed."));
     more.focus();
   };
 
@@ -246,7 +246,7 @@
     group.entry = document.createElement("input");
     group.entry.id = `option-${index}-new`;
     group.entry.autocomplete = "off";
-    group.entry.placeholder = translate("Type a value, then Enter");
+    group.entry.placeholder = translate("Type a value and press Enter");
     const label = document.createElement("label");
     label.htmlFor = group.entry.id;
     label.textContent = translate("Values of option {number}", { number: index + 1 });
@@ -284,7 +284,7 @@
   });
   box.append(more);
 
-  // A row that goes takes the values along that no other row has; one that stays after all brings them back.
+  // Removing a row removes the values that no other row uses; restoring the row restores them.
   table.sheet.addEventListener("sheet:removed", () => {
     active().forEach((group) => {
       const used = new Set(table.staying().map((row) => of(row).get(group)).filter(Boolean));
@@ -295,7 +295,7 @@
     save();
   });
 
-  // The picture of one variant is often that of all of its colour.
+  // Offer to use the image of a variant for all variants of the same color.
   table.sheet.addEventListener("sheet:picture", (event) => {
     const row = event.detail;
     const chosen = table.cell(row, "picture").value;
@@ -303,13 +303,13 @@
       const value = of(row).get(group);
       const others = table.shown().filter((one) => one !== row && of(one).get(group) === value);
       if (!value || !others.length || group.values.length < 2) return [];
-      return [table.button(translate("Also for the other {number} “{value}”", { number: others.length, value }), () => {
+      return [table.button(translate("Also use for the other {number} “{value}”", { number: others.length, value }), () => {
         const before = others.map((one) => [table.cell(one, "picture"), table.cell(one, "picture").value]);
         before.forEach(([input]) => table.write(input, chosen));
-        table.undoable(translate("{number} more show it.", { number: before.length }), before);
+        table.undoable(translate("{number} more variants use this image.", { number: before.length }), before);
       })];
     });
-    if (chosen && offers.length) table.say(translate("Show this picture"), ...offers);
+    if (chosen && offers.length) table.say(translate("Use this image"), ...offers);
   });
 
   window.productOptions = { active, valueIn: (row, group) => of(row).get(group) };

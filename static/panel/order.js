@@ -1,28 +1,28 @@
-// Lists that people put in order: drag an item, or press its buttons. The form's fields carry the order.
+// Sortable lists: drag an item or use its buttons. The order of the form fields is the new order.
 (() => {
   "use strict";
-  const said = document.querySelector("[data-sort-said]");
+  const status = document.querySelector("[data-sort-said]");
 
   const items = (list) => [...list.querySelectorAll(":scope > [data-sort-item]")];
 
-  const tell = (list, item) => {
-    const place = items(list).indexOf(item) + 1;
-    if (said) said.textContent = translate("{name}: place {place} of {number}. Save to keep it.", {
+  const announce = (list, item) => {
+    const position = items(list).indexOf(item) + 1;
+    if (status) status.textContent = translate("{name}: position {place} of {number}. Save to keep the order.", {
       name: item.dataset.name,
-      place,
+      place: position,
       number: items(list).length,
     });
   };
 
-  const step = (list, item, by) => {
+  const move = (list, item, by) => {
     const other = by < 0 ? item.previousElementSibling : item.nextElementSibling;
     if (!other) return;
     if (by < 0) list.insertBefore(item, other);
     else list.insertBefore(other, item);
-    tell(list, item);
+    announce(list, item);
   };
 
-  const nearest = (list, x, y) =>
+  const itemAt = (list, x, y) =>
     items(list).find((item) => {
       const box = item.getBoundingClientRect();
       return x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
@@ -41,14 +41,14 @@
       });
       item.addEventListener("dragend", () => {
         item.classList.remove("bo-dragged");
-        if (dragged) tell(list, dragged);
+        if (dragged) announce(list, dragged);
         dragged = null;
       });
     });
     list.addEventListener("dragover", (event) => {
       if (!dragged) return;
       event.preventDefault();
-      const over = nearest(list, event.clientX, event.clientY);
+      const over = itemAt(list, event.clientX, event.clientY);
       if (!over || over === dragged) return;
       const all = items(list);
       list.insertBefore(dragged, all.indexOf(over) > all.indexOf(dragged) ? over.nextSibling : over);
@@ -58,7 +58,7 @@
       const button = event.target.closest("[data-move]");
       if (!button) return;
       event.preventDefault();
-      step(list, button.closest("[data-sort-item]"), Number(button.dataset.move));
+      move(list, button.closest("[data-sort-item]"), Number(button.dataset.move));
       button.focus();
     });
   };

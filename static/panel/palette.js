@@ -1,5 +1,5 @@
-// The search from anywhere: what stands first is chosen from the beginning, Enter opens it also where it is pressed before
-// the answer is there, and Ctrl K opens the search out of a field, too. Light and dark are switched at once.
+// The command palette: select the first result, let Enter open it even before the results arrive, open the palette by
+// Ctrl+K from within fields, and switch the theme without a page load.
 (() => {
   "use strict";
   const isSearch = (element) => element.id === "search-input-command";
@@ -7,12 +7,12 @@
   const field = () => document.getElementById("search-input-command");
   const palette = () => window.Alpine.$data(field());
   const rows = () => document.querySelectorAll("#command-results-list > li");
-  let asked = null; // The text whose rows are shown.
-  let hurried = false; // Enter was pressed before they were.
+  let asked = null; // The search text of the displayed results.
+  let hurried = false; // Enter was pressed before the results arrived.
 
   const open = (event) => {
     if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
-    if (!event.target.matches?.("input, textarea")) return; // Elsewhere the theme does.
+    if (!event.target.matches?.("input, textarea")) return; // The theme handles the key outside of fields.
     event.preventDefault();
     if (!isSearch(event.target)) window.dispatchEvent(new CustomEvent("opencommand"));
   };
@@ -28,7 +28,7 @@
     hurried = asked !== event.target.value;
   };
 
-  // The theme's own handler has chosen none by then.
+  // The theme's own handler has selected nothing at this point.
   const choose = (event) => {
     if (event.target.id !== "command-results") return;
     asked = event.detail.requestConfig.formData.get("s");
@@ -39,7 +39,7 @@
     if (first && isWaitedFor) first.querySelector("a").click();
   };
 
-  // The theme knows the choices by these names; its own row would lead to the fragment.
+  // The fragments are the theme's names of the choices; without this handler the link would only set the fragment.
   const switchTheme = (event) => {
     const link = event.target.closest?.(SWITCH);
     if (!link) return;
@@ -48,7 +48,7 @@
     palette().switchTheme(link.hash.slice(1));
     field().value = asked = "";
     palette().handleEscape();
-    field().blur(); // Hidden as it is, it would keep Ctrl K to itself until the page is drawn.
+    field().blur(); // The hidden field would otherwise receive Ctrl+K until the next repaint.
   };
 
   document.addEventListener("keydown", open);

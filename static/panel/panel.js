@@ -1,8 +1,8 @@
-// What the theme leaves out: keyboard, names and landmarks for people who do not use a mouse, and forms that are sent once.
-// A text of a script in the reader's language: `words.<code>.js` is made of the catalogues by `manage.py messages`. The
-// name `gettext` belongs to Django's own scripts on the same pages.
+// Additions to the theme: keyboard access, accessible names and landmarks, and protection against double submission.
+// `translate` returns a text in the reader's language. `manage.py messages` builds `words.<code>.js` from the catalogs.
+// Django's own scripts on the same pages define `gettext`.
 window.translate = (text, values = {}) =>
-  (window.panelWords?.[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+  (window.panelWords?.[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
 (() => {
   "use strict";
@@ -19,7 +19,7 @@ window.translate = (text, values = {}) =>
     more_horiz: translate("Actions of this row"),
     light_mode: translate("Light"),
     dark_mode: translate("Dark"),
-    computer: translate("As the system"),
+    computer: translate("System"),
   };
 
   const clickable = (element) =>
@@ -41,7 +41,7 @@ window.translate = (text, values = {}) =>
 
   const makeOperable = (element) => {
     if (element.matches(NATIVE) || element.closest("[data-operable]") === element) return;
-    if (element.id === "changelist-filter-close") return; // The empty space beside the filters; Escape closes them too.
+    if (element.id === "changelist-filter-close") return; // The backdrop next to the filters; Escape closes them too.
     element.dataset.operable = "";
     element.tabIndex = 0;
     if (element.tagName !== "TR") element.setAttribute("role", "button");
@@ -53,13 +53,13 @@ window.translate = (text, values = {}) =>
     });
   };
 
-  // The theme writes a chosen file's name into the box of its own file input, and looks for one beside any other too:
-  // there it finds nothing, and fails, or a field of the form.
+  // The theme writes the name of a selected file into the text field of its own file widget. For other file inputs it
+  // would fail or overwrite a field of the form.
   const keepFileNames = (input) => {
     if (!input.closest(":has(> label > input[type=text]:disabled)")) input.hasChangeListener = true;
   };
 
-  // What scrolls is a region, told apart by its name.
+  // Scrollable areas are regions and need distinct names.
   const SCROLLED = [
     ["#nav-sidebar-apps", translate("Pages")],
     ["#changelist-filter", translate("Filters")],
@@ -84,8 +84,7 @@ window.translate = (text, values = {}) =>
       .forEach((box) => box.setAttribute("aria-label", scrolled(box)));
   };
 
-  // The theme takes the first cell of a row for its checkbox, also where there is none. What is empty takes no room on
-  // a phone.
+  // The theme labels the first cell of a row as its checkbox, even if there is none. Empty cells are hidden on phones.
   const labelCells = () => {
     const first = document.querySelector("#result_list thead th");
     const head = (first?.querySelector("a") ?? first)?.textContent.trim();
@@ -110,15 +109,14 @@ window.translate = (text, values = {}) =>
     document.getElementById("searchbar")?.setAttribute("aria-label", translate("Search this list"));
   };
 
-  // The fields of a form go by their heading: a city of the shipping address is not one of the billing address.
+  // Name groups of fields by their heading, to distinguish the city of the shipping address from that of the billing one.
   const groups = () =>
     document.querySelectorAll("fieldset.module").forEach((group) => {
       const heading = group.querySelector("h2")?.textContent.trim();
       if (heading) group.setAttribute("aria-label", heading);
     });
 
-  // A page begins at the field that says so, which the browser does while nothing is shown yet or not at all, and a form
-  // that adds at its first.
+  // Focus the autofocus field, which browsers do unreliably, or the first field of an add form.
   const beginForm = () => {
     if (document.activeElement !== document.body || document.querySelector(":target")) return;
     const fields = [...(document.querySelector("[data-begins]")?.form.elements ?? [])];
@@ -126,7 +124,7 @@ window.translate = (text, values = {}) =>
     (document.querySelector("[autofocus]") ?? first)?.focus();
   };
 
-  // A second click on a button that sends a form would send it again.
+  // Prevent a double click from submitting a form twice.
   const sendOnce = (event) => {
     const form = event.target;
     if (form.method !== "post" || event.defaultPrevented) return;
@@ -135,7 +133,7 @@ window.translate = (text, values = {}) =>
       return;
     }
     form.dataset.sent = "1";
-    // Back from the next page, the form must work again.
+    // After going back to this page, the form must work again.
     window.addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
   };
 
@@ -172,7 +170,7 @@ window.translate = (text, values = {}) =>
     });
   };
 
-  // A drop-down closes by Escape and when one goes elsewhere.
+  // Close drop-downs on Escape and when the focus leaves them.
   const closeDrops = (event) => {
     document.querySelectorAll("details[data-drop][open]").forEach((drop) => {
       if (event.type !== "keydown" ? drop.contains(event.target) : event.key !== "Escape") return;
@@ -181,7 +179,7 @@ window.translate = (text, values = {}) =>
       if (held && event.type === "keydown") drop.querySelector("summary").focus();
     });
   };
-  // The event comes a moment after the opening: whoever has gone on to a field by then stays there.
+  // The event fires after opening: keep the focus if it is already in a field.
   const openDrop = (event) => {
     if (!event.target.matches?.("details[data-drop][open]")) return;
     if (event.target.querySelector("form")?.contains(document.activeElement)) return;
@@ -189,7 +187,7 @@ window.translate = (text, values = {}) =>
     field?.focus();
   };
 
-  // Enter in a field that names a button presses it, whichever button stands first in the form; Ctrl S saves a form.
+  // Enter in a field with `data-enter` clicks that button instead of the form's first one; Ctrl+S saves the form.
   const pressByKey = (event) => {
     if (event.isComposing || event.defaultPrevented) return;
     const saves = event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
@@ -197,16 +195,16 @@ window.translate = (text, values = {}) =>
     const button = saves ? document.querySelector("button[name=_save]") : named && document.getElementById(named);
     if (!button) return;
     event.preventDefault();
-    document.activeElement.blur(); // Some fields take what was typed when one leaves them.
+    document.activeElement.blur(); // Some fields process their input on blur.
     button.click();
   };
-  // Opened, the filters have the keyboard; closed, the button that opened them has it again.
+  // Move the focus into the opened filters, and back to their button after closing.
   const followFilters = (event) => {
     const filters = document.getElementById("changelist-filter");
     const opener = document.querySelector("[x-on\\:click='filterOpen = true']");
     if (!filters || !opener || (event.type === "keydown" && event.key !== "Escape")) return;
     const wasOpen = filters.checkVisibility();
-    // They are shown and hidden in one of the next frames, on a busy machine not in the first.
+    // The panel changes in one of the next frames, on a slow machine not in the first.
     const look = (frames) => {
       if (wasOpen !== filters.checkVisibility())
         (wasOpen ? opener : filters.querySelector("select, input:not([type=hidden]), li a"))?.focus();
@@ -214,7 +212,7 @@ window.translate = (text, values = {}) =>
     };
     setTimeout(look, 0, 30);
   };
-  // What is not chosen does not stand in the address, where an empty value may be one to look for.
+  // Omit unset filters from the URL, where an empty value could be a filter value.
   const sendChosen = (event) => {
     if (event.target.id !== "filter-form") return;
     for (const field of event.target.querySelectorAll("select, input:not([type=hidden])")) {
@@ -241,7 +239,7 @@ window.translate = (text, values = {}) =>
   document.addEventListener("input", (event) => {
     if (event.target.matches?.("[data-narrow]")) narrow(event.target);
   });
-  // After a refused save one goes on at the first field that is wrong.
+  // After a failed save, focus the first invalid field.
   const focusWrong = () => [...document.querySelectorAll("[aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
 
   document.addEventListener("DOMContentLoaded", () => {

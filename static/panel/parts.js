@@ -1,5 +1,5 @@
-// Parts of a page that are asked for once somebody comes to where they stand, as they may take long. Until then, and
-// without scripts, a link to the whole stands in their place.
+// Load slow parts of a page when they become visible. Until then, and without scripts, they contain a link to the full
+// content.
 (() => {
   "use strict";
   const fill = async (place) => {
@@ -10,7 +10,7 @@
     } catch {
       const note = document.createElement("p");
       note.className = "bo-subtle";
-      note.textContent = translate("It could not be shown here just now.");
+      note.textContent = translate("This content could not be loaded.");
       place.append(note);
     }
   };

@@ -1,11 +1,11 @@
-// Says beside the form why a passkey could not be made or used; allauth's script only logs it.
+// Show why a passkey could not be created or used; allauth's script only logs the error.
 (() => {
   "use strict";
   const REASONS = {
-    NotAllowedError: translate("No passkey was used: it was stopped, took too long, or there is none for this address. Try again."),
-    InvalidStateError: translate("This key has been added already."),
-    SecurityError: translate("Browsers use passkeys only at an address with a name, by https (or at http://localhost)."),
-    NotSupportedError: translate("This key cannot do what is asked for. Try another one."),
+    NotAllowedError: translate("No passkey was used. The request was canceled or timed out, or there is no passkey for this site. Try again."),
+    InvalidStateError: translate("This key is already registered."),
+    SecurityError: translate("Passkeys only work on a domain with HTTPS (or on http://localhost)."),
+    NotSupportedError: translate("This key doesn't support the requested features. Try another key."),
   };
 
   document.addEventListener("allauth.error", (event) => {

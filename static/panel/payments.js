@@ -1,34 +1,34 @@
-// The form of a payment handler: shows, as it is typed, what the world would read.
+// The payment handler form: previews the published entry while the user types.
 (() => {
   "use strict";
   const preview = document.querySelector("[data-published]");
   const form = preview?.closest("form");
   if (!form) return;
-  const into = preview.querySelector("[data-published-into]");
-  const gone = `<p class="bo-empty">${translate("The preview is not available.")}</p>`;
+  const output = preview.querySelector("[data-published-into]");
+  const unavailable = `<p class="bo-empty">${translate("The preview is not available.")}</p>`;
   let timer = 0;
-  let asked = 0;
+  let latestRequest = 0;
 
-  const show = async () => {
-    const mine = ++asked;
+  const update = async () => {
+    const request = ++latestRequest;
     const body = new FormData(form);
-    // The key that lets the form work once is for saving it.
+    // The one-time form key is reserved for saving.
     body.delete("form_key");
     try {
       const response = await fetch(preview.dataset.published, { method: "POST", body });
       const text = await response.text();
-      if (mine === asked) into.innerHTML = response.ok ? text : gone;
+      if (request === latestRequest) output.innerHTML = response.ok ? text : unavailable;
     } catch {
-      if (mine === asked) into.innerHTML = gone;
+      if (request === latestRequest) output.innerHTML = unavailable;
     }
   };
 
-  const soon = () => {
+  const scheduleUpdate = () => {
     clearTimeout(timer);
-    timer = setTimeout(show, 300);
+    timer = setTimeout(update, 300);
   };
 
-  form.addEventListener("input", soon);
-  form.addEventListener("change", soon);
-  show();
+  form.addEventListener("input", scheduleUpdate);
+  form.addEventListener("change", scheduleUpdate);
+  update();
 })();

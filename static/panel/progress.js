@@ -1,5 +1,5 @@
-// A page that shows how far some work is: its parts are fetched again until the work is done, then the whole page. Where
-// nobody is signed in any more, or the server does not answer, the page says so and looks no further.
+// Poll the progress of a job: refresh parts of the page until the job is done, then reload the page. Stop with a message
+// if the session has expired or the server does not respond.
 (() => {
   "use strict";
   const PAUSE = 2000;
@@ -7,7 +7,7 @@
   const MISSES = 5;
   let missed = 0;
   const parts = (page) => [...page.querySelectorAll("[data-progress]")];
-  // Where it stands: what else the page shows and offers depends on that.
+  // The current states; other content of the page depends on them.
   const standing = (found) => found.map((part) => part.dataset.progress).join();
 
   const stop = (words, link) => {
@@ -40,7 +40,7 @@
       response = null;
     }
     if (response?.type === "opaqueredirect") {
-      stop(translate("You are no longer logged in. The work goes on without this page."), translate("Log in and look again"));
+      stop(translate("You are no longer logged in. The job continues in the background."), translate("Log in again"));
       return;
     }
     if (response?.ok) {
@@ -56,7 +56,7 @@
       location.reload();
       return;
     } else if ((missed += 1) >= MISSES) {
-      stop(translate("The server does not answer. What is under way is kept, and goes on once it is back."), translate("Look again"));
+      stop(translate("The server is not responding. The job continues as soon as the server is back."), translate("Reload"));
       return;
     }
     setTimeout(look, PAUSE);

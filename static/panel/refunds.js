@@ -1,50 +1,50 @@
-// The form of a refund: what it comes to, worked out by the server as somebody types.
+// The refund form: the server calculates the refund while the user types.
 (() => {
   "use strict";
   const form = document.querySelector("[data-refund]");
   if (!form) return;
-  const into = form.querySelector("[data-refund-into]");
-  const gone = `<p class="bo-subtle">${translate("It cannot be worked out just now. Press Calculate.")}</p>`;
+  const summary = form.querySelector("[data-refund-into]");
+  const failed = `<p class="bo-subtle">${translate("The refund could not be calculated. Choose Calculate to try again.")}</p>`;
   let timer = 0;
-  let asked = 0;
+  let latest = 0;
 
-  // An amount that is left blank is the one that was worked out; the field shows it in grey.
+  // A blank amount means the calculated amount, which the field shows as a placeholder.
   const suggest = () => {
     form.querySelectorAll("input[name^=payment-]").forEach((input) => (input.placeholder = ""));
-    into.querySelectorAll("[data-suggested]").forEach((found) => {
-      const input = form.elements[found.dataset.suggested];
-      if (input) input.placeholder = found.value;
+    summary.querySelectorAll("[data-suggested]").forEach((suggestion) => {
+      const input = form.elements[suggestion.dataset.suggested];
+      if (input) input.placeholder = suggestion.value;
     });
   };
 
-  const fit = () => {
-    const all = form.elements.full_shipping;
-    if (all && form.elements.shipping) form.elements.shipping.readOnly = all.checked;
+  const updateShipping = () => {
+    const refundAll = form.elements.full_shipping;
+    if (refundAll && form.elements.shipping) form.elements.shipping.readOnly = refundAll.checked;
   };
 
-  const show = async () => {
-    const mine = ++asked;
+  const update = async () => {
+    const request = ++latest;
     const body = new FormData(form);
-    // The key that lets the form work once is for sending it.
+    // The idempotency key of the form is only for submitting it.
     body.delete("form_key");
     try {
       const response = await fetch(form.dataset.refund, { method: "POST", body });
       const text = await response.text();
-      if (mine === asked) into.innerHTML = response.ok ? text : gone;
+      if (request === latest) summary.innerHTML = response.ok ? text : failed;
     } catch {
-      if (mine === asked) into.innerHTML = gone;
+      if (request === latest) summary.innerHTML = failed;
     }
-    if (mine === asked) suggest();
+    if (request === latest) suggest();
   };
 
-  const soon = () => {
-    fit();
+  const updateSoon = () => {
+    updateShipping();
     clearTimeout(timer);
-    timer = setTimeout(show, 300);
+    timer = setTimeout(update, 300);
   };
 
-  form.addEventListener("input", soon);
-  form.addEventListener("change", soon);
-  fit();
-  show();
+  form.addEventListener("input", updateSoon);
+  form.addEventListener("change", updateSoon);
+  updateShipping();
+  update();
 })();

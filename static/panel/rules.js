@@ -1,4 +1,4 @@
-// Rules of a smart collection: rows come and go, offer only what makes sense, and show at once what they choose.
+// Rules of a smart collection: add and remove rows, limit the operators, and preview the matching products.
 (() => {
   "use strict";
   const rules = document.querySelector("[data-rules]");

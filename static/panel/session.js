@@ -1,24 +1,24 @@
-// A session that ended while somebody was typing: nothing is sent, nothing is lost. They log in beside this page, and
-// what they sent goes on its way. Before each form, the server is asked whose session it is; its answer brings the
-// forms' token along, which a login changes.
+// Protect input from expired sessions. Before a form is submitted, ask the server for the current user. If the session
+// has expired, the user logs in again in another tab, and the submission continues. The response contains the CSRF token,
+// which changes at login.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
   const about = document.getElementById("session");
   if (!about) return;
   const { person, check } = about.dataset;
   let dialog = null;
-  let waiting = null; // The form that is held back, and the button that sent it.
+  let waiting = null; // The delayed form and its submit button.
 
-  // Nothing that somebody else typed stays in this window.
+  // Delete stored input of other users from this window.
   try {
     Object.keys(sessionStorage)
       .filter((key) => key.startsWith("code:") && !key.startsWith(`code:${person}:`))
       .forEach((key) => sessionStorage.removeItem(key));
   } catch {
-    // No storage, nothing stored.
+    // Without session storage nothing is stored.
   }
 
-  // Whose session it is: "mine", "over", "another's", or "unknown" where the server does not say.
+  // Return the state of the session: "mine", "over", "another's", or "unknown" if the server does not respond.
   const ask = async () => {
     try {
       const answer = await fetch(check, {
@@ -47,7 +47,7 @@ document.addEventListener("DOMContentLoaded", () => {
       if (!part.hidden) dialog.setAttribute("aria-label", part.querySelector("h2").textContent);
     });
     if (state === "another's") {
-      // It is not theirs to read.
+      // Another user must not see the input.
       document.querySelectorAll("main, #content, #main").forEach((part) => part.replaceChildren());
       waiting = null;
     }

@@ -1,4 +1,4 @@
-// Light or dark on the pages outside of the theme, by the same stored choice as inside of it.
+// Apply the theme's stored choice of light or dark mode to pages outside of the theme.
 (() => {
   "use strict";
   const KEY = "adminTheme";

@@ -1,31 +1,31 @@
-// The live log of deliveries: looks again every two seconds while the page is seen and nobody holds it.
+// The live log of deliveries: updates every two seconds while the page is visible and not paused.
 (() => {
   "use strict";
 
   const rows = document.querySelector("[data-live]");
-  const hold = document.querySelector("[data-live-switch]");
+  const toggle = document.querySelector("[data-live-switch]");
   const note = document.querySelector("[data-live-note]");
 
-  const look = async () => {
-    const held = hold.getAttribute("aria-pressed") === "true";
-    if (!held && !document.hidden && !rows.contains(document.activeElement)) {
+  const update = async () => {
+    const isPaused = toggle.getAttribute("aria-pressed") === "true";
+    if (!isPaused && !document.hidden && !rows.contains(document.activeElement)) {
       try {
-        const answer = await fetch(rows.dataset.live, { credentials: "same-origin", redirect: "error" });
-        if (!answer.ok) throw new Error(`${answer.status}`);
-        rows.innerHTML = await answer.text();
-        note.textContent = translate("Looked at {time}", { time: new Date().toLocaleTimeString(document.documentElement.lang) });
+        const response = await fetch(rows.dataset.live, { credentials: "same-origin", redirect: "error" });
+        if (!response.ok) throw new Error(`${response.status}`);
+        rows.innerHTML = await response.text();
+        note.textContent = translate("Updated at {time}", { time: new Date().toLocaleTimeString(document.documentElement.lang) });
       } catch (error) {
-        note.textContent = translate("Could not look ({reason}); tries again.", { reason: error.message });
+        note.textContent = translate("Update failed ({reason}). Trying again.", { reason: error.message });
       }
     }
-    setTimeout(look, 2000);
+    setTimeout(update, 2000);
   };
 
-  hold.addEventListener("click", () => {
-    const held = hold.getAttribute("aria-pressed") !== "true";
-    hold.setAttribute("aria-pressed", held);
-    hold.textContent = held ? translate("Go on") : translate("Hold");
-    if (held) note.textContent = translate("Held");
+  toggle.addEventListener("click", () => {
+    const isPaused = toggle.getAttribute("aria-pressed") !== "true";
+    toggle.setAttribute("aria-pressed", isPaused);
+    toggle.textContent = isPaused ? translate("Resume") : translate("Pause");
+    if (isPaused) note.textContent = translate("Paused");
   });
-  setTimeout(look, 2000);
+  setTimeout(update, 2000);
 })();

@@ -1,4 +1,4 @@
-// Pictures of a product: dropped or chosen, taken in at once with their progress, saved together with the product.
+// Image uploads of the product form: dropped or selected files are uploaded at once and saved with the product.
 (() => {
   "use strict";
   const box = document.querySelector("[data-pictures]");
@@ -115,7 +115,7 @@
       if (request.status === 200 && answer?.ticket) fillTile(tile, answer);
       else {
         tile.remove();
-        const failed = translate("It could not be sent. Try again; if you were signed out, sign in first.");
+        const failed = translate("The upload failed. Try again. If you were signed out, sign in first.");
         say(`${file.name}: ${answer?.error ?? failed}`);
       }
       ended();
@@ -147,7 +147,7 @@
     if (!underway) return;
     event.preventDefault();
     waiting = { submitter: event.submitter };
-    say(translate("It is saved as soon as the pictures are there."));
+    say(translate("The product will be saved when the images are uploaded."));
   });
   box.querySelector("[data-pictures-dropping]").hidden = false;
   tiles().forEach((tile) => finish(tile, tile.dataset.name));

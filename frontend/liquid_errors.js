@@ -1,4 +1,4 @@
-// What Liquid's parser says of a text that it cannot read, in the reader's language.
+// Translations of the error messages of the Liquid parser.
 import { translate } from "./visual/words.js";
 
 const FLAWS = [
@@ -8,9 +8,9 @@ const FLAWS = [
   [/^raw (.+) not closed$/, (text) => translate("tag {tag} not closed", { tag: unquoted(text) })],
   [/^\[ not closed$/, () => translate("[ not closed")],
   [/^unbalanced parentheses$/, () => translate("a parenthesis is not closed")],
-  [/^invalid range syntax$/, () => translate("a range is written like (1..5)")],
+  [/^invalid range syntax$/, () => translate("write a range like (1..5)")],
   [/^invalid value expression: ""$/, () => translate("a value is missing")],
-  [/^invalid value expression: (.*)$/, (text) => translate("{text} is no value", { text: unquoted(text) })],
+  [/^invalid value expression: (.*)$/, (text) => translate("{text} is not a value", { text: unquoted(text) })],
   [/^unexpected token (.*), value expected$/, (text) => translate("a value is missing before {text}", { text: unquoted(text) })],
   [/^unexpected character (.*)$/, (text) => translate("{text} does not belong here", { text: unquoted(text) })],
   [/^expected "\|" before filter$/, () => translate("“|” is missing before a filter")],
@@ -19,14 +19,14 @@ const FLAWS = [
   [/^expected variable name$/, () => translate("a variable's name is missing")],
   [/^expected "="$/, () => translate("“=” is missing")],
   [/^illegal (?:liquid )?tag syntax/, () => translate("a tag's name is missing")],
-  [/^illegal tag: (.+)$/, (tag) => translate("{tag} is not written as this tag is", { tag })],
+  [/^illegal tag: (.+)$/, (tag) => translate("the syntax of {tag} is invalid", { tag })],
   [/^invalid capture name$/, () => translate("a variable's name is missing")],
   [/^illegal file path/, () => translate("a file's name is missing")],
-  [/^unexpected elsif after else$/, () => translate("elsif stands after else")],
-  [/^duplicated else$/, () => translate("else stands there twice")],
-  [/^empty candidates: (.+)$/, (tag) => translate("{tag} names nothing to choose from", { tag: unquoted(tag) })],
-  [/^block tag cannot be nested$/, () => translate("a block stands within a block")],
-  [/^every line of an inline comment must start with a '#' character$/, () => translate("every line of such a comment begins with #")],
+  [/^unexpected elsif after else$/, () => translate("elsif comes after else")],
+  [/^duplicated else$/, () => translate("else occurs twice")],
+  [/^empty candidates: (.+)$/, (tag) => translate("{tag} has no values to choose from", { tag: unquoted(tag) })],
+  [/^block tag cannot be nested$/, () => translate("a block can't contain another block")],
+  [/^every line of an inline comment must start with a '#' character$/, () => translate("every line of an inline comment must begin with #")],
 ];
 
 const unquoted = (text) => {
@@ -37,7 +37,7 @@ const unquoted = (text) => {
   }
 };
 
-// The reason, in words; as the parser says it where it says something that nobody knew of.
+// Return the translated error message; unknown messages are returned unchanged.
 export const inWords = (reason) => {
   for (const [pattern, say] of FLAWS) {
     const found = pattern.exec(reason);

@@ -1,2 +1,2 @@
-// The button of the pages that are made for paper.
+// The print button of printable pages.
 document.querySelector("[data-print]").addEventListener("click", () => window.print());

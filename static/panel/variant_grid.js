@@ -1,4 +1,4 @@
-// The variants of a product as a sheet: move by keyboard, fill a column down, paste a block, choose pictures.
+// Variant grid of the product form: keyboard navigation, fill down, paste from spreadsheets, image selection.
 (() => {
   "use strict";
   const sheet = document.querySelector("[data-sheet]");
@@ -45,7 +45,7 @@
   };
 
   const valueOf = (input) => (input.type === "checkbox" ? (input.checked ? "yes" : "no") : input.value);
-  // Whether the text means something to the cell; what it means is written into it.
+  // Write a text into a cell; return false if the text is not valid for the cell.
   const write = (input, text) => {
     const wanted = text.trim();
     const word = wanted.toLowerCase();
@@ -65,7 +65,7 @@
   const undoable = (words, before, ...actions) => {
     const undo = button(translate("Undo"), () => {
       before.forEach(([input, value]) => write(input, value));
-      say(translate("As it was before."));
+      say(translate("Change undone."));
     });
     say(words, ...(before.length ? [undo] : []), ...actions);
   };
@@ -105,8 +105,8 @@
       else unread += 1;
     }));
     const words = [translate("Cells pasted: {number}.", { number: before.length })];
-    if (outside) words.push(translate("{number} did not fit into the table and were left out.", { number: outside }));
-    if (unread) words.push(translate("{number} could not be understood and stay as they were.", { number: unread }));
+    if (outside) words.push(translate("{number} outside of the table were skipped.", { number: outside }));
+    if (unread) words.push(translate("{number} had an invalid value and were skipped.", { number: unread }));
     undoable(words.join(" "), before);
   };
 
@@ -149,7 +149,7 @@
     const select = cell(row, "picture");
     const address = addresses.get(select?.value);
     if (!box) return;
-    select.tabIndex = select.options.length > 1 ? 0 : -1; // Where there is none to choose, it is no stop on the way.
+    select.tabIndex = select.options.length > 1 ? 0 : -1; // Skip it with Tab if there is no image to choose.
     if (!address) return box.replaceChildren();
     const image = new Image(36, 36);
     image.alt = "";
@@ -176,7 +176,7 @@
     const now = count === 1 ? translate("1 variant") : translate("{count} variants", { count });
     const named = `${names.slice(0, 8).join(", ")}${names.length > 8 ? "…" : ""}`;
     counted.textContent = names.length
-      ? translate("{now}; {count} go when you save, with their stock: {names}", { now, count: names.length, names: named })
+      ? translate("{now}; {count} will be deleted with their stock when you save: {names}", { now, count: names.length, names: named })
       : now;
   };
 
@@ -205,11 +205,11 @@
     });
   };
 
-  // A refused form brings its rows in the order in which they were made.
+  // A form with errors returns its rows in creation order; sort them by position.
   const placed = (row) => Number(place(row)?.value) || Infinity;
   rows().sort((one, other) => placed(one) - placed(other) || 0).forEach((row) => body.insertBefore(row, template));
 
-  // The pictures that the page has got or lost since it was opened: [{choice, label, address}].
+  // Update the image choices after uploads or removals: [{choice, label, address}].
   const offer = (pictures) => {
     pictures.forEach((one) => addresses.set(one.choice, one.address));
     [...rows(), template.content].forEach((root) => {
@@ -224,7 +224,7 @@
     sheet.dispatchEvent(new CustomEvent("sheet:offered"));
   };
 
-  // A column's button takes the cell that was used last in it, else its first one.
+  // The fill button of a column copies the last used cell of the column, or the first one.
   sheet.querySelectorAll("th[data-column]").forEach((head) => {
     const name = head.dataset.column;
     if (!template.content.querySelector(`[data-cell="${name}"]`) || /^option\d$/.test(name)) return;
@@ -234,7 +234,7 @@
       if (from) fill(from, name);
     });
     filler.className = "bo-fill";
-    filler.tabIndex = -1; // Ctrl D does the same, and eight stops on the way to the cells are many.
+    filler.tabIndex = -1; // Ctrl+D does the same, and eight more tab stops before the cells would be too many.
     filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
     head.append(" ", filler);

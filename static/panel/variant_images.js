@@ -1,4 +1,4 @@
-// Which variants show a picture that came with the form: chosen at the picture by a value of an option, such as a colour.
+// Assign an uploaded image to all variants with an option value, such as a color.
 (() => {
   "use strict";
   const list = document.querySelector("[data-pictures-list]");
@@ -19,7 +19,7 @@
       before.push([cell, cell.value]);
       table.write(cell, shall ? tile.dataset.choice : "");
     });
-    table.undoable(translate("Variants with another picture now: {number}.", { number: before.length }), before);
+    table.undoable(translate("Variants with a changed image: {number}.", { number: before.length }), before);
   };
 
   let made = 0;
@@ -32,8 +32,8 @@
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.id = label.htmlFor = `shown-with-${(made += 1)}`;
-    label.textContent = translate("Variants that show it");
-    select.setAttribute("aria-label", translate("Variants that show {name}", { name: tile.dataset.name }));
+    label.textContent = translate("Variants with this image");
+    select.setAttribute("aria-label", translate("Variants with {name}", { name: tile.dataset.name }));
     select.addEventListener("change", () => show(tile, choices()[select.value]?.rows ?? []));
     field.append(label, select);
     tile.insertBefore(field, tile.lastElementChild);
@@ -44,7 +44,7 @@
     const offered = table.rows().some(cellOf) ? choices() : [];
     if (!offered.length) return tile.querySelector("[data-shown-with]")?.remove();
     const select = fieldOf(tile).querySelector("select");
-    select.replaceChildren(new Option(translate("None of them"), ""), ...offered.map(({ value }, at) => new Option(value, at)));
+    select.replaceChildren(new Option(translate("None"), ""), ...offered.map(({ value }, at) => new Option(value, at)));
     const shown = offered.findIndex(({ rows }) => rows.length && rows.every((row) => cellOf(row)?.value === tile.dataset.choice));
     if (shown >= 0) select.value = shown;
   };
