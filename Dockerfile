@@ -1,4 +1,4 @@
-# One image for web, worker, scheduler and webhooks; the command says which.
+# One image for web, worker, scheduler and webhooks; the command selects the process.
 FROM python:3.13-slim AS build
 WORKDIR /app
 RUN pip install --no-cache-dir uv==0.13.9
@@ -15,6 +15,7 @@ RUN python -m compileall -q apps backoffice && BACKOFFICE_SECRET_KEY=build BACKO
 USER 10001
 VOLUME /data
 EXPOSE 8000
-# The root may be read-only: only /data and /tmp are written. Other processes say which they are (compose.yaml).
-HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.alive", "web"]
+# The root file system may be read-only: only /data and /tmp are written. Other processes override the health check
+# (see compose.yaml).
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.heartbeat", "web"]
 CMD ["python", "-m", "backoffice.serve"]

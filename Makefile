@@ -1,28 +1,28 @@
-# Needs Python 3.11 or newer and make; everything else comes with the environment.
+# Requires make and Python 3.11 or newer; everything else is installed into .venv.
 PYTHON ?= python3
 NPM ?= npm
 UV := .venv/bin/uv
 RUN := .venv/bin/python
 export PORT ?= 8000
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# Where containers set it, each process compiles 2,400 modules anew: it starts in 5 seconds instead of 2.
+# Containers often set it; each process would then compile 2,400 modules and start in 5 seconds instead of 2.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-pooled environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 
-## run: the whole product on 127.0.0.1:$(PORT): web, worker, scheduler and webhooks; Ctrl-C stops all
+## run: start web, worker, scheduler and webhooks on 127.0.0.1:$(PORT); Ctrl-C stops all
 run: .venv/runs
-	@exec $(RUN) -m backoffice.run
+	@exec $(RUN) -m backoffice.run_all
 
-## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
+## test: run the test suite on SQLite, or on the PostgreSQL of DATABASE_URL
 test: environment node_modules/.package-lock.json
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
-## test-pooled: the tests that use the database, through a PgBouncer before the PostgreSQL of DATABASE_URL
+## test-pooled: run the database tests through a PgBouncer in front of the PostgreSQL of DATABASE_URL
 test-pooled: environment node_modules/.package-lock.json
 	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
 
-## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, the catalogues of languages
+## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, translation catalogs
 check: environment
 	ruff check .
 	ruff format --check .
@@ -34,14 +34,14 @@ check: environment
 	$(RUN) manage.py makemigrations --check --dry-run
 	BACKOFFICE_BEHIND_TLS_PROXY=on $(RUN) manage.py check --deploy --fail-level WARNING
 	$(RUN) manage.py openapi --check
-	$(RUN) manage.py messages --check
+	$(RUN) manage.py makemessages --check
 
 format: environment
 	ruff check --fix .
 	ruff format .
-	-djlint --reformat --quiet templates apps  # exits with 1 where it changed something
+	-djlint --reformat --quiet templates apps  # exits with 1 if it changed a file
 
-## soak: what looks for rare things: made-up input, silent clients, load; SHARE=0.1 of the time, none begun after BOUND seconds
+## soak: run the long tests for rare failures (random input, silent clients, load); SHARE=0.1 shortens them, BOUND stops after that many seconds
 soak: SHARE ?= 1
 soak: BOUND ?= 21600
 soak: environment
@@ -50,7 +50,7 @@ soak: environment
 openapi: environment
 	$(RUN) manage.py openapi
 
-## examples: the requests and answers of /docs/api/, made anew in a demo store
+## examples: regenerate the requests and responses of /docs/api/ in a demo shop
 examples: environment
 	BACKOFFICE_EXAMPLES=write $(RUN) -m pytest -n 0 tests/api/test_examples.py
 
@@ -60,35 +60,35 @@ environment: .venv/installed
 	@$(UV) sync --frozen --quiet --inexact --python .venv/bin/python
 	@touch $@ .venv/runs
 
-# What running needs, a third of what developing does.
+# Dependencies for running only, a third of the development dependencies.
 .venv/runs: .venv/bin/uv pyproject.toml uv.lock
-	@echo "Installing what Backoffice needs …"
+	@echo "Installing dependencies …"
 	@$(UV) sync --frozen --quiet --inexact --no-dev --python .venv/bin/python
 	@touch $@
 
-# The packages that some tests need. npm writes this file last. Without npm, those tests are skipped.
+# Packages for some tests; npm writes this file last. Without npm these tests are skipped.
 node_modules/.package-lock.json: package.json package-lock.json
 	@{ command -v "$(NPM)" && "$(NPM)" ci --loglevel=error --no-audit --no-fund; } >/dev/null \
-		|| echo "npm has not installed the packages of package.json: the tests that need them are skipped."
+		|| echo "npm did not install the packages of package.json; tests that need them are skipped."
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Backoffice needs Python 3.11 or newer")'
 	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check uv
 
-## bench: every variant with the same load, up to a million rows; needs wrk and PostgreSQL
+## bench: measure every variant under the same load, up to a million rows; needs wrk and PostgreSQL
 bench: environment
 	$(RUN) -m benchmarks.run
 
-## bench-bodies: the processor time of the largest body of each writing route, in a database of its own
+## bench-bodies: measure the CPU time of the largest body of each writing route, in a separate database
 bench-bodies: environment
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export BACKOFFICE_DATA_DIR="$$dir" && unset DATABASE_URL \
 		&& $(RUN) manage.py migrate -v0 && $(RUN) -m benchmarks.bodies
 
-## bench-million: the database's part of everything that can be read, among a million customers and orders; 1 if over
+## bench-million: measure the database time of all reads with a million customers and orders; exits with 1 if over the limit
 bench-million: environment
 	$(RUN) -m benchmarks.million $(ARGS)
 
-## bench-quick: the same in under three minutes, without the million rows
+## bench-quick: run bench in about three minutes, without the million rows
 bench-quick: environment
 	$(RUN) -m benchmarks.run --quick

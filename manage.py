@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Runs Backoffice's management commands."""
+"""Run Backoffice's management commands."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ if __name__ == "__main__":
 
     from django.core.management import execute_from_command_line
 
-    from backoffice.variables import told_in_a_sentence
+    from backoffice.env import exit_on_configuration_error
 
-    with told_in_a_sentence():
+    with exit_on_configuration_error():
         execute_from_command_line(sys.argv)

@@ -1,1 +1,1 @@
-"""The project: settings, root URLs, the WSGI and Celery entry points."""
+"""Django project: settings, root URLs, process entry points."""

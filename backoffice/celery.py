@@ -1,7 +1,7 @@
-"""The Celery app: how workers hear of jobs, and what the scheduler does.
+"""Celery app: how workers are notified of jobs, and the schedule of periodic tasks.
 
-Celery carries doorbells only, the jobs themselves are rows (``apps.jobs``). A message that is lost, late or doubled
-therefore costs time and nothing else.
+Celery messages only notify workers; the jobs themselves are database rows (``apps.jobs``). A lost, late or duplicate
+message therefore only costs time.
 """
 
 import os
@@ -15,18 +15,18 @@ from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
-# The scheduler's clock and a worker's may be so many seconds apart: the one writes a message's end, the other reads it.
-# Where no worker is there, messages of so many seconds wait.
-CLOCKS_APART = 7200
+# Allowed clock difference in seconds between the scheduler, which sets a message's expiry, and the worker that checks
+# it. Without workers, messages wait this long.
+MAX_CLOCK_DIFFERENCE = 7200
 
-TRANSPORT_ALIASES["filesystem"] = "backoffice.broker:FolderTransport"
-TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.redis_broker:ImpatientTransport"
+TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.kombu_redis:ImpatientTransport"
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
-    # Files have no host, but a name is asked for.
+    # The filesystem broker has no host, but the URL needs one.
     broker_url=settings.BROKER_URL.replace("filesystem://", "filesystem://localhost"),
-    # For as long as it takes: a worker that gave up would need somebody to start it.
+    # Retry forever: a worker that gives up would have to be restarted by hand.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
@@ -39,8 +39,8 @@ app.conf.update(
             "store_processed": False,
         }
         if settings.BROKER_URL == "filesystem://"
-        # Redis hands a message whose worker died to another only after this many seconds; the sweep is faster, and
-        # the lease keeps a doubled message harmless.
+        # Redis redelivers a message of a dead worker only after this many seconds. The sweep is faster, and the lease
+        # makes duplicate messages harmless.
         else {"visibility_timeout": 7200, "socket_timeout": 5, "socket_connect_timeout": 2}
         if settings.BROKER_URL.startswith("redis")
         else {}
@@ -53,39 +53,39 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
-    # The rows of jobs say what workers do. A worker's control queue is exclusive on RabbitMQ: one that is started again
-    # right after it was killed would find it locked, and stop.
+    # Job rows already show what workers do. A worker's control queue is exclusive on RabbitMQ: a worker restarted right
+    # after a kill would find its queue locked and stop.
     worker_enable_remote_control=False,
     task_time_limit=3600,
     accept_content=["json"],
     timezone="UTC",
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
     beat_schedule={
-        "sweep jobs": {
+        "requeue stale jobs": {
             "task": "backoffice.sweep",
             "schedule": settings.JOB_SWEEP_SECONDS,
-            "options": {"expires": CLOCKS_APART + settings.JOB_SWEEP_SECONDS},
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + settings.JOB_SWEEP_SECONDS},
         },
-        "begin what is due": {
+        "run minute tasks": {
             "task": "backoffice.due",
             "schedule": 60,
-            "options": {"expires": CLOCKS_APART + 60},
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + 60},
         },
-        "clear what is old": {
+        "clean up": {
             "task": "backoffice.housekeeping",
             "schedule": 3600,
-            "options": {"expires": CLOCKS_APART + 1800},
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + 1800},
         },
-        # At night, by UTC; it reads every order.
-        "reconcile": {
+        # At night (UTC), because it reads every order.
+        "check consistency": {
             "task": "backoffice.reconcile",
             "schedule": crontab(hour=3, minute=17),
-            "options": {"expires": CLOCKS_APART + 3600},
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + 3600},
         },
-        "nightly duties": {
+        "run nightly tasks": {
             "task": "backoffice.each_night",
             "schedule": crontab(hour=4, minute=17),
-            "options": {"expires": CLOCKS_APART + 3600},
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + 3600},
         },
     },
 )
@@ -93,55 +93,55 @@ app.conf.update(
 
 @app.task(name="backoffice.run_job")
 def run_job(*keys: str) -> None:
-    """Do a job: the one whose turn it is; of several that were rung for, the others are rung for again."""
-    from apps.jobs.domain.queue import answer
+    """Run the next job; if the message names several jobs, notify workers again for the rest."""
+    from apps.jobs.domain.queue import handle_notification
 
-    answer(*map(uuid.UUID, keys))
+    handle_notification(*map(uuid.UUID, keys))
 
 
 @app.task(name="backoffice.sweep")
-def sweep() -> None:
-    """Ring for the jobs that nobody holds."""
-    from apps.jobs.domain.queue import sweep
+def requeue_stale_jobs() -> None:
+    """Notify workers of jobs that no worker has claimed."""
+    from apps.jobs.domain.queue import notify_stale_jobs
 
-    sweep()
+    notify_stale_jobs()
 
 
 @app.task(name="backoffice.due")
-def due() -> None:
-    """Begin what falls due by the clock."""
-    from apps.jobs.domain.duties import each_minute
+def run_minute_tasks() -> None:
+    """Run the periodic tasks of the minute."""
+    from apps.jobs.domain.periodic_tasks import minute_tasks
 
-    each_minute.run_all()
+    minute_tasks.run_all()
 
 
 @app.task(name="backoffice.housekeeping")
-def housekeeping() -> None:
-    """Clear what has served its time."""
-    from apps.jobs.domain.housekeeping import run_all
+def run_housekeeping() -> None:
+    """Delete expired rows and files."""
+    from apps.jobs.domain.housekeeping import run_hourly_tasks
 
-    run_all()
+    run_hourly_tasks()
 
 
 @app.task(name="backoffice.reconcile")
-def reconcile() -> None:
-    """Log what does not say what it was worked out from."""
-    from apps.jobs.domain.reconciliation import report
+def run_consistency_checks() -> None:
+    """Log derived data that disagrees with its source data."""
+    from apps.jobs.domain.consistency_checks import log_differences
 
-    report()
+    log_differences()
 
 
 @app.task(name="backoffice.each_night")
-def each_night() -> None:
-    """Do what domains have to do each night."""
-    from apps.jobs.domain.duties import each_night
+def run_nightly_tasks() -> None:
+    """Run the nightly tasks."""
+    from apps.jobs.domain.periodic_tasks import nightly_tasks
 
-    each_night.run_all()
+    nightly_tasks.run_all()
 
 
 @worker_process_init.connect
-def _own_connections(**_: object) -> None:
-    """A forked worker must not share its parent's database connections."""
+def _reset_connections(**_: object) -> None:
+    """Drop the inherited database connections: a forked worker must not share them with its parent."""
     from django.db import connections
 
     for connection in connections.all(initialized_only=True):
@@ -152,14 +152,14 @@ def _own_connections(**_: object) -> None:
 if settings.TRACES_ENDPOINT:
 
     @worker_process_init.connect
-    def _traced(**_: object) -> None:
-        from apps.jobs.domain.queue import use_watch
-        from backoffice.traces import watch
+    def _enable_tracing(**_: object) -> None:
+        from apps.jobs.domain.queue import set_attempt_wrapper
+        from backoffice.tracing import trace_job
 
-        use_watch(watch)
+        set_attempt_wrapper(trace_job)
 
     @worker_process_shutdown.connect
-    def _told(**_: object) -> None:
-        from backoffice.traces import flush
+    def _flush_traces(**_: object) -> None:
+        from backoffice.tracing import flush_traces
 
-        flush()
+        flush_traces()

@@ -1,4 +1,4 @@
-"""The database of ``DATABASE_URL``, tuned for several writers and for connections that last."""
+"""Database settings from ``DATABASE_URL``, tuned for concurrent writers and persistent connections."""
 
 from pathlib import Path
 from typing import Any
@@ -7,95 +7,99 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from backoffice import variables
+from backoffice import env
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
-# Connections stay open from request to request; one that has died meanwhile is replaced.
-_LASTING = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+# Connections are persistent; Django replaces a broken one.
+_PERSISTENT = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 
 
-def replica() -> dict[str, Any]:
-    """The replica of ``BACKOFFICE_REPLICA_URL``, under its name; nothing without one.
+def get_replica_settings() -> dict[str, Any]:
+    """Return the settings of the replica in ``BACKOFFICE_REPLICA_URL``, or nothing.
 
     Raises:
-        ImproperlyConfigured: The processes share no cache to tell each other of writes, or the database is SQLite.
+        ImproperlyConfigured: There is no shared cache to announce writes to other processes, or the database is SQLite.
     """
-    if not variables.text("BACKOFFICE_REPLICA_URL"):
+    if not env.get_text("BACKOFFICE_REPLICA_URL"):
         return {}
-    if not variables.text("DATABASE_URL").startswith("postgres"):
+    if not env.get_text("DATABASE_URL").startswith("postgres"):
         raise ImproperlyConfigured("BACKOFFICE_REPLICA_URL needs PostgreSQL in DATABASE_URL.")
-    if not variables.text("CACHE_URL"):
-        raise ImproperlyConfigured("BACKOFFICE_REPLICA_URL needs CACHE_URL: processes tell each other of writes by it.")
-    found = _postgresql(environ.Env().db_url_config(variables.url("BACKOFFICE_REPLICA_URL", "", SCHEMES[1:])))
-    # Who waits for it in vain is served by the primary.
-    found["OPTIONS"]["connect_timeout"] = 2
-    return {"replica": found | {"TEST": {"MIRROR": "default"}}}
+    if not env.get_text("CACHE_URL"):
+        raise ImproperlyConfigured(
+            "BACKOFFICE_REPLICA_URL needs CACHE_URL: processes announce writes through the cache."
+        )
+    database = _add_postgresql_options(
+        environ.Env().db_url_config(env.get_url("BACKOFFICE_REPLICA_URL", "", SCHEMES[1:]))
+    )
+    # After this timeout the primary serves the request.
+    database["OPTIONS"]["connect_timeout"] = 2
+    return {"replica": database | {"TEST": {"MIRROR": "default"}}}
 
 
-def database_of(data_dir: Path) -> dict[str, Any]:
-    """The database of ``DATABASE_URL``: SQLite tuned for several writers, or PostgreSQL with lasting connections."""
+def get_database_settings(data_dir: Path) -> dict[str, Any]:
+    """Return the settings for ``DATABASE_URL``: SQLite tuned for concurrent writers, or PostgreSQL."""
     default = f"sqlite:///{data_dir / 'backoffice.sqlite3'}"
-    database = _read(variables.url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, several=True))
+    database = _parse_url(env.get_url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, allow_several=True))
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
-        # Writers queue instead of trying their luck.
+        # Writers wait in a queue instead of retrying at random.
         database["ENGINE"] = "backoffice.sqlite"
-        # A write transaction takes its lock when it begins; one that starts as a reader could not be granted it later.
+        # A write transaction takes its lock at the start; a transaction that starts as a reader might not get it later.
         options.setdefault("transaction_mode", "IMMEDIATE")
-        # Tests use a file as well: databases in memory lock by other rules.
+        # Tests also use a file, because databases in memory have other locking rules.
         database["TEST"] = {"NAME": str(data_dir / "test.sqlite3")}
-        options.setdefault("timeout", variables.whole("BACKOFFICE_LOCK_TIMEOUT_MS", 20_000) / 1000)
+        options.setdefault("timeout", env.get_integer("BACKOFFICE_LOCK_TIMEOUT_MS", 20_000) / 1000)
         options.setdefault(
             "init_command",
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
-            # What is erased is overwritten, wherever it stood in the file.
+            # Overwrite deleted data everywhere in the file.
             "PRAGMA secure_delete=ON;"
             "PRAGMA mmap_size=134217728; PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16000;",
         )
-        return database | _LASTING
-    return _postgresql(database)
+        return database | _PERSISTENT
+    return _add_postgresql_options(database)
 
 
-def _read(url: str) -> dict[str, Any]:
-    """The settings that an address stands for.
+def _parse_url(url: str) -> dict[str, Any]:
+    """Parse a database URL.
 
-    Several hosts are servers of which one takes writes: whoever connects tries them in turn until it is that one.
+    With several hosts, the driver tries them in order until one accepts writes.
     """
-    hosts = variables.hosts(url)
+    hosts = env.parse_hosts(url)
     if len(hosts) == 1:
-        found: dict[str, Any] = environ.Env().db_url_config(url)
-        return found
+        database: dict[str, Any] = environ.Env().db_url_config(url)
+        return database
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
-    found = environ.Env().db_url_config(parts._replace(netloc=f"{login}{at}{hosts[0].netloc}").geturl())
-    found["HOST"] = ",".join(str(host.hostname) for host in hosts)
-    found["PORT"] = ",".join(str(host.port or 5432) for host in hosts)
-    found.setdefault("OPTIONS", {}).setdefault("target_session_attrs", "read-write")
-    return found
+    database = environ.Env().db_url_config(parts._replace(netloc=f"{login}{at}{hosts[0].netloc}").geturl())
+    database["HOST"] = ",".join(str(host.hostname) for host in hosts)
+    database["PORT"] = ",".join(str(host.port or 5432) for host in hosts)
+    database.setdefault("OPTIONS", {}).setdefault("target_session_attrs", "read-write")
+    return database
 
 
-def _postgresql(database: dict[str, Any]) -> dict[str, Any]:
+def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
     options = database.setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 5)
-    # A peer that went without a word is noticed within seconds, not hours.
+    # Notice a dead connection within seconds instead of hours.
     options.setdefault("tcp_user_timeout", 10_000)
     options.setdefault("keepalives_idle", 10)
     options.setdefault("keepalives_interval", 5)
     options.setdefault("keepalives_count", 3)
-    if variables.switch("BACKOFFICE_DATABASE_POOLER", default=False):
-        # Between two transactions a pooler may give us another session: nothing of one can be kept, neither
-        # statements nor cursors nor settings. The role or the database says how long to wait (docs/operators.md).
+    if env.get_flag("BACKOFFICE_DATABASE_POOLER", default=False):
+        # A pooler may switch sessions between transactions, so sessions can't keep prepared statements, cursors or
+        # settings. Timeouts are set on the role or the database instead (docs/operators.md).
         database["DISABLE_SERVER_SIDE_CURSORS"] = True
         options.setdefault("prepare_threshold", None)
-        return database | _LASTING
-    # Without a threshold psycopg prepares nothing, not even what asks for it.
+        return database | _PERSISTENT
+    # Without a threshold psycopg prepares nothing, not even on request.
     options.setdefault("prepare_threshold", 5)
     options.setdefault(
         "options",
-        f"-c statement_timeout={variables.whole('BACKOFFICE_STATEMENT_TIMEOUT_MS', 60_000)}"
-        f" -c lock_timeout={variables.whole('BACKOFFICE_LOCK_TIMEOUT_MS', 5_000)}"
+        f"-c statement_timeout={env.get_integer('BACKOFFICE_STATEMENT_TIMEOUT_MS', 60_000)}"
+        f" -c lock_timeout={env.get_integer('BACKOFFICE_LOCK_TIMEOUT_MS', 5_000)}"
         " -c idle_in_transaction_session_timeout=60000"
-        # The prepared statements look rows up by keys: PostgreSQL need not plan them anew for each set of values.
+        # Prepared statements look up rows by key, so one generic plan fits all values.
         " -c plan_cache_mode=force_generic_plan",
     )
-    return database | _LASTING
+    return database | _PERSISTENT

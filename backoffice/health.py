@@ -1,4 +1,4 @@
-"""Liveness and readiness, for whatever watches the processes."""
+"""Liveness and readiness probes."""
 
 import os
 import threading
@@ -17,81 +17,80 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 
 from apps.ground import replica
-from apps.ground.tenancy import every_shop
-from apps.jobs.domain.figures import figures
+from apps.ground.tenancy import all_shops_scope
+from apps.jobs.domain.metrics import get_job_metrics
 from backoffice.server import supervisor
 
-# Seconds for which what a check found is told to everybody.
-KEPT_SECONDS = 2.0
-# Seconds after which it is told no longer, though the next check has not come back.
-TRUSTED_SECONDS = 10.0
-# A job that is due for longer says that workers are missing, or too few.
-PATIENT_SECONDS = 600.0
+# A check result is reused for this many seconds.
+CACHE_SECONDS = 2.0
+# After this many seconds a result expires, even if the next check is still running.
+EXPIRY_SECONDS = 10.0
+# A job that has been due for longer shows that workers are missing or too few.
+MAX_JOB_DELAY_SECONDS = 600.0
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process lives."""
+    """Report that the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The process can serve: its database answers, is migrated, and the broker can be reached.
+    """Report whether the process can serve: database reachable and migrated, and broker reachable.
 
-    Where something else is wrong that most requests do without (``parts``: the shared cache, the file storage, workers
-    that come to their jobs), it says ``degraded`` and serves. Anybody may ask, so it costs next to nothing to be asked
-    often.
+    If only optional parts fail (shared cache, file storage, job processing), the status is ``degraded`` with code 200.
+    Anyone may call this often, so results are cached.
     """
-    checks = readiness.checks()
-    others = parts.checks() if checks["database"] else dict.fromkeys(parts.found, False)
+    checks = required_checks.get_results()
+    optional = optional_checks.get_results() if checks["database"] else dict.fromkeys(optional_checks.results, False)
     ready = all(checks.values())
-    status = "unavailable" if not ready else "ok" if all(others.values()) else "degraded"
-    said: dict[str, object] = {"status": status, "checks": checks, "parts": others}
+    status = "unavailable" if not ready else "ok" if all(optional.values()) else "degraded"
+    report: dict[str, object] = {"status": status, "checks": checks, "parts": optional}
     if (board := supervisor.board) is not None:
-        # Who answers serves; that others do not is for people to read, and no reason to be taken out of service.
-        said["processes"] = {"serving": board.serving(), "of": board.places}
-    return JsonResponse(said, status=200 if ready else 503)
+        # A process that answers can serve; the number of other processes is for information only.
+        report["processes"] = {"serving": board.serving(), "of": board.places}
+    return JsonResponse(report, status=200 if ready else 503)
 
 
 @dataclass
-class Readiness:
-    """What was found last, in this process. One thread looks at a time; nobody waits for it.
+class CachedChecks:
+    """Cached check results of this process; one thread checks at a time and no request waits for it.
 
     Attributes:
-        look: Looks at each part.
-        found: What it found; nothing is there before the first look.
+        look: Checks each part.
+        found: The latest results; all False before the first check.
     """
 
-    look: Callable[[], dict[str, bool]]
-    found: dict[str, bool]
-    # The monotonic clock's seconds at which it was found.
-    at: float = float("-inf")
-    looking: threading.Lock = field(default_factory=threading.Lock)
+    run_checks: Callable[[], dict[str, bool]]
+    results: dict[str, bool]
+    # Time of the latest results, as monotonic seconds.
+    checked_at: float = float("-inf")
+    check_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def checks(self) -> dict[str, bool]:
-        """Whether each part that serving needs is there."""
-        if self._age() >= KEPT_SECONDS and self.looking.acquire(blocking=False):
+    def get_results(self) -> dict[str, bool]:
+        """Return the check results by part."""
+        if self._age() >= CACHE_SECONDS and self.check_lock.acquire(blocking=False):
             try:
-                if self._age() >= KEPT_SECONDS:
-                    self.found, self.at = self.look(), time.monotonic()
+                if self._age() >= CACHE_SECONDS:
+                    self.results, self.checked_at = self.run_checks(), time.monotonic()
             finally:
-                self.looking.release()
-        return self.found if self._age() < TRUSTED_SECONDS else dict.fromkeys(self.found, False)
+                self.check_lock.release()
+        return self.results if self._age() < EXPIRY_SECONDS else dict.fromkeys(self.results, False)
 
     def _age(self) -> float:
-        return time.monotonic() - self.at
+        return time.monotonic() - self.checked_at
 
 
-def needed() -> Readiness:
-    """Of what serving needs."""
-    return Readiness(_look, dict.fromkeys(("database", "migrations", "broker"), False))
+def create_required_checks() -> CachedChecks:
+    """Return the checks that serving requires."""
+    return CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
 
 
-def _look() -> dict[str, bool]:
-    database = _database()
-    return {"database": database, "migrations": database and _migrations(), "broker": _broker()}
+def _check_required() -> dict[str, bool]:
+    database = _is_database_up()
+    return {"database": database, "migrations": database and _is_migrated(), "broker": _is_broker_up()}
 
 
-def _database() -> bool:
+def _is_database_up() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -101,20 +100,20 @@ def _database() -> bool:
         return False
 
 
-def _migrations() -> bool:
+def _is_migrated() -> bool:
     try:
-        return _shipped() <= MigrationRecorder(connection).applied_migrations().keys()
+        return _list_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
     except Error:
         return False
 
 
 @cache
-def _shipped() -> frozenset[tuple[str, str]]:
-    """App and name of each migration that this code was written for."""
+def _list_migrations() -> frozenset[tuple[str, str]]:
+    """Return app and name of each migration in this release."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _broker() -> bool:
+def _is_broker_up() -> bool:
     if settings.BROKER_URL == "filesystem://":
         return os.access(Path(settings.BROKER_DIR) / "queue", os.W_OK)
     from backoffice.celery import app
@@ -124,21 +123,21 @@ def _broker() -> bool:
             broker.ensure_connection(max_retries=1, timeout=2)
         return True
     except Exception:
-        # Whatever the broker's client raises, it says the same: not ready.
+        # Every broker client raises its own exceptions; all of them mean "not ready".
         return False
 
 
-def beside() -> Readiness:
-    """Of what most requests do without."""
-    return Readiness(_look_beside, dict.fromkeys(("cache", "storage", "jobs"), False))
+def create_optional_checks() -> CachedChecks:
+    """Return the checks of optional parts."""
+    return CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))
 
 
-def _look_beside() -> dict[str, bool]:
-    found = {"cache": _cache(), "storage": _storage(), "jobs": _jobs()}
-    return found | {"replica": replica.standing.answers()} if replica.is_there() else found
+def _check_optional() -> dict[str, bool]:
+    results = {"cache": _is_cache_up(), "storage": _is_storage_up(), "jobs": _are_jobs_on_time()}
+    return results | {"replica": replica.replica_status.is_available()} if replica.has_replica() else results
 
 
-def _cache() -> bool:
+def _is_cache_up() -> bool:
     try:
         shared_cache.set("readyz", "there", 60)
         return shared_cache.get("readyz") == "there"
@@ -146,26 +145,26 @@ def _cache() -> bool:
         return False
 
 
-def _storage() -> bool:
+def _is_storage_up() -> bool:
     if isinstance(default_storage, FileSystemStorage):
-        place = Path(default_storage.base_location)
-        # It is made with the first file.
-        return os.access(next(each for each in (place, *place.parents) if each.exists()), os.W_OK)
+        folder = Path(default_storage.base_location)
+        # The folder is created with the first file.
+        return os.access(next(parent for parent in (folder, *folder.parents) if parent.exists()), os.W_OK)
     try:
         default_storage.exists("readyz")
     except Exception:
-        # Whatever the client of a bucket raises.
+        # Every storage client raises its own exceptions.
         return False
     return True
 
 
-def _jobs() -> bool:
+def _are_jobs_on_time() -> bool:
     try:
-        with every_shop():
-            return figures().oldest_due_seconds < PATIENT_SECONDS
+        with all_shops_scope():
+            return get_job_metrics().oldest_due_seconds < MAX_JOB_DELAY_SECONDS
     except Error:
         return False
 
 
-readiness = needed()
-parts = beside()
+required_checks = create_required_checks()
+optional_checks = create_optional_checks()

@@ -1,11 +1,11 @@
-"""Which languages there are, by their catalogues."""
+"""Languages of the interface, by their translation catalogs."""
 
 from pathlib import Path
 
 from django.conf.locale import LANG_INFO
 
 
-def of_catalogues(folder: Path) -> list[tuple[str, str]]:
-    """English, the source, and what has a catalogue in the folder; each language by its own name."""
-    codes = sorted(found.parts[-3].lower().replace("_", "-") for found in folder.glob("*/LC_MESSAGES/django.po"))
+def find_languages(folder: Path) -> list[tuple[str, str]]:
+    """Return English and each language with a catalog in the folder; languages are named in their own language."""
+    codes = sorted(path.parts[-3].lower().replace("_", "-") for path in folder.glob("*/LC_MESSAGES/django.po"))
     return [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in ("en", *codes)]

@@ -1,6 +1,6 @@
-"""Log lines: one per record, with the id of the request or job they belong to, and without secrets.
+"""Log formatters: one line per record, with the request or job id and without secrets.
 
-As lines for people, or as JSON objects for what collects logs (``BACKOFFICE_LOG_FORMAT``).
+``BACKOFFICE_LOG_FORMAT`` selects plain lines for people or JSON objects for log collectors.
 """
 
 import logging
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from apps.events.domain.context import current_cause
+from apps.events.domain.context import get_event_context
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -20,85 +20,85 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("LINE", "JSON")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-# The request that is served, to say whose it is.
-request_in_work: "ContextVar[HttpRequest | None]" = ContextVar("request_in_work", default=None)
+# The current request, for the ids of its shop, app and staff member.
+current_request: "ContextVar[HttpRequest | None]" = ContextVar("request_in_work", default=None)
 
-# Tokens and secrets of apps, links that activate an account, and the values of anything that calls itself a secret.
+# Access tokens and secrets of apps, account activation links, and values with a secret-like name.
 _TOKEN = re.compile(r"(bk[os]_)[\w-]{8,}")
-_LINK = re.compile(r"(/account/activate/[^/\s]+/\d+/)[^\s\"'?>]+")
-_NAMED = re.compile(r"(?i)((?:password|secret|token|authorization|hmac)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+")
+_ACTIVATION_LINK = re.compile(r"(/account/activate/[^/\s]+/\d+/)[^\s\"'?>]+")
+_NAMED_SECRET = re.compile(r"(?i)((?:password|secret|token|authorization|hmac)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+")
 
 
-def redact(text: str) -> str:
-    """The text without what must not be read in a log."""
-    for secret in (_TOKEN, _LINK, _NAMED):
+def redact_secrets(text: str) -> str:
+    """Return the text without secrets."""
+    for secret in (_TOKEN, _ACTIVATION_LINK, _NAMED_SECRET):
         text = secret.sub(r"\1[redacted]", text)
     return text
 
 
-def current_id() -> str:
-    """The id of the request, else of the job that is being done; ``-`` outside of both."""
-    here = request_id.get()
-    return here if here != "-" else current_cause().request_id or "-"
+def get_current_id() -> str:
+    """Return the id of the current request, else of the current job, else ``-``."""
+    current = request_id.get()
+    return current if current != "-" else get_event_context().request_id or "-"
 
 
-def whose(request: "HttpRequest | None") -> dict[str, object]:
-    """Whose request it is: the ids of the ``shop``, and of the ``app`` or the ``staff`` account.
+def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
+    """Return the ids of the request's ``shop``, and of the ``app`` or the ``staff`` member.
 
-    What is not known is left out. Outside of a request it is the shop that the code works for.
+    Unknown ids are omitted. Outside of a request, the shop is the one of the shop scope.
     """
     from django_scopes import get_scope
 
     access = getattr(request, "auth", None)
-    # What Django keeps once it has loaded the account; a log line must not ask the database.
+    # Django's cached user: a log line must not query the database.
     user = getattr(request, "_cached_user", None)
     shop = getattr(request, "shop", None) or getattr(access, "shop", None) or get_scope().get("shop")
-    found = {
+    ids = {
         "shop": getattr(shop, "pk", None),
         "app": access.installation.app_id if access is not None else None,
         "staff": getattr(user, "pk", None),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in ids.items() if value is not None}
 
 
 class LineFormatter(logging.Formatter):
-    """``time level logger [request id] message``, redacted."""
+    """Formatter of ``time level logger [request id] message``, redacted."""
 
     def __init__(self) -> None:
-        """UTC times with a zone mark."""
+        """Use UTC times with an offset."""
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s", "%Y-%m-%dT%H:%M:%S%z")
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
-        record.request_id = current_id()
-        return redact(super().format(record))
+        """Return the record as one line."""
+        record.request_id = get_current_id()
+        return redact_secrets(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object per record, redacted.
+    """Formatter of one JSON object per record, redacted.
 
-    ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, ``request_id`` (of a job its key), ``shop``, ``app``
-    and ``staff`` where they are known, ``error`` (the traceback), and what the record brings along in ``fields``.
+    The keys are ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, ``request_id`` (the key of a job),
+    ``shop``, ``app`` and ``staff`` if known, ``error`` (the traceback), and the record's ``fields``.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
-        said: dict[str, Any] = {
+        """Return the record as one JSON line."""
+        entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": redact(record.getMessage()),
-            "request_id": current_id(),
-            **whose(request_in_work.get()),
+            "message": redact_secrets(record.getMessage()),
+            "request_id": get_current_id(),
+            **get_actor_ids(current_request.get()),
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            said["error"] = redact(self.formatException(record.exc_info))
-        return orjson.dumps(said, default=str).decode()
+            entry["error"] = redact_secrets(self.formatException(record.exc_info))
+        return orjson.dumps(entry, default=str).decode()
 
 
-def logging_to_console(level: str, form: str = "LINE") -> dict[str, object]:
-    """Django's ``LOGGING``: everything from a level on, a line per record in one of ``FORMATS``, on standard error."""
+def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
+    """Return Django's ``LOGGING`` setting: records from a level up, in one of ``FORMATS``, on standard error."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -107,12 +107,12 @@ def logging_to_console(level: str, form: str = "LINE") -> dict[str, object]:
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # At DEBUG it prints all that a page was made of.
+            # At DEBUG Django logs every template variable.
             "django.template": {"level": max(level, "INFO", key=logging.getLevelName)},
-            # Refusals are answers, not incidents.
+            # Client errors are no incidents.
             "django.request": {"level": "ERROR"},
             "django.security.DisallowedHost": {"level": "ERROR"},
-            # Switched on by a setting of its own, whatever the level of the others.
+            # Enabled by a separate setting, independent of the level.
             "backoffice.access": {"level": "INFO"},
         },
     }

@@ -1,7 +1,7 @@
-"""The layers around every request.
+"""Middleware around every request.
 
-The outermost gives the request an id and checks its host. The REST interface needs no session, cookies, messages or
-CSRF check: its requests are answered right there, without passing the panel's layers, and always in JSON.
+The outermost middleware sets the request id and checks the host. The REST interface needs no session, cookies, messages
+or CSRF check, so it answers without the panel's middleware, and always in JSON.
 """
 
 import logging
@@ -19,111 +19,115 @@ from django.http.request import split_domain_port, validate_host
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
 
-from apps.api.errors import exception_handler
+from apps.api.exceptions import exception_handler
 from apps.shops.domain.hosts import is_shop_domain
-from apps.shops.public.authorize import with_shop
+from apps.shops.public.authorize import build_authorization_url
+from backoffice.logs import current_request
 from backoffice.logs import request_id as log_request_id
-from backoffice.logs import request_in_work
 
 logger = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-_INTERFACE = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/access_")
+_API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/access_")
 _SLASHES = re.compile("/{2,}")
-# Where staff log in and work.
-_STAFF = ("/accounts/", "/admin/", "/s/")
-# Where apps send staff; they name the shop by its domain.
+# URLs where staff log in and work.
+_STAFF_PREFIXES = ("/accounts/", "/admin/", "/s/")
+# Apps redirect staff to this URL; it names the shop by its domain.
 _AUTHORIZE = "/admin/oauth/authorize"
-# They answer under any host: what watches the processes calls them by their address.
+# Probes accept any host, because monitoring calls processes by IP address.
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# As long as the tables keep it.
+# The length that the database columns allow.
 _REQUEST_ID = re.compile(r"[\w.:=+/-]{8,36}", re.ASCII)
 
 
 def is_interface(request: HttpRequest) -> bool:
-    """Whether a path belongs to the REST interface, where every answer is JSON; doubled slashes hide it from nobody."""
+    """Return True for URLs of the REST interface, including URLs with doubled slashes."""
     path = request.path_info
     if "//" in path:
         path = _SLASHES.sub("/", path)
     return (
-        path.startswith(_INTERFACE) or path == "/admin/api" or (path.startswith("/admin/") and path.endswith(".json"))
+        path.startswith(_API_PREFIXES)
+        or path == "/admin/api"
+        or (path.startswith("/admin/") and path.endswith(".json"))
     )
 
 
-def _with_version(path: str) -> str:
-    """An address of the interface that names no version is served by the oldest: ``/admin/products.json``."""
-    if path.endswith(".json") and path.startswith("/admin/") and not path.startswith(_INTERFACE):
+def _add_version(path: str) -> str:
+    """Add the oldest version to interface URLs without a version, such as ``/admin/products.json``."""
+    if path.endswith(".json") and path.startswith("/admin/") and not path.startswith(_API_PREFIXES):
         return f"/admin/api/{settings.API_VERSIONS[0]}/{path.removeprefix('/admin/')}"
     return path
 
 
-def boundary(get_response: GetResponse) -> GetResponse:
-    """Give the request an id, check its host, and answer the interface."""
+def request_boundary(get_response: GetResponse) -> GetResponse:
+    """Set the request id, check the host and serve the interface; the outermost middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
-        identity = identity_of(request.META)
+        identity = get_request_id(request.META)
         request.request_id = identity  # type: ignore[attr-defined]
-        request.META["REMOTE_ADDR"] = client_address(request.META)
+        request.META["REMOTE_ADDR"] = get_client_address(request.META)
         token = log_request_id.set(identity)
-        in_work = request_in_work.set(request)
+        in_work = current_request.set(request)
         try:
-            response: HttpResponseBase = _interface(request) if is_interface(request) else _page(request, get_response)
+            response: HttpResponseBase = (
+                _serve_interface(request) if is_interface(request) else _serve_page(request, get_response)
+            )
         finally:
             log_request_id.reset(token)
-            request_in_work.reset(in_work)
+            current_request.reset(in_work)
         response.headers["X-Request-Id"] = identity
         return response
 
     return layer
 
 
-def _page(request: HttpRequest, get_response: GetResponse) -> HttpResponseBase:
-    """A page of the panel or a public one; the probes answer under any host.
+def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponseBase:
+    """Serve a page of the panel or a public page; probes accept any host.
 
     Raises:
-        BadRequest: The address holds a NUL character, which no database keeps and PostgreSQL does not even take.
+        BadRequest: The URL contains a NUL character, which PostgreSQL rejects.
     """
     if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
-        raise BadRequest("The address holds a NUL character.")
+        raise BadRequest("The URL contains a NUL character.")
     if request.path_info not in _PROBES:
         check_host(request)
-    if request.path_info.startswith(_STAFF) and hasattr(request, "host_shop_domain"):
-        return _at_own_address(request)
+    if request.path_info.startswith(_STAFF_PREFIXES) and hasattr(request, "host_shop_domain"):
+        return _redirect_to_installation(request)
     return get_response(request)
 
 
-def _at_own_address(request: HttpRequest) -> HttpResponseBase:
-    """Lead from a shop's domain, which is the shop's to run, to the address where staff log in.
+def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
+    """Redirect from a shop's domain, which the shop controls, to the installation's URL where staff log in.
 
     Raises:
-        Http404: It is a form that was sent: nobody types a password under a shop's domain.
+        Http404: The request submits a form, because staff must not enter passwords on a shop's domain.
     """
     if request.method not in {"GET", "HEAD"}:
-        raise Http404("Staff are served at the installation's own address.")
+        raise Http404("Staff pages are not available on a shop's domain.")
     address = request.get_full_path()
     if request.path_info == _AUTHORIZE:
-        address = with_shop(address, request.host_shop_domain)  # type: ignore[attr-defined]
+        address = build_authorization_url(address, request.host_shop_domain)  # type: ignore[attr-defined]
     return HttpResponseRedirect(f"{settings.BASE_URL}{address}")
 
 
-def _interface(request: HttpRequest) -> HttpResponse:
-    """An answer of the interface; what Django itself would answer as a page becomes JSON."""
+def _serve_interface(request: HttpRequest) -> HttpResponse:
+    """Serve the interface; Django's own error pages become JSON."""
     try:
         check_host(request)
-        match = resolve(_with_version(request.path_info))
+        match = resolve(_add_version(request.path_info))
         request.resolver_match = match
         response = match.func(request, *match.args, **match.kwargs)
         if getattr(request, "undone", False):
-            # Another transaction was in the way, and is over now: from the beginning, by a new view.
-            logger.info("A request is served again, as the database undid it")
+            # Another transaction got in the way and has finished; retry with a new view.
+            logger.info("Retrying a request after a database rollback")
             response = match.func(request, *match.args, **match.kwargs)
     except Exception as error:
-        # The views answer their own errors; this is one around them.
+        # Views handle their own errors; this error was raised outside of a view.
         response = exception_handler(error)
     headers = response.headers
     brand = settings.BRAND.capitalize()
     headers.setdefault(f"X-{brand}-API-Version", settings.API_VERSIONS[-1])
-    headers.setdefault(f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_SIZE}")
+    headers.setdefault(f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}")
     headers["X-Content-Type-Options"] = "nosniff"
     if response.status_code != HTTPStatus.NOT_MODIFIED:
         headers["Content-Length"] = str(len(response.content))
@@ -132,40 +136,45 @@ def _interface(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def identity_of(meta: Mapping[str, Any]) -> str:
-    """The request's id: the one that a trusted proxy gave it (``X-Request-Id``), so that it is the same in all logs."""
-    given: str = meta.get("HTTP_X_REQUEST_ID", "")
-    if given and settings.TRUSTED_PROXIES and _REQUEST_ID.fullmatch(given) and is_trusted(meta.get("REMOTE_ADDR", "")):
-        return given
+def get_request_id(meta: Mapping[str, Any]) -> str:
+    """Return the request id: a new one, or the ``X-Request-Id`` of a trusted proxy, so that all logs share it."""
+    request_id: str = meta.get("HTTP_X_REQUEST_ID", "")
+    if (
+        request_id
+        and settings.TRUSTED_PROXIES
+        and _REQUEST_ID.fullmatch(request_id)
+        and is_trusted_proxy(meta.get("REMOTE_ADDR", ""))
+    ):
+        return request_id
     return str(uuid.uuid4())
 
 
-def client_address(meta: Mapping[str, Any]) -> str:
-    """Who is asking, for login throttling, sessions, audit rows and events.
+def get_client_address(meta: Mapping[str, Any]) -> str:
+    """Return the client's IP address, for login throttling, sessions, the audit log and events.
 
-    It is the peer, unless that is a trusted proxy: then the last address of ``X-Forwarded-For`` that is none. What a
-    client wrote into the header stands before what the proxies added, so it is never reached.
+    The address is the peer's. If the peer is a trusted proxy, it is the last address of ``X-Forwarded-For`` that is not
+    a trusted proxy. Proxies append addresses, so addresses sent by the client come first and are never reached.
     """
     address: str = meta.get("REMOTE_ADDR", "")
-    if not settings.TRUSTED_PROXIES or not is_trusted(address):
+    if not settings.TRUSTED_PROXIES or not is_trusted_proxy(address):
         return address
     for hop in reversed(meta.get("HTTP_X_FORWARDED_FOR", "").split(",")):
         hop = _without_port(hop.strip())
         if not _is_address(hop):
             break
         address = hop
-        if not is_trusted(hop):
+        if not is_trusted_proxy(hop):
             break
     return address
 
 
 def _without_port(hop: str) -> str:
-    """An address without its port: ``[::1]:80``, ``192.0.2.1:80``."""
+    """Return an address without its port: ``[::1]:80``, ``192.0.2.1:80``."""
     return hop.partition(":")[0] if hop.count(":") == 1 else hop.removeprefix("[").partition("]")[0]
 
 
-def is_trusted(address: str) -> bool:
-    """Whether an address is a proxy's of ours, which is believed what it says of a request."""
+def is_trusted_proxy(address: str) -> bool:
+    """Return True if the address belongs to a trusted proxy."""
     return _is_address(address) and any(ip_address(address) in network for network in settings.TRUSTED_PROXIES)
 
 
@@ -177,36 +186,36 @@ def _is_address(text: str) -> bool:
     return True
 
 
-# Host headers that were found good; bounded, as clients make them up.
-_MAX_GOOD = 1000
-_good: set[str] = set()
+# Accepted Host headers; the number is limited, because clients can invent them.
+_MAX_ACCEPTED = 1000
+_accepted_hosts: set[str] = set()
 
 
 def check_host(request: HttpRequest) -> None:
-    """Serve only hosts of this installation and the shops' own domains; note which shop the host names.
+    """Accept only hosts of this installation and domains of shops; set the shop domain on the request.
 
     Raises:
         DisallowedHost: The host is neither.
     """
     raw = request.META.get("HTTP_HOST", "")
-    if raw in _good:
+    if raw in _accepted_hosts:
         return
     host = split_domain_port(request.get_host())[0]
     if validate_host(host, settings.HOSTS):
-        if len(_good) < _MAX_GOOD:
-            _good.add(raw)
+        if len(_accepted_hosts) < _MAX_ACCEPTED:
+            _accepted_hosts.add(raw)
     elif is_shop_domain(host):
         request.host_shop_domain = host  # type: ignore[attr-defined]
     else:
-        raise DisallowedHost("The host is none of ours.")
+        raise DisallowedHost("Unknown host.")
 
 
-def compressed(get_response: GetResponse) -> GetResponse:
-    """Send pages compressed, as long as that tells nobody what they hold.
+def compress_pages(get_response: GetResponse) -> GetResponse:
+    """Compress pages if the compressed length can't reveal secrets.
 
-    Who sees only the length of compressed answers and can put guesses into them could learn a secret that stands in
-    each of them (BREACH). The one that does, the token of forms, is masked anew in every page, and Django varies the
-    length at random. Pages below ``/accounts/`` show codes and secrets again when asked again: they go out as they are.
+    A client that sees only lengths of compressed responses and can inject guesses could learn a secret that every
+    response contains (BREACH). The CSRF token is masked differently for each page, and Django varies the length at
+    random. Pages below ``/accounts/`` repeat codes and secrets on each request and are never compressed.
     """
     gzip = GZipMiddleware(get_response)
 

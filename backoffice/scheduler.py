@@ -1,15 +1,15 @@
-"""``python -m backoffice.scheduler``: rings for what is due, once a while; one of it suffices."""
+"""``python -m backoffice.scheduler``: the Celery beat scheduler; one process is enough."""
 
-from backoffice.variables import told_in_a_sentence
+from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Ring until told to stop."""
-    with told_in_a_sentence():
-        from backoffice import alive
+    """Run the scheduler until stopped."""
+    with exit_on_configuration_error():
+        from backoffice import heartbeat
         from backoffice.celery import app
 
-        alive.keep("scheduler")
+        heartbeat.start_heartbeat("scheduler")
         app.start(["--quiet", "beat", "--loglevel", "WARNING"])
 
 

@@ -1,6 +1,6 @@
-"""The web processes: the server with what the environment says.
+"""Entry point of the web server, configured by the environment.
 
-``HOST`` and ``PORT`` say where it listens, ``WEB_PROCESSES`` and ``WEB_THREADS`` how many requests it serves at once.
+``HOST`` and ``PORT`` set the address; ``WEB_PROCESSES`` and ``WEB_THREADS`` set how many requests run concurrently.
 """
 
 import os
@@ -10,21 +10,21 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
-from backoffice.server import Door, serve
-from backoffice.server.freeing import give_back
+from backoffice.env import exit_on_configuration_error
+from backoffice.server import Door, run_server
+from backoffice.server.freeing import limit_malloc_arenas
 from backoffice.server.threads import Application
-from backoffice.variables import told_in_a_sentence
 
 
 def main() -> None:
-    """Serve until told to stop; accepted requests are answered first."""
+    """Serve until stopped; accepted requests are finished first."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-    # Clients can come again; one locked table must not hold every thread until then. Jobs and commands wait longer.
+    # Clients can retry, so a locked table must not block all threads for long. Jobs and commands wait longer.
     os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
-    give_back()
-    with told_in_a_sentence(), _shared_figures():
-        serve(
-            _load,
+    limit_malloc_arenas()
+    with exit_on_configuration_error(), _share_metrics():
+        run_server(
+            _load_application,
             host=settings.HOST,
             port=settings.PORT,
             processes=settings.WEB_PROCESSES,
@@ -33,22 +33,22 @@ def main() -> None:
 
 
 @contextmanager
-def _shared_figures() -> Iterator[None]:
-    """A folder in which the processes add up their figures, for as long as the server runs."""
+def _share_metrics() -> Iterator[None]:
+    """Provide a folder where the processes share their metrics while the server runs."""
     if not settings.METRICS_TOKEN:
         yield
         return
     with TemporaryDirectory(prefix="backoffice-metrics-") as folder:
-        # The library reads it when it is imported, with the application.
+        # prometheus_client reads the variable when it is imported with the application.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
 
 
-def _load() -> tuple[Application, Door]:
-    from backoffice.door import ProductDoor
+def _load_application() -> tuple[Application, Door]:
+    from backoffice.server_hooks import BackofficeHooks
     from backoffice.wsgi import application
 
-    return application, ProductDoor()
+    return application, BackofficeHooks()
 
 
 if __name__ == "__main__":

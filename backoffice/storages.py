@@ -1,4 +1,4 @@
-"""File storages out of ``STORAGE_URL``: a local folder, or a bucket of an S3-compatible service."""
+"""File storages from ``STORAGE_URL``: a local folder or a bucket of an S3-compatible service."""
 
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -11,8 +11,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 _OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
 
 
-def file_storages(url: str, folder: Path) -> dict[str, dict[str, object]]:
-    """The settings of the storages ``default`` and ``contents``; in the latter a name is the digest of its file.
+def get_storage_settings(url: str, folder: Path) -> dict[str, dict[str, object]]:
+    """Return the settings of the storages ``default`` and ``contents``; ``contents`` names files by their digest.
 
     Args:
         url: Empty for a local folder, or ``s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…``; without key and
@@ -20,24 +20,24 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, object]]:
         folder: The local folder.
 
     Raises:
-        ImproperlyConfigured: The URL is none of these.
+        ImproperlyConfigured: The URL is invalid.
     """
     if not url:
         local = {"location": str(folder)}
         return {
-            "default": {"BACKEND": "apps.media.storage.WholeFiles", "OPTIONS": local},
-            "contents": {"BACKEND": "apps.media.storage.ContentFolder", "OPTIONS": local},
+            "default": {"BACKEND": "apps.media.storage.AtomicFileStorage", "OPTIONS": local},
+            "contents": {"BACKEND": "apps.media.storage.ContentFileStorage", "OPTIONS": local},
         }
     parts = urlsplit(url)
-    given = dict(parse_qsl(parts.query))
-    if parts.scheme != "s3" or not parts.hostname or given.keys() - _OPTIONS.keys():
+    parameters = dict(parse_qsl(parts.query))
+    if parts.scheme != "s3" or not parts.hostname or parameters.keys() - _OPTIONS.keys():
         raise ImproperlyConfigured("STORAGE_URL must be s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…")
     options: dict[str, object] = {
         "bucket_name": parts.hostname,
         "location": parts.path.strip("/"),
         "default_acl": None,
         "querystring_auth": True,
-        **{_OPTIONS[name]: value for name, value in given.items()},
+        **{_OPTIONS[name]: value for name, value in parameters.items()},
     }
     if parts.username and parts.password:
         options |= {"access_key": unquote(parts.username), "secret_key": unquote(parts.password)}
@@ -49,22 +49,22 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, object]]:
 
 
 class QuickCompressor(Compressor):
-    """Compresses in seconds."""
+    """A compressor that takes seconds instead of minutes."""
 
     @staticmethod
     def compress_brotli(data: bytes) -> bytes:
-        """Brotli, not at its slowest."""
+        """Compress with Brotli below the slowest level."""
         return brotli.compress(data, quality=7)
 
 
-class StaticFiles(CompressedManifestStaticFilesStorage):
-    """Collected files under names that hold the digest of their content, compressed; as they lie until collected."""
+class StaticFilesStorage(CompressedManifestStaticFilesStorage):
+    """Collected files with hashed names, compressed; before ``collectstatic`` files are served from their sources."""
 
     def create_compressor(self, **options: object) -> Compressor:
-        """Brotli at a tenth of the work, for a twentieth more bytes: it is done at a start."""
+        """Return the quick compressor, which makes files a twentieth larger in a tenth of the time."""
         return QuickCompressor(**options)
 
     def stored_name(self, name: str) -> str:
-        """The name under which a file is served."""
-        stored: str = super().stored_name(name) if self.hashed_files else name
-        return stored
+        """Return the name that a file is served under."""
+        hashed_name: str = super().stored_name(name) if self.hashed_files else name
+        return hashed_name

@@ -1,22 +1,22 @@
-"""The root of all routes."""
+"""Root URL configuration."""
 
 from django.urls import include, path
 
-from apps.shops.public.authorize import authorize
+from apps.shops.public.authorize import redirect_to_approval
 from backoffice import health
-from backoffice.metrics.views import metrics
+from backoffice.metrics.views import metrics_view
 
 urlpatterns = [
-    path("", include("backoffice.interface")),
+    path("", include("backoffice.api_urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("metrics", metrics, name="metrics"),
-    path("", include("apps.content.public.urls")),
+    path("metrics", metrics_view, name="metrics"),
+    path("", include("apps.content.storefront.urls")),
     path("", include("apps.payments.public.urls")),
     path("accounts/", include("apps.staff.accounts.urls")),
-    path("admin/oauth/authorize", authorize, name="authorize"),
-    # A shop's own panel lies below /s/<handle>/admin/; ShopMiddleware leads there (apps/staff/panel_urls.py).
-    path("admin/", include("apps.panel.outer_urls")),
+    path("admin/oauth/authorize", redirect_to_approval, name="authorize"),
+    # The panel of a shop is at /s/<handle>/admin/; ShopMiddleware routes there (apps/staff/panel_urls.py).
+    path("admin/", include("apps.panel.global_urls")),
 ]
 
 handler400 = "apps.panel.error_pages.bad_request"

@@ -1,21 +1,21 @@
-"""``python -m backoffice.webhooks``: the dispatcher of webhooks."""
+"""``python -m backoffice.webhooks``: the webhook dispatcher."""
 
 import os
 
-from backoffice.variables import told_in_a_sentence
+from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Deliver until told to stop."""
+    """Deliver webhooks until stopped."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-    with told_in_a_sentence():
+    with exit_on_configuration_error():
         import django
         from django.core.management import call_command
 
-        from backoffice import alive
+        from backoffice import heartbeat
 
         django.setup()
-        alive.keep("webhooks")
+        heartbeat.start_heartbeat("webhooks")
         call_command("run_webhooks")
 
 

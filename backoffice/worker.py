@@ -1,4 +1,4 @@
-"""``python -m backoffice.worker``: the worker, as many jobs at once as ``WORKERS`` says."""
+"""``python -m backoffice.worker``: the Celery worker, with ``WORKERS`` concurrent jobs."""
 
 import gc
 import warnings
@@ -6,23 +6,22 @@ import warnings
 from celery.apps import worker
 from celery.platforms import SecurityWarning
 
-from backoffice.variables import told_in_a_sentence
+from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Work until told to stop; a job that is being done is finished first."""
-    with told_in_a_sentence():
+    """Run jobs until stopped; jobs in progress are finished first."""
+    with exit_on_configuration_error():
         from django.conf import settings
 
-        from backoffice import alive
+        from backoffice import heartbeat
         from backoffice.celery import app
 
-        alive.keep("worker")
-        # Messages are JSON and name a job's row, so who runs it makes no difference; a stop that was asked for needs
-        # no word.
+        heartbeat.start_heartbeat("worker")
+        # Messages are JSON and only name a job row, so running as root is no risk; a requested stop needs no message.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
-        # What is loaded stays until the end, here and in the processes that are made of this one.
+        # Loaded modules stay until the end, here and in the forked processes.
         gc.freeze()
         app.worker_main(
             [

@@ -1,15 +1,15 @@
-"""The WSGI entry point, behind a guard for requests that Django could not even begin to read."""
+"""WSGI entry point, wrapped in checks for requests that Django can't parse."""
 
 import os
 
 from django.core.wsgi import get_wsgi_application
 
-from apps.ground.deadlines import keep_deadlines
-from backoffice.guard import guard
+from apps.ground.socket_timeouts import limit_database_waits
+from backoffice.wsgi_validation import validate_environ
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-# Clients can come again; one locked table must not hold every thread until then. Jobs and commands wait longer.
+# Clients can retry, so a locked table must not block all threads for long. Jobs and commands wait longer.
 os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
 
-application = guard(get_wsgi_application())
-keep_deadlines()
+application = validate_environ(get_wsgi_application())
+limit_database_waits()

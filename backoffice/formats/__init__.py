@@ -1,1 +1,1 @@
-"""How dates and times are written on pages."""
+"""Date and time formats."""

@@ -1,6 +1,6 @@
-"""What watches the processes: figures for Prometheus at ``/metrics``, and a log line per request.
+"""Metrics for Prometheus at ``/metrics``, and an access log.
 
-``requests`` measures each request, ``database`` what it spent on statements, ``figures`` reads what waits in the
-database when somebody asks, and ``views`` tells all of it. Without ``BACKOFFICE_METRICS_TOKEN`` and
-``BACKOFFICE_ACCESS_LOG`` nothing of it is in the way of a request.
+``requests`` measures each request, ``database`` the time spent on statements, ``figures`` reads queue lengths from the
+database on demand, and ``views`` exposes all of them. Without ``BACKOFFICE_METRICS_TOKEN`` and
+``BACKOFFICE_ACCESS_LOG`` requests are not measured.
 """

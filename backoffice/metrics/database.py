@@ -1,4 +1,4 @@
-"""How long each thread has waited for its database."""
+"""Time that each thread spends waiting for the database."""
 
 import threading
 import time
@@ -10,43 +10,43 @@ from django.db.backends.signals import connection_created
 
 
 @dataclass
-class Spent(threading.local):
-    """Of this thread, since its start: seconds in exchanges with the database, and their number.
+class DatabaseTime(threading.local):
+    """Totals of this thread: seconds spent in exchanges with the database, and the number of exchanges.
 
-    On PostgreSQL an exchange is whatever waits for the server, commits too; on SQLite it is a statement or a commit.
+    On PostgreSQL an exchange is every wait for the server, including commits; on SQLite a statement or a commit.
     """
 
     seconds: float = 0.0
     exchanges: int = 0
 
 
-spent = Spent()
+database_time = DatabaseTime()
 
 
-def measure() -> None:
-    """From now on, new connections of this process count into ``spent``."""
-    connection_created.connect(_measure, dispatch_uid="metrics")
+def enable_measuring() -> None:
+    """Measure new database connections of this process."""
+    connection_created.connect(_measure_connection, dispatch_uid="metrics")
 
 
-def _measure(sender: Any, connection: Any, **_: Any) -> None:
+def _measure_connection(sender: Any, connection: Any, **_: Any) -> None:
     if connection.vendor == "postgresql":
-        connection.connection.wait = _timed(connection.connection.wait)
-    elif _statement not in connection.execute_wrappers:
-        connection.execute_wrappers.append(_statement)
-        connection._commit = _timed(connection._commit)
+        connection.connection.wait = _measure_time(connection.connection.wait)
+    elif _time_statement not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_time_statement)
+        connection._commit = _measure_time(connection._commit)
 
 
-def _timed(call: Callable[..., Any]) -> Callable[..., Any]:
+def _measure_time(call: Callable[..., Any]) -> Callable[..., Any]:
     def timed(*args: Any, **kwargs: Any) -> Any:
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             return call(*args, **kwargs)
         finally:
-            spent.seconds += time.perf_counter() - began
-            spent.exchanges += 1
+            database_time.seconds += time.perf_counter() - start
+            database_time.exchanges += 1
 
     return timed
 
 
-def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-    return _timed(execute)(sql, params, many, context)
+def _time_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    return _measure_time(execute)(sql, params, many, context)

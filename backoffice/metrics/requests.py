@@ -1,4 +1,4 @@
-"""The outermost layer of a web process that is watched: it counts and times each request, and logs it."""
+"""Outermost middleware of a measured web process: count, time and log each request."""
 
 import logging
 import time
@@ -9,77 +9,80 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import ResolverMatch
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from backoffice.logs import whose
+from backoffice.logs import get_actor_ids
 from backoffice.metrics import database
 
 logger = logging.getLogger("backoffice.access")
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 registry = CollectorRegistry()
-_requests = Counter(
-    "backoffice_requests", "Requests that were answered.", ("route", "method", "status"), registry=registry
-)
+_requests = Counter("backoffice_requests", "Handled requests.", ("route", "method", "status"), registry=registry)
 _seconds = Histogram(
     "backoffice_request_seconds",
-    "From the first line of code to the answer, without waiting for a thread.",
+    "Duration of requests, without the wait for a thread.",
     ("route",),
-    buckets=SECONDS,
+    buckets=BUCKETS,
     registry=registry,
 )
 _database_seconds = Counter(
     "backoffice_request_database_seconds",
-    "What requests spent waiting for the database.",
+    "Time that requests spent waiting for the database.",
     ("route",),
     registry=registry,
 )
 _exchanges = Counter(
-    "backoffice_request_database_exchanges", "Their exchanges with the database.", ("route",), registry=registry
+    "backoffice_request_database_exchanges", "Database exchanges of requests.", ("route",), registry=registry
 )
 _refusals = Counter(
-    "backoffice_refusals", "Requests that were refused before the application saw them.", ("status",), registry=registry
+    "backoffice_refusals", "Requests rejected before they reached the application.", ("status",), registry=registry
 )
 
 
-# Told from the beginning, so that what watches sees the first one.
+# Create the series at the start, so that the monitoring also sees the first increase.
 for _status in (400, 408, 411, 413, 414, 415, 431, 503):
     _refusals.labels(str(_status))
 
 
-def refused(status: int) -> None:
-    """Count a request that was refused at the server's door."""
+def count_early_error(status: int) -> None:
+    """Count a request that the server rejected before Django."""
     if settings.METRICS_TOKEN:
         _refusals.labels(str(status)).inc()
 
 
-def observed(get_response: GetResponse) -> GetResponse:
-    """Count, time and log the requests, as far as the settings ask for it."""
+def measure_requests(get_response: GetResponse) -> GetResponse:
+    """Count, time and log requests, as configured."""
     if settings.METRICS_TOKEN:
-        database.measure()
+        database.enable_measuring()
 
     def layer(request: HttpRequest) -> HttpResponseBase:
-        began, seconds, exchanges = time.perf_counter(), database.spent.seconds, database.spent.exchanges
+        start, seconds, exchanges = (
+            time.perf_counter(),
+            database.database_time.seconds,
+            database.database_time.exchanges,
+        )
         response = get_response(request)
-        took = time.perf_counter() - began
-        route = route_of(request)
+        duration = time.perf_counter() - start
+        route = get_route(request)
         if settings.METRICS_TOKEN:
             _requests.labels(route, request.method, str(response.status_code)).inc()
-            _seconds.labels(route).observe(took)
-            _database_seconds.labels(route).inc(database.spent.seconds - seconds)
-            _exchanges.labels(route).inc(database.spent.exchanges - exchanges)
+            _seconds.labels(route).observe(duration)
+            _database_seconds.labels(route).inc(database.database_time.seconds - seconds)
+            _exchanges.labels(route).inc(database.database_time.exchanges - exchanges)
         if settings.ACCESS_LOG:
-            _log(request, response, route, took)
+            _log(request, response, route, duration)
         return response
 
     return layer
 
 
-def route_of(request: HttpRequest) -> str:
-    """The pattern that answered, e.g. ``admin/api/<str:version>/products/<id:id>.json``, so that ids are no series.
+def get_route(request: HttpRequest) -> str:
+    """Return the URL pattern of the request, e.g. ``admin/api/<str:version>/products/<id:id>.json``.
 
-    ``static`` for files of the panel, ``none`` where no pattern matched.
+    Metrics use patterns so that ids do not create series. The result is ``static`` for static files and ``none`` if no
+    pattern matches.
     """
     match: ResolverMatch | None = getattr(request, "resolver_match", None)
     if match is not None:
@@ -87,17 +90,17 @@ def route_of(request: HttpRequest) -> str:
     return "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
 
 
-def _log(request: HttpRequest, response: HttpResponseBase, route: str, took: float) -> None:
-    """A line for people, each value by name for what collects logs; query strings hold words of buyers: none."""
+def _log(request: HttpRequest, response: HttpResponseBase, route: str, duration: float) -> None:
+    """Log a request as a line or as JSON fields; query strings may hold personal data and are never logged."""
     size = response.headers.get("Content-Length", "")
     fields = {
-        **whose(request),
+        **get_actor_ids(request),
         "request_id": getattr(request, "request_id", "-"),
         "method": request.method,
         "path": request.path,
         "route": route,
         "status": response.status_code,
-        "milliseconds": round(took * 1000, 1),
+        "milliseconds": round(duration * 1000, 1),
         "bytes": int(size) if size.isdigit() else None,
         "address": request.META.get("REMOTE_ADDR", ""),
     }

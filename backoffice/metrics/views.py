@@ -1,4 +1,4 @@
-"""``/metrics``, for who knows the token."""
+"""The ``/metrics`` endpoint, protected by a token."""
 
 import os
 
@@ -8,26 +8,26 @@ from django.utils.crypto import constant_time_compare
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from backoffice.metrics import figures, requests
+from backoffice.metrics import database_gauges, requests
 
 
-def metrics(request: HttpRequest) -> HttpResponse:
-    """The figures of all web processes of this machine, and what waits in the database, in Prometheus' text format.
+def metrics_view(request: HttpRequest) -> HttpResponse:
+    """Return the metrics of all web processes of this machine and the database gauges in the text format of Prometheus.
 
-    ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>``; 401 without it.
+    The request needs ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>``, else the response is 401.
 
     Raises:
-        Http404: The installation has no such token.
+        Http404: The installation has no metrics token.
     """
     if not settings.METRICS_TOKEN:
         raise Http404
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if not constant_time_compare(given, settings.METRICS_TOKEN):
-        return HttpResponse("A bearer token is needed.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"})
+    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not constant_time_compare(token, settings.METRICS_TOKEN):
+        return HttpResponse("Bearer token required.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"})
     shared = requests.registry
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         shared = CollectorRegistry()
         MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
-    here = CollectorRegistry()
-    here.register(figures.Waiting())
-    return HttpResponse(generate_latest(shared) + generate_latest(here), CONTENT_TYPE_LATEST)
+    local = CollectorRegistry()
+    local.register(database_gauges.DatabaseGauges())
+    return HttpResponse(generate_latest(shared) + generate_latest(local), CONTENT_TYPE_LATEST)

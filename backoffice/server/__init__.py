@@ -1,20 +1,20 @@
-"""The web server: HTTP/1.1 in front of a WSGI application.
+"""Web server: HTTP/1.1 in front of a WSGI application.
 
-An event loop reads requests whole and sends answers whole; threads only compute. So whoever sends or reads slowly
-holds a socket and nothing else: no thread, no lock, no database connection. Parsing is llhttp's (``httptools``), the
-loop libuv's (``uvloop``).
+An event loop reads whole requests and sends whole responses; threads only compute. A slow client therefore occupies a
+socket, but no thread, lock or database connection. llhttp (``httptools``) parses requests; the loop is libuv
+(``uvloop``).
 
-* ``supervisor``: the processes; one that ends is replaced at once by a fork of the loaded application.
-* ``process``: what one of them does: accept, watch deadlines, stop in order.
-* ``connection``: one socket: requests in, answers out, what is refused at the door.
-* ``reception``: one request on its way in: the environ, its body, its limits.
-* ``threads``: the threads, and what they make of an answer.
-* ``turns``: the queue before them, in which nobody's many requests hold up everybody else's.
+* ``supervisor``: starts the processes and replaces each that ends with a fork of the loaded application.
+* ``process``: one web process: accepts connections, checks deadlines, shuts down in order.
+* ``connection``: one socket: requests, responses and early errors.
+* ``reception``: one incoming request: the environ, the body, the limits.
+* ``threads``: the thread pool that runs the application and builds responses.
+* ``turns``: the fair queue of requests, in which no owner can block the others.
 
-The package knows HTTP and WSGI and nothing of the product; ``Door`` is what the product tells it.
+The package knows HTTP and WSGI, but not the product; the product passes its rules as a ``Door``.
 """
 
 from backoffice.server.door import Door
-from backoffice.server.supervisor import serve
+from backoffice.server.supervisor import run_server
 
-__all__ = ["Door", "serve"]
+__all__ = ["Door", "run_server"]

@@ -1,7 +1,7 @@
-"""One socket: requests in, answers out, one after the other; and an end for every kind of silence.
+"""One client connection: requests and responses in order, with a timeout for every wait.
 
-A connection is always waiting for something, and ``deadline`` says until when: for a request, for its head, for its
-body, for the peer to read the answer, for the peer to hang up. Only while a thread works on a request there is none.
+``deadline`` is the end of the current wait: for a request, its head, its body, for the client to read the response or
+to close the connection. There is no deadline while a thread works on a request.
 """
 
 import asyncio
@@ -13,22 +13,22 @@ from typing import IO, TYPE_CHECKING, cast
 import httptools
 
 from backoffice.server.reception import Reception, Refused
-from backoffice.server.threads import Answer, Job, complete, refusal
+from backoffice.server.threads import Answer, Job, build_error_response, build_response
 
 if TYPE_CHECKING:
     from backoffice.server.process import Process
 
-# Seconds. A proxy in front must give its idle connections up sooner than IDLE_SECONDS.
+# In seconds. A proxy must close its idle connections sooner than IDLE_SECONDS.
 FIRST_BYTE_SECONDS = 10.0
 IDLE_SECONDS = 75.0
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 BODY_SILENCE_SECONDS = 8.0
 SEND_SILENCE_SECONDS = 30.0
-# Smaller bodies do not count for the process's allowance.
+# Smaller bodies do not count towards the limit of the process.
 SMALL_BODY = 64 * 1024
-# After a refusal the rest of what the peer sends is thrown away for a while: were the socket closed with unread bytes,
-# the peer would lose the answer.
+# After an early error the rest of the request is read and discarded for a while. If the socket were closed with unread
+# bytes, the client would lose the response.
 LINGER_SECONDS = 30.0
 LINGER_SILENCE_SECONDS = 2.0
 LINGER_BYTES = 256 * 1024 * 1024
@@ -37,7 +37,7 @@ _PIECE = 256 * 1024
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection."""
+    """A connection of a client."""
 
     __slots__ = (
         "_body_until",
@@ -78,17 +78,15 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self.deadline = process.loop.time() + FIRST_BYTE_SECONDS
 
-    # --- the transport's side ---
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Register the open connection."""
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._environ = {**self._process.environ, "REMOTE_ADDR": peer[0] if peer else ""}
         self._process.connections[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is closed; a request that a thread works on is finished for nobody."""
+        """Clean up; the result of a request in a thread is discarded."""
         self._process.connections.pop(self, None)
         for reception in (self._reception, *self._waiting):
             if reception is not None:
@@ -99,20 +97,20 @@ class Connection(asyncio.Protocol):
         self.deadline = inf
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Parse received bytes."""
         if self._linger_until:
             self._discard(len(data))
             return
         if self._refused is not None:
             return
         if self._working is not None and not self._paused:
-            # What belongs to later requests waits in the kernel.
+            # Leave the bytes of later requests in the kernel.
             self._paused = True
             self._transport.pause_reading()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # No other protocol is spoken here. The request itself is complete and is answered.
+            # The server supports no other protocol; the request itself is complete and gets a response.
             self._refused = HTTPStatus.BAD_REQUEST
         except httptools.HttpParserCallbackError as error:
             self._refuse(_status_of(error.__context__))
@@ -120,7 +118,7 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.BAD_REQUEST)
 
     def eof_received(self) -> bool:
-        """The peer sends no more. What it has sent whole is still answered."""
+        """Finish the complete requests although the client sends no more."""
         if self._linger_until or self.is_idle:
             return False
         self._half_closed = True
@@ -129,35 +127,33 @@ class Connection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """The peer reads too slowly; the rest of a file waits."""
+        """Stop sending the file, because the client reads too slowly."""
         self._writable = False
 
     def resume_writing(self) -> None:
-        """The peer has read."""
+        """Continue to send the file."""
         self._writable = True
         if self._file is not None:
             self._send_file()
 
-    # --- the parser's side ---
-
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begin a request."""
         self._reception = Reception(self._environ.copy())
         if self._working is None:
             self.deadline = self._process.loop.time() + HEAD_SECONDS
 
     def on_url(self, url: bytes) -> None:
-        """A part of its target."""
+        """Add a part of the request target."""
         if self._reception is not None:
             self._reception.add_target(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One of its headers."""
+        """Add a header."""
         if self._reception is not None:
             self._reception.add_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Its head is there, and decides whether the body may come."""
+        """Check the complete head and decide whether to accept the body."""
         reception = self._reception
         if reception is None:
             return
@@ -176,7 +172,7 @@ class Connection(asyncio.Protocol):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, chunk: bytes) -> None:
-        """Some bytes of its body."""
+        """Add a part of the body."""
         reception = self._reception
         if reception is not None:
             if reception.length > SMALL_BODY:
@@ -188,7 +184,7 @@ class Connection(asyncio.Protocol):
                 self.deadline = min(self._process.loop.time() + BODY_SILENCE_SECONDS, self._body_until)
 
     def on_message_complete(self) -> None:
-        """It is there."""
+        """Queue the complete request."""
         reception = self._reception
         if reception is not None:
             self._reception = None
@@ -196,20 +192,18 @@ class Connection(asyncio.Protocol):
             self._waiting.append(reception)
             self._next()
 
-    # --- requests in turn ---
-
     @property
     def is_idle(self) -> bool:
-        """Whether it waits for a request to begin."""
+        """Return True if the connection waits for a new request."""
         return self._working is None and self._reception is None and not self._waiting and not self._unsent_bytes()
 
     @property
     def is_working(self) -> bool:
-        """Whether a thread works on a request of it."""
+        """Return True if a thread works on a request of this connection."""
         return self._working is not None
 
     def _next(self) -> None:
-        """Start what waits, if nothing is under way."""
+        """Start the next request unless another is in progress."""
         if self._working is not None or self._file is not None or self._linger_until:
             return
         if not self._waiting:
@@ -224,55 +218,57 @@ class Connection(asyncio.Protocol):
         if (quick := process.door.at_once(environ)) is not None:
             status, headers, body = quick
             self._release(reception)
-            self._send(complete(status, headers, body, environ, keep_alive=keep_alive))
+            self._send(build_response(status, headers, body, environ, keep_alive=keep_alive))
         elif not process.threads.take(whose := process.door.whose(environ)):
             self._release(reception)
-            self._send(refusal(process.door, HTTPStatus.SERVICE_UNAVAILABLE, environ, keep_alive=keep_alive))
+            self._send(
+                build_error_response(process.door, HTTPStatus.SERVICE_UNAVAILABLE, environ, keep_alive=keep_alive)
+            )
         else:
             self._working = reception
             self.deadline = inf
             process.threads.busy += 1
             process.threads.submit(Job(environ, self._answered_in_thread, whose=whose, keep_alive=keep_alive))
 
-    def _answered_in_thread(self, answer: Answer | None) -> None:
-        self._process.loop.call_soon_threadsafe(self._answered, answer)
+    def _answered_in_thread(self, response: Answer | None) -> None:
+        self._process.loop.call_soon_threadsafe(self._answered, response)
 
-    def _answered(self, answer: Answer | None) -> None:
+    def _answered(self, response: Answer | None) -> None:
         self._process.threads.busy -= 1
         if self._working is not None:
             self._release(self._working)
             self._working = None
         if self._transport.is_closing():
-            if answer is not None and answer.file is not None:
-                answer.file.close()
-        elif answer is None:
+            if response is not None and response.file is not None:
+                response.file.close()
+        elif response is None:
             self._transport.abort()
         else:
-            self._send(answer)
+            self._send(response)
 
-    def _send(self, answer: Answer) -> None:
-        self._keep_alive = answer.keep_alive
-        self._transport.write(answer.data)
-        if answer.file is not None:
-            self._file = answer.file
+    def _send(self, response: Answer) -> None:
+        self._keep_alive = response.keep_alive
+        self._transport.write(response.data)
+        if response.file is not None:
+            self._file = response.file
             self._send_file()
         else:
             self._sent()
 
     def _send_file(self) -> None:
-        """Hand over of a file as much as the peer can take."""
+        """Write as much of the file as the client can take."""
         assert self._file is not None
         self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
         while self._writable:
-            piece = self._file.read(_PIECE)
-            if not piece:
+            chunk = self._file.read(_PIECE)
+            if not chunk:
                 self._close_file()
                 self._sent()
                 return
-            self._transport.write(piece)
+            self._transport.write(chunk)
 
     def _sent(self) -> None:
-        """An answer is with the transport; what comes next."""
+        """Continue after the whole response was handed to the transport."""
         if not self._keep_alive or (self._half_closed and not self._waiting):
             self._finish()
             return
@@ -284,17 +280,15 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _finish(self) -> None:
-        """The last answer is on its way: close behind it."""
+        """Close the connection after the last response."""
         if self._paused or self._refused is not None or self._reception is not None:
             self._linger()
         else:
             self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
             self._transport.close()
 
-    # --- refusals and deadlines ---
-
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer with a refusal, after what is already under way, and read nothing more."""
+        """Send an error after the response in progress, and read nothing more."""
         if self._reception is not None:
             self._release(self._reception)
         self._refused = status
@@ -303,11 +297,11 @@ class Connection(asyncio.Protocol):
     def _send_refusal(self, status: HTTPStatus) -> None:
         environ = self._reception.environ if self._reception is not None else {}
         self._reception = None
-        self._transport.write(refusal(self._process.door, status, environ, keep_alive=False).data)
+        self._transport.write(build_error_response(self._process.door, status, environ, keep_alive=False).data)
         self._linger()
 
     def _linger(self) -> None:
-        """Say that nothing more comes, and throw away what still arrives, for a while."""
+        """Close the sending side and discard received bytes for a while."""
         now = self._process.loop.time()
         self._linger_until = now + LINGER_SECONDS
         self.deadline = now + LINGER_SILENCE_SECONDS
@@ -327,10 +321,10 @@ class Connection(asyncio.Protocol):
             self.deadline = min(self._process.loop.time() + LINGER_SILENCE_SECONDS, self._linger_until)
 
     def expire(self) -> None:
-        """The deadline has passed."""
+        """Handle the passed deadline."""
         unsent = self._unsent_bytes()
         if unsent and unsent != self._unsent:
-            # The peer reads, if slowly.
+            # The client still reads, but slowly.
             self._unsent = unsent
             self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
         elif unsent or self._linger_until:
@@ -341,15 +335,13 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def hurry(self, seconds: float) -> None:
-        """The process stops: an idle connection is given up soon."""
+        """Close an idle connection soon, because the process stops."""
         if self.is_idle:
             self.deadline = min(self.deadline, self._process.loop.time() + seconds)
 
     def abort(self) -> None:
-        """Close now."""
+        """Close the connection immediately."""
         self._transport.abort()
-
-    # --- small things ---
 
     def _unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
@@ -366,5 +358,5 @@ class Connection(asyncio.Protocol):
 
 
 def _status_of(error: BaseException | None) -> HTTPStatus:
-    """What a refused request, or a full disk, is answered with."""
+    """Return the status for a rejected request or a full disk."""
     return error.status if isinstance(error, Refused) else HTTPStatus.SERVICE_UNAVAILABLE

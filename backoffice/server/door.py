@@ -1,4 +1,4 @@
-"""What the application behind the server decides about requests that are not yet in its hands."""
+"""Rules of the application for requests that the server has not passed to it yet."""
 
 import logging
 from collections.abc import Hashable
@@ -12,29 +12,29 @@ logger = logging.getLogger("backoffice.server")
 
 
 class Door:
-    """A door without particular wishes; applications derive theirs."""
+    """Default rules; applications override them."""
 
     def body_limit(self, environ: Environ) -> int:
-        """How many bytes a request's body may have; asked with the request's headers, before any byte is read."""
+        """Return the maximum size of the request body; called with the headers, before the body is read."""
         return 64 * 1024 * 1024
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
-        """The answer to a request that the server itself refuses: headers (without the length) and body."""
+        """Return headers (without the length) and body of an error response that the server sends itself."""
         return [("Content-Type", "text/plain; charset=utf-8")], status.phrase.encode()
 
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
-        """An answer that needs no thread, or None; made in the event loop, so it must not wait for anything."""
+        """Return a response that needs no thread, or None; called in the event loop, so the method must not block."""
         return None
 
     def whose(self, environ: Environ) -> Hashable:
-        """Equal for requests of the same owner, among whom threads are shared alike; None for nobody's in particular.
+        """Return a key of the request's owner, or None for a request without an owner.
 
-        Asked in the event loop.
+        Owners share the threads fairly. The method is called in the event loop.
         """
         return None
 
     def answered(self, environ: Environ) -> None:
-        """Called in a thread once the application has answered; it may have left something in the environ."""
+        """Handle the end of a request; called in its thread, with data that the application left in the environ."""
 
     def leave(self) -> None:
-        """Called in each thread when it ends."""
+        """Clean up; called in each thread when it ends."""

@@ -1,23 +1,23 @@
-"""Memory that was freed goes back to the system.
+"""Return freed memory to the system.
 
-The allocator of glibc learns from large blocks that large blocks are usual, and from then on takes them from arenas,
-one for each thread, that it seldom gives back. With fixed bounds a large answer is a mapping of its own that goes with
-it. Smaller blocks, of which nearly all requests are made, come as they came.
+glibc's allocator raises its thresholds after large blocks and then takes such blocks from per-thread arenas, which it
+rarely gives back. With fixed thresholds a large response gets its own mapping, which is unmapped with it. Smaller
+blocks, the bulk of all requests, are not affected.
 """
 
 import ctypes
 import os
 from collections.abc import Mapping
 
-# What ``malloc.h`` calls M_TRIM_THRESHOLD, M_MMAP_THRESHOLD (bytes) and M_ARENA_MAX.
+# M_TRIM_THRESHOLD, M_MMAP_THRESHOLD (bytes) and M_ARENA_MAX in ``malloc.h``.
 _BOUNDS = {-1: 128 * 1024, -3: 128 * 1024, -8: 2}
 
 
-def give_back(environment: Mapping[str, str] = os.environ) -> bool:
-    """Set the bounds for this process and those that it forks, unless its environment sets any (``MALLOC_…``).
+def limit_malloc_arenas(environment: Mapping[str, str] = os.environ) -> bool:
+    """Set the thresholds for this process and its forks, unless the environment sets any (``MALLOC_…``).
 
     Returns:
-        Whether they were set; other C libraries have none.
+        True if the thresholds were set; other C libraries have none.
     """
     if any(name.startswith("MALLOC_") for name in environment):
         return False

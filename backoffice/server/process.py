@@ -1,4 +1,4 @@
-"""One web process: accepts connections, watches their deadlines, and stops in order."""
+"""One web process: accept connections, check their deadlines, shut down in order."""
 
 import asyncio
 import contextlib
@@ -17,18 +17,18 @@ from backoffice.server.threads import Application, Threads
 logger = logging.getLogger("backoffice.server")
 
 SWEEP_SECONDS = 0.25
-# Bytes of large bodies that one process may hold at the same time. What counts is what came, not what was announced:
-# announcing costs nothing, and would keep others out.
+# Maximum number of bytes of large bodies in one process. Received bytes count, not announced ones, because announcing
+# costs nothing and would block other clients.
 RECEIVING_BYTES = 512 * 1024 * 1024
-# Idle clients keep their connections for so long after the signal to stop: the request that a busy one is just sending
-# is answered, and told that it was the last.
+# After the stop signal idle connections stay open for this long, so that a request that is just being sent still gets a
+# response and learns that the connection closes.
 STOP_IDLE_SECONDS = 0.5
 STOP_SECONDS = 28.0
 STOP_ACCEPT_SECONDS = 0.5
 
 
 class Process:
-    """What the connections of a web process share."""
+    """State shared by the connections of a web process."""
 
     def __init__(
         self, listener: socket.socket, application: Application, door: Door, *, threads: int, processes: int, most: int
@@ -47,10 +47,10 @@ class Process:
         self.loop: asyncio.AbstractEventLoop
 
     def run(self, beat: Callable[[], None]) -> None:
-        """Serve until SIGTERM or SIGINT, then answer what was accepted.
+        """Serve until SIGTERM or SIGINT, then finish accepted requests.
 
         Args:
-            beat: Called several times a second while all is well.
+            beat: Called several times a second as a heartbeat.
         """
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._serve(beat))
@@ -72,7 +72,7 @@ class Process:
     async def _stop(self, beat: Callable[[], None]) -> None:
         self.closing = self.threads.stopping = True
         self.idle_seconds = STOP_IDLE_SECONDS
-        # What the kernel has already accepted is ours to answer.
+        # Connections that the kernel has accepted must still be served.
         until = self.loop.time() + STOP_ACCEPT_SECONDS
         while self._accept() and self.loop.time() < until:
             pass
@@ -90,24 +90,22 @@ class Process:
             connection.abort()
         await asyncio.to_thread(self.threads.stop, 1.0)
 
-    # --- connections ---
-
     def _listen(self) -> None:
         self.loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> bool:
-        """Take one connection; the processes share the socket, and who is busy leaves the next to another."""
+        """Accept one connection from the shared socket; a busy process leaves connections to the others."""
         try:
             accepted, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return False
         except OSError:
-            logger.exception("A connection could not be accepted")
+            logger.exception("Accepting a connection failed")
             self.loop.remove_reader(self._listener)
             self.loop.call_later(1, self._listen)
             return False
         if len(self.connections) >= self._most:
-            self._make_room()
+            self._drop_oldest_connection()
         accepted.setblocking(False)
         task = self.loop.create_task(self._connect(accepted))
         self._connecting.add(task)
@@ -120,8 +118,8 @@ class Process:
         except OSError:
             accepted.close()
 
-    def _make_room(self) -> None:
-        """Close the oldest connection that no thread works for."""
+    def _drop_oldest_connection(self) -> None:
+        """Close the oldest connection without a running request."""
         for connection in self.connections:
             if not connection.is_working:
                 connection.abort()
@@ -132,15 +130,13 @@ class Process:
         for connection in [connection for connection in self.connections if connection.deadline < now]:
             connection.expire()
 
-    # --- the allowance for bodies ---
-
     def reserve(self, size: int) -> bool:
-        """Count bytes of a large body that came; False if there are too many already."""
+        """Count received bytes of a large body; return False if the limit is reached."""
         if self._receiving + size > RECEIVING_BYTES:
             return False
         self._receiving += size
         return True
 
     def give_back(self, size: int) -> None:
-        """A body is gone."""
+        """Subtract the bytes of a released body."""
         self._receiving -= size

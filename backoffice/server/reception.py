@@ -1,4 +1,4 @@
-"""One request on its way in: its head as a WSGI environ, its body in memory or in a temporary file."""
+"""One incoming request: the head as a WSGI environ, the body in memory or in a temporary file."""
 
 import io
 import sys
@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 
 from backoffice.server.door import Environ
 
-# Limits of the head, in bytes and in lines.
+# Limits of the head in bytes and header lines.
 TARGET_BYTES = 8 * 1024
 HEAD_BYTES = 64 * 1024
 HEADER_LINES = 100
-# A body that is larger goes to a temporary file; smaller ones are held in memory.
+# Larger bodies go to a temporary file, smaller ones stay in memory.
 MEMORY_BYTES = 1024 * 1024
 
 _MAX_NAMES = 1000
@@ -21,7 +21,7 @@ _names: dict[bytes, str] = {}
 
 
 class Refused(Exception):
-    """The request is refused before the application sees it."""
+    """Raised when the server rejects a request before the application sees it."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(status.phrase)
@@ -39,27 +39,27 @@ class Reception:
         self.lines = 0
         self.head_bytes = 0
         self.length = 0
-        # Bytes of the process's allowance for bodies that it holds.
+        # Bytes counted towards the body limit of the process.
         self.reserved = 0
         self.keep_alive = False
         self._memory: list[bytes] = []
         self._spool: IO[bytes] | None = None
 
     def add_target(self, part: bytes) -> None:
-        """A part of the request's target.
+        """Add a part of the request target.
 
         Raises:
-            Refused: It is too long.
+            Refused: The target is too long.
         """
         self.target += part
         if len(self.target) > TARGET_BYTES:
             raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG)
 
     def add_header(self, name: bytes, value: bytes) -> None:
-        """A header. One with an underscore is dropped: in the environ it could not be told from the one with a dash.
+        """Add a header; drop names with an underscore, which the environ can't distinguish from names with a dash.
 
         Raises:
-            Refused: There are too many, they are too long, or a second host.
+            Refused: There are too many headers, they are too long, or there is a second host.
         """
         self.lines += 1
         self.head_bytes += len(name) + len(value)
@@ -77,18 +77,18 @@ class Reception:
         environ[key] = text
 
     def end_of_head(self, method: bytes, version: str) -> None:
-        """All headers are there.
+        """Complete the environ after the last header.
 
         Raises:
-            Refused: What they announce cannot be served.
+            Refused: The server does not support the request.
         """
         if version not in {"1.1", "1.0"}:
             raise Refused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
         environ = self.environ
         environ["REQUEST_METHOD"] = method.decode("ascii")
         environ["SERVER_PROTOCOL"] = f"HTTP/{version}"
-        path, _, query = _origin_form(self.target).partition(b"?")
-        environ["PATH_INFO"] = _unquoted(path)
+        path, _, query = _get_origin_form(self.target).partition(b"?")
+        environ["PATH_INFO"] = _unquote_path(path)
         environ["QUERY_STRING"] = query.decode("latin-1")
         if "HTTP_TRANSFER_ENCODING" in environ:
             raise Refused(HTTPStatus.LENGTH_REQUIRED)
@@ -96,14 +96,14 @@ class Reception:
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         length = environ.get("CONTENT_LENGTH")
         if length is not None:
-            # The parser lets only digits pass that fit into 64 bits.
+            # The parser only accepts digits that fit into 64 bits.
             self.length = int(length)
 
     def add_body(self, chunk: bytes) -> None:
-        """Some bytes of the body.
+        """Add a part of the body.
 
         Raises:
-            OSError: The disk that large bodies go to is full.
+            OSError: The disk for large bodies is full.
         """
         if self.length <= MEMORY_BYTES:
             self._memory.append(chunk)
@@ -113,7 +113,7 @@ class Reception:
         self._spool.write(chunk)
 
     def end_of_body(self) -> None:
-        """The body is complete: the application can read it."""
+        """Make the complete body readable for the application."""
         if self._spool is not None:
             self._spool.seek(0)
             self.environ["wsgi.input"] = self._spool
@@ -122,14 +122,14 @@ class Reception:
             self._memory = []
 
     def close(self) -> None:
-        """Give the body's memory or file back."""
+        """Release the memory or file of the body."""
         self._memory = []
         if self._spool is not None:
             self._spool.close()
 
 
 def base_environ(host: str, port: int, *, threads: int, processes: int) -> Environ:
-    """What the environ of all requests has in common."""
+    """Return the part of the environ that all requests share."""
     return {
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,
@@ -145,7 +145,7 @@ def base_environ(host: str, port: int, *, threads: int, processes: int) -> Envir
 
 
 def _environ_name(name: bytes) -> str:
-    """``HTTP_X_NAME`` of ``X-Name``; empty for a header that is dropped."""
+    """Return ``HTTP_X_NAME`` for ``X-Name``; blank for a header to drop."""
     key = "" if b"_" in name else name.decode("latin-1").upper().replace("-", "_")
     if key and key not in {"CONTENT_TYPE", "CONTENT_LENGTH"}:
         key = f"HTTP_{key}"
@@ -154,11 +154,11 @@ def _environ_name(name: bytes) -> str:
     return key
 
 
-def _origin_form(target: bytes) -> bytes:
-    """Path and query of a target, which may be an absolute URL.
+def _get_origin_form(target: bytes) -> bytes:
+    """Return path and query of a target, which may be an absolute URL.
 
     Raises:
-        Refused: It is neither.
+        Refused: The target is neither a path nor a URL.
     """
     target = target.partition(b"#")[0]
     if target.startswith(b"/"):
@@ -172,9 +172,9 @@ def _origin_form(target: bytes) -> bytes:
     raise Refused(HTTPStatus.BAD_REQUEST)
 
 
-def _unquoted(path: bytes) -> str:
-    """The path as WSGI has it, but an escaped slash stays escaped: it separates nothing."""
+def _unquote_path(path: bytes) -> str:
+    """Unquote a path for WSGI, but keep escaped slashes escaped, because they separate nothing."""
     if b"%" not in path:
         return path.decode("latin-1")
-    kept = path.replace(b"%2f", b"%252F").replace(b"%2F", b"%252F")
-    return unquote_to_bytes(kept).decode("latin-1")
+    escaped = path.replace(b"%2f", b"%252F").replace(b"%2F", b"%252F")
+    return unquote_to_bytes(escaped).decode("latin-1")

@@ -1,7 +1,6 @@
-"""The processes: forked from one that has loaded the application, and replaced at once when they end.
+"""Supervisor: forks web processes from one loaded application and replaces processes that end.
 
-The listening socket is the supervisor's, so that clients wait for a moment where all processes were killed, and are
-not refused.
+The supervisor owns the listening socket, so that clients wait and are not rejected if all processes are killed.
 """
 
 import contextlib
@@ -27,9 +26,9 @@ from backoffice.server.threads import Application
 logger = logging.getLogger("backoffice.server")
 
 BACKLOG = 1024
-# A process whose event loop has not turned for so long hangs, and is replaced.
+# A process with a blocked event loop is replaced after this many seconds.
 HUNG_SECONDS = 60.0
-# A process that ends sooner than this after its start is replaced a moment later, not at once.
+# A process that ends sooner than this after its start is replaced after a delay.
 QUICK_SECONDS = 1.0
 STOP_SECONDS = 30.0
 
@@ -38,32 +37,32 @@ _BEAT = struct.Struct("d")
 
 
 class Board:
-    """Memory that all processes share: when each of them last said that it serves (monotonic seconds)."""
+    """Shared memory with the time of each process's last heartbeat (monotonic seconds)."""
 
     def __init__(self, places: int) -> None:
         self.places = places
         self._memory = mmap.mmap(-1, places * _BEAT.size)
 
-    def beat(self, place: int) -> None:
-        """This process serves."""
-        _BEAT.pack_into(self._memory, place * _BEAT.size, time.monotonic())
+    def beat(self, slot: int) -> None:
+        """Record a heartbeat of a process."""
+        _BEAT.pack_into(self._memory, slot * _BEAT.size, time.monotonic())
 
-    def clear(self, place: int) -> None:
-        """The process is gone."""
-        _BEAT.pack_into(self._memory, place * _BEAT.size, 0.0)
+    def clear(self, slot: int) -> None:
+        """Remove a process that ended."""
+        _BEAT.pack_into(self._memory, slot * _BEAT.size, 0.0)
 
-    def age(self, place: int) -> float | None:
-        """Seconds since the last beat; None before the first."""
-        (at,) = _BEAT.unpack_from(self._memory, place * _BEAT.size)
+    def age(self, slot: int) -> float | None:
+        """Return the seconds since the last heartbeat; None before the first."""
+        (at,) = _BEAT.unpack_from(self._memory, slot * _BEAT.size)
         return time.monotonic() - at if at else None
 
     def serving(self) -> int:
-        """How many processes serve."""
-        ages = [self.age(place) for place in range(self.places)]
+        """Return the number of processes that serve."""
+        ages = [self.age(slot) for slot in range(self.places)]
         return sum(age is not None and age < 5 for age in ages)
 
 
-# The board of the server that this process belongs to; None outside of one.
+# The board of the server that this process belongs to; None outside of a server.
 board: Board | None = None
 
 
@@ -74,25 +73,27 @@ class _Child:
     started: float
 
 
-def serve(load: Callable[[], tuple[Application, Door]], *, host: str, port: int, processes: int, threads: int) -> None:
-    """Serve an application until SIGTERM or SIGINT; accepted requests are answered first.
+def run_server(
+    load: Callable[[], tuple[Application, Door]], *, host: str, port: int, processes: int, threads: int
+) -> None:
+    """Serve an application until SIGTERM or SIGINT; accepted requests are finished first.
 
-    ``load`` imports the application. It is called once, before the processes are forked, and must leave no threads and
-    no connections behind.
+    ``load`` imports the application. It is called once before the processes are forked, and must not leave threads or
+    connections open.
 
     Raises:
-        SystemExit: The address cannot be had.
+        SystemExit: The address is not available.
     """
     global board
-    with _said(host, port):
-        listener = _bound(host, port)
+    with _exit_if_unavailable(host, port):
+        listener = _bind_socket(host, port)
     application, door = load()
-    with _said(host, port):
+    with _exit_if_unavailable(host, port):
         listener.listen(BACKLOG)
     board = Board(processes)
     most = _raise_file_limit()
 
-    def work(place: int) -> None:
+    def work(slot: int) -> None:
         process = Process(listener, application, door, threads=threads, processes=processes, most=most)
         parent = os.getppid()
         shared = board
@@ -100,9 +101,9 @@ def serve(load: Callable[[], tuple[Application, Door]], *, host: str, port: int,
 
         def beat() -> None:
             if os.getppid() != parent:
-                # The supervisor was killed; nobody would stop us.
+                # The supervisor was killed and can't stop this process.
                 os.kill(os.getpid(), signal.SIGTERM)
-            shared.beat(place)
+            shared.beat(slot)
 
         process.run(beat)
 
@@ -110,16 +111,16 @@ def serve(load: Callable[[], tuple[Application, Door]], *, host: str, port: int,
 
 
 @contextlib.contextmanager
-def _said(host: str, port: int) -> Iterator[None]:
-    """Ends with one sentence where the address cannot be had."""
+def _exit_if_unavailable(host: str, port: int) -> Iterator[None]:
+    """Exit with one sentence if the address is not available."""
     try:
         yield
     except OSError as error:
         sys.exit(f"The web server cannot listen on {host}:{port}: {error.strerror}.")
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """A socket that has the address, but refuses everybody until the application is loaded."""
+def _bind_socket(host: str, port: int) -> socket.socket:
+    """Return a socket bound to the address; it rejects connections until the application is loaded."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
@@ -128,39 +129,39 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _raise_file_limit() -> int:
-    """Let the processes open as many files as they may; how many connections each of them can hold."""
+    """Raise the limit of open files and return the maximum number of connections per process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 16_384 if hard == resource.RLIM_INFINITY else min(hard, 16_384)
-    if soft < wanted:
+    target = 16_384 if hard == resource.RLIM_INFINITY else min(hard, 16_384)
+    if soft < target:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
-    # Half is left for bodies in temporary files, databases and uploads.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+            soft = target
+    # The other half is for bodies in temporary files, databases and uploads.
     return max(64, min(soft // 2, 4096))
 
 
 class Supervisor:
-    """Starts the processes, replaces them, stops them."""
+    """Starts, replaces and stops the web processes."""
 
     def __init__(self, listener: socket.socket, board: Board, work: Callable[[int], None]) -> None:
         self._listener = listener
         self._board = board
         self._work = work
         self._children: dict[int, _Child] = {}
-        # Places that are to be filled, and when.
+        # Process slots to fill, with the time.
         self._vacant: dict[int, float] = dict.fromkeys(range(board.places), 0.0)
         self._stopping = False
         self._wake_out, self._wake_in = socket.socketpair()
 
     def run(self) -> None:
-        """Until told to stop."""
+        """Supervise until stopped."""
         self._wake_out.setblocking(False)
         self._wake_in.setblocking(False)
         for number in _SIGNALS:
-            signal.signal(number, self._noted)
+            signal.signal(number, self._handle_signal)
         signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
         gc.collect()
-        # What is loaded stays in pages that the processes share.
+        # Loaded modules stay in memory pages that the processes share.
         gc.freeze()
         while not self._stopping:
             self._fill()
@@ -169,12 +170,12 @@ class Supervisor:
             self._kill_hung()
         self._stop()
 
-    def _noted(self, number: int, frame: FrameType | None) -> None:
+    def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGCHLD:
             self._stopping = True
 
     def _wait(self, seconds: float) -> None:
-        """Until a signal comes, or the time is over."""
+        """Wait for a signal or the timeout."""
         select.select([self._wake_out], [], [], seconds)
         with contextlib.suppress(BlockingIOError):
             while self._wake_out.recv(1024):
@@ -182,13 +183,13 @@ class Supervisor:
 
     def _fill(self) -> None:
         now = time.monotonic()
-        for place in [place for place, at in self._vacant.items() if at <= now]:
-            del self._vacant[place]
-            pid = self._fork(place)
-            self._children[pid] = _Child(pid, place, now)
+        for slot in [slot for slot, at in self._vacant.items() if at <= now]:
+            del self._vacant[slot]
+            pid = self._fork(slot)
+            self._children[pid] = _Child(pid, slot, now)
 
-    def _fork(self, place: int) -> int:
-        # No signal may meet the child while it still has the supervisor's handlers.
+    def _fork(self, slot: int) -> int:
+        # No signal may reach the child while it still has the supervisor's handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         pid = os.fork()
         if pid:
@@ -202,14 +203,14 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             self._wake_in.close()
             self._wake_out.close()
-            self._work(place)
+            self._work(slot)
             code = 0
         except BaseException:
             logger.exception("A web process failed")
         finally:
             logging.shutdown()
             sys.stdout.flush()
-            # Nothing of the supervisor's own stack may run here.
+            # Code further up the supervisor's stack must not run in the child.
             os._exit(code)
 
     def _reap(self) -> None:
@@ -225,7 +226,7 @@ class Supervisor:
                 continue
             now = time.monotonic()
             self._vacant[child.place] = now + (QUICK_SECONDS if now - child.started < QUICK_SECONDS else 0.0)
-            logger.error("A web process ended (%s); another takes its place", os.waitstatus_to_exitcode(status))
+            logger.error("A web process ended (%s) and is replaced", os.waitstatus_to_exitcode(status))
 
     def _kill_hung(self) -> None:
         for child in self._children.values():
@@ -235,7 +236,7 @@ class Supervisor:
                 self._signal(child, signal.SIGKILL)
 
     def _stop(self) -> None:
-        """Let the processes finish; after half a minute, end them."""
+        """Let the processes finish, and kill them after half a minute."""
         self._listener.close()
         until = time.monotonic() + STOP_SECONDS
         for child in self._children.values():

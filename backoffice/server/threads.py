@@ -1,7 +1,7 @@
-"""The threads that run the application, and what they make of an answer.
+"""Thread pool that runs the application and builds responses.
 
-An answer is computed whole before it is sent, so its length is always known and no thread waits for a reader. What is
-long goes to a temporary file.
+A response is computed completely before it is sent, so its length is always known and no thread waits for a client.
+Long responses go to a temporary file.
 """
 
 import contextlib
@@ -22,12 +22,11 @@ logger = logging.getLogger("backoffice.server")
 
 Application = Callable[..., Iterable[bytes]]
 
-# How many requests may wait for a thread, and how long; beyond that they are refused, so that the others are served
-# in time.
+# Maximum number and time of queued requests; further requests are rejected, so that the others are served in time.
 WAITING_PER_THREAD = 32
 WAITING_SECONDS = 10.0
 RETRY_AFTER = ("Retry-After", "1")
-# An answer in pieces that is longer goes to a temporary file.
+# Longer responses in chunks go to a temporary file.
 MEMORY_BYTES = 1024 * 1024
 
 _BODILESS = {204, 304}
@@ -35,7 +34,7 @@ _BODILESS = {204, 304}
 
 @dataclass(slots=True)
 class Answer:
-    """What goes out: the head together with a short body, and the file of a long one."""
+    """A response: the head with a short body, and the file of a long body."""
 
     data: bytes
     keep_alive: bool
@@ -68,17 +67,16 @@ class Threads:
         ]
         self._most = number + number * WAITING_PER_THREAD
         self._queue: FairQueue[Job] = FairQueue(number, self._most)
-        # Requests in the queue or in work; counted by the event loop alone.
+        # Requests in the queue or in a thread; only the event loop changes the count.
         self.busy = 0
         self.stopping = False
 
     def start(self) -> None:
-        """Start them all."""
         for thread in self._threads:
             thread.start()
 
     def take(self, whose: Hashable) -> bool:
-        """Whether there is a place for another request of theirs; it would wait too long otherwise."""
+        """Return True if another request of this owner can be queued; it would wait too long otherwise."""
         return self.busy < self._most and self._queue.takes(whose)
 
     def submit(self, job: Job) -> None:
@@ -86,7 +84,7 @@ class Threads:
         self._queue.put(job)
 
     def stop(self, seconds: float) -> None:
-        """End the threads; one that hangs is left behind."""
+        """Stop the threads; a hung thread is left behind."""
         self._queue.end(len(self._threads))
         until = time.monotonic() + seconds
         for thread in self._threads:
@@ -95,14 +93,14 @@ class Threads:
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             if time.monotonic() - job.since > WAITING_SECONDS:
-                answer: Answer | None = refusal(
+                response: Answer | None = build_error_response(
                     self._door, HTTPStatus.SERVICE_UNAVAILABLE, job.environ, keep_alive=job.keep_alive
                 )
             else:
-                answer = self._run(job)
+                response = self._run(job)
                 self._door.answered(job.environ)
             self._queue.done(job)
-            job.answered(answer)
+            job.answered(response)
         self._door.leave()
 
     def _run(self, job: Job) -> Answer | None:
@@ -111,7 +109,7 @@ class Threads:
         except Exception:
             logger.exception("A request failed outside of the application")
             with contextlib.suppress(Exception):
-                return refusal(self._door, HTTPStatus.INTERNAL_SERVER_ERROR, job.environ, keep_alive=False)
+                return build_error_response(self._door, HTTPStatus.INTERNAL_SERVER_ERROR, job.environ, keep_alive=False)
             return None
 
 
@@ -136,7 +134,7 @@ class _Run:
         environ = self._job.environ
         chunks = application(environ, self._start_response)
         try:
-            body, file, length = _collected(chunks, self._written)
+            body, file, length = _collect_body(chunks, self._written)
         finally:
             close = getattr(chunks, "close", None)
             if close is not None:
@@ -145,17 +143,17 @@ class _Run:
         if environ["REQUEST_METHOD"] == "HEAD" or int(self._status[:3]) in _BODILESS:
             if file is not None:
                 file.close()
-            data, keep_alive = head(self._status, self._headers, None, environ, keep_alive=keep_alive)
+            data, keep_alive = build_head(self._status, self._headers, None, environ, keep_alive=keep_alive)
             return Answer(data, keep_alive)
-        data, keep_alive = head(self._status, self._headers, length, environ, keep_alive=keep_alive)
+        data, keep_alive = build_head(self._status, self._headers, length, environ, keep_alive=keep_alive)
         return Answer(data + body, keep_alive, file)
 
 
-def _collected(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes, IO[bytes] | None, int]:
-    """The body in memory or as a file at its beginning, and its length.
+def _collect_body(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes, IO[bytes] | None, int]:
+    """Return the body in memory or as a rewound file, and its length.
 
     Raises:
-        OSError: The disk for long ones is full.
+        OSError: The disk for long responses is full.
     """
     parts = written
     length = sum(map(len, parts))
@@ -179,13 +177,13 @@ def _collected(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes, IO
     return b"", file, length
 
 
-def head(
+def build_head(
     status: str, headers: Headers, length: int | None, environ: Environ, *, keep_alive: bool
 ) -> tuple[bytes, bool]:
-    """The head of an answer, its headers' names as they are written, and whether the connection goes on.
+    """Return the head of a response and whether the connection stays open.
 
-    ``status`` is such as ``200 OK``, ``length`` the body's in bytes; None keeps the application's word, where the body
-    is not sent.
+    ``status`` is a text such as ``200 OK``; ``length`` is the size of the body in bytes. With None the application's
+    own length is kept, because the body is not sent.
     """
     lines = [f"HTTP/1.1 {status}\r\n"]
     for name, value in headers:
@@ -206,17 +204,17 @@ def head(
     return "".join(lines).encode("latin-1"), keep_alive
 
 
-def refusal(door: Door, status: HTTPStatus, environ: Environ, *, keep_alive: bool) -> Answer:
-    """The answer to a request that does not reach the application."""
+def build_error_response(door: Door, status: HTTPStatus, environ: Environ, *, keep_alive: bool) -> Answer:
+    """Return the error response for a request that does not reach the application."""
     headers, body = door.refusal(status)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = [*headers, RETRY_AFTER]
-    return complete(status, headers, body, environ, keep_alive=keep_alive)
+    return build_response(status, headers, body, environ, keep_alive=keep_alive)
 
 
-def complete(status: HTTPStatus, headers: Headers, body: bytes, environ: Environ, *, keep_alive: bool) -> Answer:
-    """A short answer."""
-    data, keep_alive = head(f"{status.value} {status.phrase}", headers, len(body), environ, keep_alive=keep_alive)
+def build_response(status: HTTPStatus, headers: Headers, body: bytes, environ: Environ, *, keep_alive: bool) -> Answer:
+    """Return a short response."""
+    data, keep_alive = build_head(f"{status.value} {status.phrase}", headers, len(body), environ, keep_alive=keep_alive)
     return Answer(data if environ.get("REQUEST_METHOD") == "HEAD" else data + body, keep_alive)
 
 
@@ -224,11 +222,11 @@ _date_line = (0.0, "")
 
 
 def _date() -> str:
-    """The ``Date`` header and the end of the head, made once a second."""
+    """Return the ``Date`` header and the end of the head, rebuilt once a second."""
     global _date_line
     now = float(int(time.time()))
-    made, line = _date_line
-    if made != now:
+    built_at, line = _date_line
+    if built_at != now:
         line = f"Date: {formatdate(now, usegmt=True)}\r\n\r\n"
         _date_line = (now, line)
     return line

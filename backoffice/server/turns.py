@@ -1,10 +1,10 @@
-"""Requests that wait for a thread, so that nobody's many or slow ones keep everybody else's waiting.
+"""Fair queue of requests: slow or frequent requests of one owner do not block those of others.
 
-Each request is somebody's (``Door.whose``). Next is a request of who has the fewest in work, in turn where several
-have as few. While several come, a quarter of the threads, at least one, is kept for others than whoever has all the
-rest, and one may have half of the places at most: what is beyond them is refused. Who is alone has everything. What is
-nobody's in particular (None) waits its turn like the others, and does not make several of one. All of this is within
-one process.
+Each request has an owner (``Door.whose``). The next request is one of the owner with the fewest running requests; ties
+go in turn. While several owners are active, a quarter of the threads (at least one) is reserved for owners other than
+the busiest, and one owner may occupy at most half of the queue; further requests of this owner are rejected. A single
+owner can use everything. Requests without an owner (None) take turns like the others, but do not count as an active
+owner. All limits apply to one process.
 """
 
 import threading
@@ -14,32 +14,32 @@ from collections.abc import Hashable
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-# For so long after requests of two came one after the other, they count as several.
+# For this many seconds after requests of two different owners, several owners count as active.
 SEVERAL_SECONDS = 60.0
 
 
 class Owned(Protocol):
-    """A request of somebody's."""
+    """A request with an owner."""
 
     @property
     def whose(self) -> Hashable:
-        """Equal for all of one."""
+        """Return a key that is equal for all requests of an owner."""
 
 
 T = TypeVar("T", bound=Owned)
 
 
 class FairQueue(Generic[T]):
-    """What waits, by whose it is, and how much each has in work.
+    """Queued requests by owner, and the number of running requests per owner.
 
-    The queue within holds a bell for each request; who hears one looks whose turn it is. Where all that wait have their
-    share in work, the bell is rung again as soon as one of those is done.
+    The inner queue holds a wake-up for each request; the thread that receives a wake-up picks the next request. If
+    every waiting owner already uses its share of threads, the wake-up is sent again when a running request is done.
     """
 
     def __init__(self, threads: int, places: int) -> None:
         self._lock = threading.Lock()
         self._bells: SimpleQueue[bool] = SimpleQueue()
-        # In the order of their turns.
+        # In the order of the owners' turns.
         self._waiting: dict[Hashable, deque[T]] = {}
         self._working: Counter[Hashable] = Counter()
         self._unheard = 0
@@ -49,7 +49,7 @@ class FairQueue(Generic[T]):
         self._several_until = 0.0
 
     def takes(self, whose: Hashable) -> bool:
-        """Whether there is a place for another request of theirs, which counts as having come."""
+        """Return True if another request of the owner fits into the queue; the owner counts as active."""
         with self._lock:
             if whose is not None and whose != self._last:
                 if self._last is not None:
@@ -64,17 +64,17 @@ class FairQueue(Generic[T]):
         return time.monotonic() < self._several_until
 
     def put(self, item: T) -> None:
-        """Let a request wait for its turn."""
+        """Queue a request."""
         with self._lock:
             self._waiting.setdefault(item.whose, deque()).append(item)
         self._bells.put(True)
 
     def get(self) -> T | None:
-        """Wait for a request whose turn it is, and count it as in work; None once the queue has ended."""
+        """Wait for the next request and count it as running; return None once the queue has ended."""
         while True:
             goes_on = self._bells.get()
             with self._lock:
-                # At the end nothing is kept for anybody.
+                # At the end nothing is reserved.
                 waiting = self._next(self._share if goes_on and self._several() else self._threads)
                 if waiting is None and not goes_on:
                     return None
@@ -90,24 +90,24 @@ class FairQueue(Generic[T]):
             return item
 
     def _next(self, fewest: int) -> deque[T] | None:
-        """What waits of whose turn it is, taken out of the order; None where all have so many in work."""
-        found = None
+        """Take the next owner's requests out of the order; None if all owners run at least ``fewest`` requests."""
+        best_owner = None
         for whose in self._waiting:
             if self._working[whose] < fewest:
-                found, fewest = (whose,), self._working[whose]
-        return self._waiting.pop(found[0]) if found else None
+                best_owner, fewest = (whose,), self._working[whose]
+        return self._waiting.pop(best_owner[0]) if best_owner else None
 
     def done(self, item: T) -> None:
-        """A request that ``get`` gave is not in work any more."""
+        """Count a request as no longer running."""
         with self._lock:
             self._working[item.whose] -= 1
             if not self._working[item.whose]:
                 del self._working[item.whose]
-            again, self._unheard = self._unheard, 0
-        for _ in range(again):
+            missed_wakeups, self._unheard = self._unheard, 0
+        for _ in range(missed_wakeups):
             self._bells.put(True)
 
     def end(self, threads: int) -> None:
-        """Let so many threads find the end, behind what waits."""
+        """Let this many threads end after the queued requests."""
         for _ in range(threads):
             self._bells.put(False)

@@ -1,1 +1,1 @@
-"""Django's SQLite, with writers that queue: who asked first writes first, whichever process asked."""
+"""Django's SQLite backend with a fair queue for writers of all processes."""

@@ -1,89 +1,92 @@
-"""The connection to SQLite: its writing transactions pass the gate, its reads never do."""
+"""SQLite connections with a write queue: write transactions queue, reads do not."""
 
 import time
 from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from backoffice.sqlite.gate import Gate
+from backoffice.sqlite.write_queue import WriteQueue
 
-# Of the time that a writer may wait; so little is not taken off SQLite's own wait, which takes two statements.
+# Waits below this share of the timeout are not subtracted from SQLite's own timeout, which would take two statements.
 _NEGLIGIBLE = 0.1
-# The types that there are for it leave out what backends are made of.
+# The type stubs lack the internals of database backends.
 _Django: Any = base.DatabaseWrapper
 
 
 class DatabaseWrapper(_Django):
-    """Django's, whose transactions that begin as a writer's take a turn at the gate and give it up when they end.
+    """Django's SQLite backend with a queue for write transactions.
 
-    A turn is waited for as long as SQLite would wait (``PRAGMA busy_timeout``, whoever sets it), and where it does not
-    come the error is SQLite's. A transaction's end gives it up, and so do the connection's and the process's.
+    A write transaction waits for its turn as long as SQLite itself would wait (``PRAGMA busy_timeout``), and then
+    raises SQLite's own error. The turn ends with the transaction, the connection or the process.
     """
 
-    _gate: Gate | None = None
+    _write_queue: WriteQueue | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
-        """Begin, as a writer in turn.
+        """Begin a transaction in queue order.
 
         Raises:
-            OperationalError: Other writers are not done in time: "database is locked".
+            OperationalError: Other writers did not finish in time: "database is locked".
         """
-        gate = self._usable_gate()
+        gate = self._get_queue()
         if gate is None:
             super()._start_transaction_under_autocommit()
             return
         try:
-            if gate.enter():
+            if gate.try_enter():
                 super()._start_transaction_under_autocommit()
             else:
-                self._begin_after_others(gate)
+                self._begin_in_queue(gate)
         except BaseException:
             gate.leave()
             raise
 
-    def _usable_gate(self) -> Gate | None:
-        """The gate of this process and file; none where the transaction begins as a reader's, or nothing is shared."""
+    def _get_queue(self) -> WriteQueue | None:
+        """Return the write queue of this process and file, or None.
+
+        Transactions that begin as readers and databases in memory need no queue.
+        """
         if self.transaction_mode != "IMMEDIATE" or self.is_in_memory_db():
             return None
-        if self._gate is None or not self._gate.is_open:
-            self._gate = Gate.before(str(self.settings_dict["NAME"]))
-        return self._gate
+        if self._write_queue is None or not self._write_queue.is_open:
+            self._write_queue = WriteQueue.open_for(str(self.settings_dict["NAME"]))
+        return self._write_queue
 
-    def _begin_after_others(self, gate: Gate) -> None:
-        began = time.monotonic()
-        patience = self.connection.execute("PRAGMA busy_timeout").fetchone()[0]
-        if not gate.wait(patience / 1000):
+    def _begin_in_queue(self, gate: WriteQueue) -> None:
+        start = time.monotonic()
+        timeout_ms = self.connection.execute("PRAGMA busy_timeout").fetchone()[0]
+        if not gate.wait(timeout_ms / 1000):
             with self.wrap_database_errors:
                 raise self.Database.OperationalError("database is locked")
-        waited = (time.monotonic() - began) * 1000
-        if waited < patience * _NEGLIGIBLE:
+        waited_ms = (time.monotonic() - start) * 1000
+        if waited_ms < timeout_ms * _NEGLIGIBLE:
             super()._start_transaction_under_autocommit()
             return
-        # Whoever holds the file now has not come through the gate.
-        self.connection.execute(f"PRAGMA busy_timeout = {max(0, int(patience - waited))}")
+        # The current writer did not use the queue.
+        self.connection.execute(f"PRAGMA busy_timeout = {max(0, int(timeout_ms - waited_ms))}")
         try:
             super()._start_transaction_under_autocommit()
         finally:
-            self.connection.execute(f"PRAGMA busy_timeout = {patience}")
+            self.connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
 
     def _commit(self) -> None:
         super()._commit()
-        self._leave_gate()
+        self._leave_queue()
 
     def _rollback(self) -> None:
         try:
             super()._rollback()
         finally:
-            self._leave_gate()
+            self._leave_queue()
 
     def _close(self) -> None:
         try:
             super()._close()
         finally:
-            if self._gate is not None:
-                self._gate.close()
-                self._gate = None
+            if self._write_queue is not None:
+                self._write_queue.close()
+                self._write_queue = None
 
-    def _leave_gate(self) -> None:
-        if self._gate is not None:
-            self._gate.leave()
+    def _leave_queue(self) -> None:
+        if self._write_queue is not None:
+            self._write_queue.leave()

@@ -1,4 +1,4 @@
-"""As in English, the month is a word; the day has its point."""
+"""German date formats: "31. Dez 2026"."""
 
 DATE_FORMAT = SHORT_DATE_FORMAT = "j. M Y"
 TIME_FORMAT = "H:i"

@@ -1,4 +1,4 @@
-"""Day before month, the month as a word: read the same everywhere."""
+"""English date formats: day first and the month as a word, which is unambiguous for every reader."""
 
 DATE_FORMAT = SHORT_DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"

@@ -1,6 +1,6 @@
-"""Mail where no server was named (``EMAIL_URL``): the demo prints it, everybody else is told that it is not sent.
+"""Email backend for installations without ``EMAIL_URL``: the demo prints emails, other installations refuse to send.
 
-Mails hold live links: with one that choose a password can be chosen. Printed, they would stand in the logs.
+Emails contain valid links, for example to set a password. Printed emails would end up in the logs.
 """
 
 from collections.abc import Sequence
@@ -9,25 +9,28 @@ from django.conf import settings
 from django.core.mail.backends.console import EmailBackend
 from django.core.mail.message import EmailMessage
 
-_PRINTED = "This is the demo: mails are printed here, with their links, instead of being sent. EMAIL_URL sends them.\n"
-_NOT_SENT = "No mail can be sent: EMAIL_URL is not set."
+_DEMO_NOTICE = "Demo: emails are printed here, including their links. Set EMAIL_URL to send them.\n"
+_NOT_SENT = "Email can't be sent: set EMAIL_URL."
 
 
 class MailNotConfigured(OSError):
-    """There is nobody to take mails; jobs try again, and show this sentence in the panel."""
+    """Raised when no mail server is configured; jobs retry and show the message in the panel."""
 
 
 def is_demo() -> bool:
-    """Whether this is what ``manage.py demo`` made on its own database: it left its password beside the data."""
+    """Return True if ``manage.py demo`` created this installation on its own database.
+
+    The command leaves its password in the data folder.
+    """
     on_file = settings.DATABASES["default"]["ENGINE"] == "backoffice.sqlite"
     return bool(on_file and (settings.DATA_DIR / "demo-password").exists())
 
 
-class NoServer(EmailBackend):
-    """Prints mails in the demo, and refuses them elsewhere."""
+class DemoEmailBackend(EmailBackend):
+    """Email backend that prints emails in the demo and refuses to send elsewhere."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Print, with a sentence that says so.
+        """Print the emails with a notice.
 
         Raises:
             MailNotConfigured: This is not the demo; nothing is printed.
@@ -38,5 +41,5 @@ class NoServer(EmailBackend):
             if self.fail_silently:
                 return 0
             raise MailNotConfigured(_NOT_SENT)
-        self.stream.write(_PRINTED)
+        self.stream.write(_DEMO_NOTICE)
         return int(super().send_messages(email_messages) or 0)

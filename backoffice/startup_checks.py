@@ -1,4 +1,4 @@
-"""Whether what the settings name can be reached, asked once before a start by hand."""
+"""Startup checks: are the services in the settings reachable?"""
 
 from urllib.parse import urlsplit
 
@@ -7,31 +7,31 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import DatabaseError, connection
 
-SECONDS = 3
+TIMEOUT_SECONDS = 3
 
 
-def require() -> None:
-    """Try the database, the broker, the cache and the file storage.
+def check_services() -> None:
+    """Check the database, the broker, the cache and the file storage.
 
     Raises:
-        ImproperlyConfigured: One of them does not answer; the sentence names its variable.
+        ImproperlyConfigured: A service is not reachable; the message names its variable.
     """
     for variable, check in (
-        ("DATABASE_URL", _database),
-        ("BROKER_URL", _broker),
-        ("CACHE_URL", _cache),
-        ("STORAGE_URL", _storage),
+        ("DATABASE_URL", _check_database),
+        ("BROKER_URL", _check_broker),
+        ("CACHE_URL", _check_cache),
+        ("STORAGE_URL", _check_storage),
     ):
         try:
             check()
         except Exception as error:
-            # Each part has a client with errors of its own.
+            # Each client has its own exceptions.
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise ImproperlyConfigured(f"{variable}: {_shown(variable)} cannot be used ({reason}).") from error
+            raise ImproperlyConfigured(f"{variable}: {_describe(variable)} is not available ({reason}).") from error
 
 
-def _shown(variable: str) -> str:
-    """Where the part is said to be, without its password."""
+def _describe(variable: str) -> str:
+    """Return the location of the service without its password."""
     if variable == "DATABASE_URL":
         values = connection.settings_dict
         return f"the database {values['NAME']}" + (f" at {values['HOST']}" if values["HOST"] else "")
@@ -41,7 +41,7 @@ def _shown(variable: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
 
 
-def _database() -> None:
+def _check_database() -> None:
     try:
         connection.ensure_connection()
     except DatabaseError:
@@ -49,23 +49,25 @@ def _database() -> None:
         raise
 
 
-def _broker() -> None:
+def _check_broker() -> None:
     if settings.BROKER_URL.startswith(("filesystem:", "memory:")):
         return
     from backoffice.celery import app
 
-    with app.connection_for_write(connect_timeout=SECONDS) as broker:
-        broker.ensure_connection(max_retries=1, timeout=SECONDS)
+    with app.connection_for_write(connect_timeout=TIMEOUT_SECONDS) as broker:
+        broker.ensure_connection(max_retries=1, timeout=TIMEOUT_SECONDS)
 
 
-def _cache() -> None:
+def _check_cache() -> None:
     if not settings.CACHE_URL:
         return
     import redis
 
-    redis.Redis.from_url(settings.CACHE_URL, socket_timeout=SECONDS, socket_connect_timeout=SECONDS).ping()
+    redis.Redis.from_url(
+        settings.CACHE_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
+    ).ping()
 
 
-def _storage() -> None:
+def _check_storage() -> None:
     if not isinstance(default_storage, FileSystemStorage):
         default_storage.exists("backoffice-is-there")

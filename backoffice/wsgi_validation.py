@@ -1,9 +1,9 @@
-"""What must be settled before Django builds its request object, whichever server stands in front.
+"""Checks of the WSGI environ before Django builds a request, independent of the server.
 
-* A content type whose charset is no text encoding makes Django raise outside of every layer of its own.
-* A chunked body has no length under WSGI; Django would read it as empty and answer as if that were what was sent.
-* A body that is too large is refused before it is read.
-* Whatever Django raises while it builds the request is answered like any other defect: in JSON, without details.
+* A content type with an unknown charset makes Django raise outside of its own error handling.
+* A chunked body has no length under WSGI, and Django would read it as empty.
+* Too large a body is rejected before it is read.
+* Any exception while Django builds the request becomes a JSON error without details.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.http import parse_header_parameters
 
-from backoffice.door import refusal
+from backoffice.server_hooks import build_error_response
 
 logger = logging.getLogger(__name__)
 
@@ -22,27 +22,27 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-# More digits than any length that we take; longer ones Python itself refuses to read.
+# More digits than any accepted length; Python itself refuses to parse very long numbers.
 _MAX_DIGITS = 15
 
 
-def guard(application: Application) -> Application:
-    """The application behind the guard."""
+def validate_environ(application: Application) -> Application:
+    """Return the application wrapped in the checks."""
 
     def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        status = _refusal(environ)
+        status = _find_error_status(environ)
         if status is not None:
-            return _refuse(status, start_response)
+            return _send_error(status, start_response)
         try:
             return application(environ, start_response)
         except Exception:
-            logger.exception("A request failed before it was one")
-            return _refuse(HTTPStatus.INTERNAL_SERVER_ERROR, start_response)
+            logger.exception("Django could not build a request")
+            return _send_error(HTTPStatus.INTERNAL_SERVER_ERROR, start_response)
 
     return guarded
 
 
-def _refusal(environ: Environ) -> HTTPStatus | None:
+def _find_error_status(environ: Environ) -> HTTPStatus | None:
     if "HTTP_TRANSFER_ENCODING" in environ:
         return HTTPStatus.LENGTH_REQUIRED
     if environ.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() != "identity":
@@ -59,7 +59,7 @@ def _refusal(environ: Environ) -> HTTPStatus | None:
 
 
 def _is_utf_8(content_type: str) -> bool:
-    """Whether the charset that Django will find in a content type is UTF-8, or none."""
+    """Return True if the charset that Django will read from the content type is UTF-8 or missing."""
     try:
         charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
     except (LookupError, ValueError):
@@ -67,8 +67,8 @@ def _is_utf_8(content_type: str) -> bool:
     return charset.lower() in {"utf-8", "utf8"}
 
 
-def _refuse(status: HTTPStatus, start_response: StartResponse) -> Iterable[bytes]:
-    headers, body = refusal(status)
+def _send_error(status: HTTPStatus, start_response: StartResponse) -> Iterable[bytes]:
+    headers, body = build_error_response(status)
     headers += [("Content-Length", str(len(body))), ("Connection", "close")]
     start_response(f"{status.value} {status.phrase}", headers)
     return [body]

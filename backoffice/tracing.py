@@ -1,10 +1,10 @@
-"""Traces told to a collector of OpenTelemetry (``OTEL_EXPORTER_OTLP_ENDPOINT``): requests, jobs, and their statements.
+"""OpenTelemetry traces of requests, jobs and their statements (``OTEL_EXPORTER_OTLP_ENDPOINT``).
 
-What goes out: routes and tasks, the ids of request, shop, app and staff account, status, and the text of statements.
-What stays here: bodies, paths, query strings, headers, addresses, and the values that statements were given.
+Sent: routes and tasks, the ids of request, shop, app and staff member, status, and the text of statements. Not sent:
+bodies, paths, query strings, headers, IP addresses and parameters of statements.
 
-Everything else is the library's own and is set by its variables: ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS``,
-``OTEL_TRACES_SAMPLER``. Spans are sent by a thread of the process, begun by the first of them, as processes are forked.
+The library reads its own variables, such as ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS`` and
+``OTEL_TRACES_SAMPLER``. A thread sends the spans; it starts with the first span, because processes are forked.
 """
 
 import os
@@ -24,23 +24,23 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from apps.jobs.models import Job
-from backoffice.logs import redact, whose
-from backoffice.metrics.requests import route_of
-from backoffice.middleware import is_trusted
+from backoffice.logs import get_actor_ids, redact_secrets
+from backoffice.metrics.requests import get_route
+from backoffice.middleware import is_trusted_proxy
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-# Statements of pages are a few hundred characters; those of many rows have no end.
+# Statements of pages have a few hundred characters; bulk statements have no limit.
 STATEMENT_CHARACTERS = 2000
 FLUSH_MILLISECONDS = 2000
 
 
-def traced(get_response: GetResponse) -> GetResponse:
-    """A span for each request, in the trace that a trusted proxy began."""
+def trace_requests(get_response: GetResponse) -> GetResponse:
+    """Record a span for each request, in the trace of a trusted proxy; a middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
-        with _span(str(request.method), SpanKind.SERVER, begun=_begun(request)) as span:
+        with _record_span(str(request.method), SpanKind.SERVER, parent=_extract_trace(request)) as span:
             response = get_response(request)
-            route = route_of(request)
+            route = get_route(request)
             span.update_name(f"{request.method} {route}")
             span.set_attributes(
                 {
@@ -48,7 +48,7 @@ def traced(get_response: GetResponse) -> GetResponse:
                     "http.route": route,
                     "http.response.status_code": response.status_code,
                     "backoffice.request_id": getattr(request, "request_id", "-"),
-                    **{f"backoffice.{name}": str(value) for name, value in whose(request).items()},
+                    **{f"backoffice.{name}": str(value) for name, value in get_actor_ids(request).items()},
                 }
             )
             if response.status_code >= 500:
@@ -59,9 +59,9 @@ def traced(get_response: GetResponse) -> GetResponse:
 
 
 @contextmanager
-def watch(job: Job) -> Iterator[None]:
-    """A span for an attempt at a job."""
-    with _span(job.task, SpanKind.CONSUMER) as span:
+def trace_job(job: Job) -> Iterator[None]:
+    """Record a span for one attempt of a job."""
+    with _record_span(job.task, SpanKind.CONSUMER) as span:
         span.set_attributes(
             {
                 "backoffice.task": job.task,
@@ -73,50 +73,50 @@ def watch(job: Job) -> Iterator[None]:
         yield
 
 
-def flush() -> None:
-    """Send what waits, as the process is about to end; for two seconds at most."""
-    if _provider.cache_info().currsize:
-        _provider().force_flush(FLUSH_MILLISECONDS)
+def flush_traces() -> None:
+    """Send pending spans before the process ends, for at most two seconds."""
+    if _get_provider.cache_info().currsize:
+        _get_provider().force_flush(FLUSH_MILLISECONDS)
 
 
 @cache
-def _provider() -> TracerProvider:
+def _get_provider() -> TracerProvider:
     os.environ.setdefault("OTEL_SERVICE_NAME", "backoffice")
     provider = TracerProvider(resource=Resource.create())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider
 
 
-def _begun(request: HttpRequest) -> Context | None:
-    """The trace that the request belongs to already; of others than trusted proxies nobody's word is taken."""
+def _extract_trace(request: HttpRequest) -> Context | None:
+    """Return the trace that a trusted proxy started; headers of other clients are ignored."""
     header = request.META.get("HTTP_TRACEPARENT")
-    if not header or not is_trusted(request.META.get("REMOTE_ADDR", "")):
+    if not header or not is_trusted_proxy(request.META.get("REMOTE_ADDR", "")):
         return None
     return TraceContextTextMapPropagator().extract({"traceparent": header})
 
 
 @contextmanager
-def _span(name: str, kind: SpanKind, *, begun: Context | None = None) -> Iterator[Span]:
-    """A span, with those of the statements in it where it is one of the sampled.
+def _record_span(name: str, kind: SpanKind, *, parent: Context | None = None) -> Iterator[Span]:
+    """Record a span, with spans for its statements if the trace is sampled.
 
-    An error's words may be a buyer's, so that its class goes out alone.
+    Error messages may contain personal data, so only the class of an error is sent.
     """
-    tracer = _provider().get_tracer("backoffice")
+    tracer = _get_provider().get_tracer("backoffice")
     with (
         tracer.start_as_current_span(
-            name, context=begun, kind=kind, record_exception=False, set_status_on_exception=False
+            name, context=parent, kind=kind, record_exception=False, set_status_on_exception=False
         ) as span,
         ExitStack() as wrapped,
     ):
         if span.is_recording():
             for connection in connections.all():
-                wrapped.enter_context(connection.execute_wrapper(_statement))
-        with _errors_told(span):
+                wrapped.enter_context(connection.execute_wrapper(_record_statement))
+        with _record_errors(span):
             yield span
 
 
 @contextmanager
-def _errors_told(span: Span) -> Iterator[None]:
+def _record_errors(span: Span) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -125,15 +125,15 @@ def _errors_told(span: Span) -> Iterator[None]:
         raise
 
 
-def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+def _record_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
     vendor = context["connection"].vendor
     with (
-        _provider()
+        _get_provider()
         .get_tracer("backoffice")
         .start_as_current_span(
             sql.split(None, 1)[0].upper(), kind=SpanKind.CLIENT, record_exception=False, set_status_on_exception=False
         ) as span
     ):
-        span.set_attributes({"db.system.name": vendor, "db.query.text": redact(sql[:STATEMENT_CHARACTERS])})
-        with _errors_told(span):
+        span.set_attributes({"db.system.name": vendor, "db.query.text": redact_secrets(sql[:STATEMENT_CHARACTERS])})
+        with _record_errors(span):
             return execute(sql, params, many, context)

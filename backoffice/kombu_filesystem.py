@@ -1,4 +1,4 @@
-"""The broker of a machine without servers: messages as files of a folder, through kombu's transport."""
+"""Message broker without a server: messages are files in a folder, through kombu's filesystem transport."""
 
 import time
 import uuid
@@ -9,18 +9,19 @@ from kombu.exceptions import ChannelError
 from kombu.transport.filesystem import Channel, Transport
 from kombu.utils.json import dumps
 
-# A worker looks so often for messages, and whether it has been told to stop.
-LOOK_SECONDS = 0.25
+# Polling interval of a worker, for new messages and for a stop request.
+POLL_SECONDS = 0.25
 
 
 class FolderChannel(Channel):
-    """Puts messages into the folder whole.
+    """A channel that writes messages atomically.
 
-    kombu's own makes the file before it writes it; a worker that takes it in between finds no message and ends.
+    kombu's own channel creates the file before writing it; a worker that reads it in between finds no message and
+    stops.
     """
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write a message beside its name, then give it the name that readers look for."""
+        """Write a message to a temporary file and rename it to the name that readers expect."""
         folder = Path(self.data_folder_out)
         part = folder / f"{uuid.uuid4()}.part"
         try:
@@ -32,12 +33,15 @@ class FolderChannel(Channel):
 
 
 class FolderTransport(Transport):
-    """Looks four times a second; kombu's own looks once, and hears of a stop after up to four seconds."""
+    """A transport that polls four times a second.
+
+    kombu's own transport polls once a second and notices a stop request after up to four seconds.
+    """
 
     Channel = FolderChannel
-    polling_interval = LOOK_SECONDS
+    polling_interval = POLL_SECONDS
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
         """Hand on the next message; ``socket.timeout`` after a look or two, however long the caller would wait."""
-        patience = None if timeout is None else min(timeout, LOOK_SECONDS)
-        super().drain_events(connection, timeout=patience)  # type: ignore[no-untyped-call]
+        max_wait = None if timeout is None else min(timeout, POLL_SECONDS)
+        super().drain_events(connection, timeout=max_wait)  # type: ignore[no-untyped-call]

@@ -1,19 +1,19 @@
-"""The routes of the REST interface: those of every domain, below the version."""
+"""Routes of the REST interface: the routes of every app below the version."""
 
 from django.urls import URLPattern, URLResolver, include, path
 
 from apps.api.openapi import views
-from apps.api.routing import Versioned, route
-from apps.catalog.urls import picture_urlpatterns
-from apps.shops.api.oauth import access_token
+from apps.api.routing import VersionedResolver, api_path
+from apps.catalog.urls import image_urlpatterns
+from apps.shops.api.oauth import issue_access_token
 from apps.shops.api.views import AccessScopeView, CurrencyView, InstallationView, ShopView, not_found
 
 resources: list[URLPattern | URLResolver] = [
-    route("shop.json", ShopView, get="retrieve"),
-    route("currencies.json", CurrencyView, get="list"),
-    # Where the public client libraries look for it.
-    route("api_permissions/current.json", InstallationView, delete="destroy"),
-    path("openapi.json", views.schema, name="openapi"),
+    api_path("shop.json", ShopView, get="retrieve"),
+    api_path("currencies.json", CurrencyView, get="list"),
+    # Public client libraries expect this path.
+    api_path("api_permissions/current.json", InstallationView, delete="destroy"),
+    path("openapi.json", views.openapi_document, name="openapi"),
     path("", include("apps.graphql.urls")),
     path("", include("apps.staff.urls")),
     path("", include("apps.metafields.urls")),
@@ -30,12 +30,12 @@ resources: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
-    Versioned(resources),
-    path("admin/oauth/access_token", access_token),
-    route("admin/oauth/access_scopes.json", AccessScopeView, get="list"),
-    route("admin/api_permissions/current.json", InstallationView, delete="destroy"),
+    VersionedResolver(resources),
+    path("admin/oauth/access_token", issue_access_token),
+    api_path("admin/oauth/access_scopes.json", AccessScopeView, get="list"),
+    api_path("admin/api_permissions/current.json", InstallationView, delete="destroy"),
     path("admin/api/<path:rest>", not_found),
-    *picture_urlpatterns,
+    *image_urlpatterns,
     path("docs/", include("apps.api.reference.urls")),
     path("account/", include("apps.customers.public.urls")),
     path("", include("apps.orders.public.urls")),

@@ -1,0 +1,51 @@
+"""Settings of the staff panel: the admin theme and the login pages."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.utils.translation import get_language
+
+FORMAT_MODULE_PATH = "backoffice.formats"
+CSRF_FAILURE_VIEW = "apps.panel.error_pages.csrf_failure"
+# A password reset for an unknown email address sends no email, which would go to an outsider.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+
+
+def _static_url(name: str) -> Any:
+    """Return a function that builds the URL of a static file at render time, because the manifest loads later."""
+
+    def address(request: HttpRequest | None = None) -> str:
+        return static(f"panel/{name}")
+
+    return address
+
+
+def _script_texts_url(request: HttpRequest | None = None) -> str:
+    """Return the URL of the script texts in the page's language."""
+    return static(f"panel/words.{get_language() or 'en'}.js")
+
+
+# Colors are in static/panel/panel.css, which pages without the theme share.
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Backoffice",
+    "SITE_HEADER": "apps.panel.menu.get_shop_name",
+    "SITE_SUBHEADER": "apps.panel.menu.get_shop_domain",
+    "SITE_URL": None,
+    "SITE_SYMBOL": "storefront",
+    "SITE_DROPDOWN": "apps.panel.menu.build_shop_switcher",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _static_url("favicon.svg")}],
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "BORDER_RADIUS": "8px",
+    "STYLES": [_static_url("panel.css")],
+    "SCRIPTS": [_script_texts_url, _static_url("session.js"), _static_url("panel.js"), _static_url("palette.js")],
+    "ACCOUNT": {"navigation": "apps.panel.menu.get_account_links"},
+    "COMMAND": {"search_models": False, "show_history": False},
+    "SIDEBAR": {
+        "show_search": True,
+        "command_search": True,
+        "show_all_applications": False,
+        "navigation": "apps.panel.menu.build_navigation",
+    },
+}

@@ -1,0 +1,123 @@
+"""``make run``: the whole product in one terminal (web, worker, scheduler and webhooks) until Ctrl-C.
+
+Before anything is written, everything that could prevent the start is checked. The output announces slow steps and then
+shows how to log in; after that it only contains warnings and errors of the processes.
+"""
+
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from django.core.exceptions import ImproperlyConfigured
+
+from backoffice import env
+
+ROOT = Path(__file__).resolve().parent.parent
+PROCESSES = ("serve", "worker", "scheduler", "webhooks")
+# Static files of libraries that no page uses.
+IGNORED_STATIC_FILES = ["rest_framework", "xregexp", "gis"]
+# Time that processes have to finish their work before they are killed.
+STOP_SECONDS = 30.0
+
+
+def main() -> None:
+    """Run until Ctrl-C or SIGTERM; if one process ends, stop the others and name it."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    with env.exit_on_configuration_error():
+        _require_port()
+        _prepare()
+    # Loaded modules stay until the end; a garbage collection would only delay Ctrl-C.
+    gc.freeze()
+    sys.exit(_run())
+
+
+def _run() -> int:
+    """Start the processes, wait, and return the exit code.
+
+    The code is 0 after a stop signal, else the code of the process that ended.
+    """
+    stop_requested = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal stop_requested
+        stop_requested = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    # In sessions of their own, so that Ctrl-C only reaches this process, which then stops them in order.
+    running = {
+        name: subprocess.Popen([sys.executable, "-m", f"backoffice.{name}"], cwd=ROOT, start_new_session=True)  # noqa: S603
+        for name in PROCESSES
+    }
+    _print("Running until Ctrl-C.")
+    while not stop_requested and all(process.poll() is None for process in running.values()):
+        time.sleep(0.1)
+    ended = {name: process.returncode for name, process in running.items() if process.poll() is not None}
+    _print("\nStopping …" if stop_requested else f"{' and '.join(ended)} stopped unexpectedly; stopping all processes.")
+    _stop(running)
+    return 0 if stop_requested else next((code for code in ended.values() if code), 1)
+
+
+def _stop(running: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Terminate all processes, and kill the ones that do not stop in time."""
+    for process in running.values():
+        process.terminate()
+    until = time.monotonic() + STOP_SECONDS
+    for name, process in running.items():
+        try:
+            process.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            _print(f"{name} did not stop within {STOP_SECONDS:.0f} seconds and is killed.")
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _require_port() -> None:
+    """Check that the port is free, before a second instance writes to the data of the first."""
+    host, port = env.get_text("HOST", "127.0.0.1"), env.get_integer("PORT", 8000, least=1, most=65_535)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"can't listen on {host}:{port} ({error.strerror}). Set PORT to another port."
+            ) from None
+
+
+def _prepare() -> None:
+    import django
+    from django.conf import settings
+    from django.core.management import call_command
+
+    django.setup()
+    from django.db import connections
+
+    from backoffice import startup_checks
+
+    startup_checks.check_services()
+    _print("Preparing the database …")
+    call_command("migrate", verbosity=0)
+    _print("Collecting static files …")
+    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=IGNORED_STATIC_FILES)
+    if env.get_text("DATABASE_URL"):
+        # An existing database has real data: create no demo and no token.
+        _print(f"\n  Panel  {settings.BASE_URL}/admin/   (create a login: manage.py createsuperuser)\n")
+    else:
+        call_command("demo", first=True)
+    connections.close_all()
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
