@@ -14,14 +14,14 @@ Values = dict[str, str]
 def fill(count: int) -> None:
     """Fill an empty database."""
     from apps.ground.tenancy import shop_scope
-    from apps.inventory.domain.stock import primary_location
+    from apps.inventory.domain.stock import get_primary_location
     from apps.shops.models import Shop
 
     shop_id, _ = open_shop()
     fill_customers(shop_id, 1, CUSTOMERS)
     fill_products(shop_id, PRODUCTS)
     with shop_scope(Shop(pk=shop_id)):
-        location = primary_location().pk
+        location = get_primary_location().pk
     own = {"shop_id": str(shop_id), "created_at": moment(f"{BEGIN} + n"), "updated_at": moment(f"{BEGIN} + n + 3600")}
     _fill_orders(Rows(1, count), own)
     _fill_work(Rows(1, count), Rows(1, count // SENT), own, str(location))

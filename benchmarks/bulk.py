@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
-from apps.ground.ids import LAST_UNUSED
+from apps.ground.id_sequences import LAST_RESERVED_ID
 
 if TYPE_CHECKING:
-    from apps.ground.ranks import Rank
+    from apps.ground.sort_tables import Rank
 
 
 def on_postgres() -> bool:
@@ -58,12 +58,12 @@ class Rows:
 
     def insert(self, model: type[Model], **expressions: str) -> None:
         """One row of ``model`` per number; ``expressions`` are SQL by column name."""
-        from apps.ground.folding import folded_copies
+        from apps.ground.case_folding import get_folded_columns
 
         fields = {field.column: field for field in model._meta.concrete_fields if field.column}
         if unknown := expressions.keys() - fields.keys():
             raise ValueError(f"{model._meta.label} has no {', '.join(sorted(unknown))}")
-        for name, copy in folded_copies(model).items():
+        for name, copy in get_folded_columns(model).items():
             if name in expressions and copy.attname not in expressions:
                 # What the benchmarks write is of ASCII and few other small letters, which every database folds alike.
                 expressions[copy.attname] = f"lower({expressions[name]})"
@@ -141,7 +141,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 cursor.execute(
                     "SELECT setval(pg_get_serial_sequence(%s, 'id'),"
                     f' (SELECT greatest(coalesce(max(id), 0), %s) FROM "{table}"))',
-                    [table, LAST_UNUSED],
+                    [table, LAST_RESERVED_ID],
                 )
         for definition in definitions:
             cursor.execute(definition)
@@ -166,16 +166,16 @@ def loading(*models: type[Model]) -> Iterator[None]:
 
 def _rank(models: Sequence[type[Model]]) -> None:
     """Make the ranks of rows that came while triggers were off."""
-    from apps.ground import ranks
+    from apps.ground import sort_tables
 
     for rank in _ranks_of(models):
-        ranks.ensure(rank, connection.alias)
+        sort_tables.create_sort_triggers(rank, connection.alias)
 
 
 def _ranks_of(models: Sequence[type[Model]]) -> "list[type[Rank]]":
-    from apps.ground import ranks
+    from apps.ground import sort_tables
 
-    return [rank for rank in ranks.Rank.__subclasses__() if rank._meta.get_field("of").related_model in models]
+    return [rank for rank in sort_tables.Rank.__subclasses__() if rank._meta.get_field("of").related_model in models]
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:

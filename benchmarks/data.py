@@ -28,8 +28,8 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
 
     ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the customer.
     """
-    from apps.customers.domain import full_text
-    from apps.customers.domain.search_text import END, Label, marked, whole
+    from apps.customers.domain import sqlite_fts
+    from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
     from apps.customers.models import Address, Customer
     from benchmarks import bulk
     from benchmarks.bulk import Rows, moment, pick, quoted, text_of
@@ -44,29 +44,35 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     national = text_of("2010000000 + n")
     note = f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}"
     tag_lists = ("vip, newsletter", "wholesale", "knitter, loyal")
-    # Each word behind its mark; ``apps.customers.domain.search_text`` says why.
+    # Each word behind its mark; ``apps.customers.domain.search_columns`` says why.
     search = " || ".join(
         [
-            f"' ' || {low_first} || '. ' || {low_last} || '. ' || {number} || '@ example. com{END}'",
-            f"' + 1' || {national} || '{END} ' || {national} || '{END}'",
-            f"' ' || {low_first} || ' ' || {low_last} || '{END} northwind traders{END}'",
+            f"' ' || {low_first} || '. ' || {low_last} || '. ' || {number} || '@ example. com{END_MARK}'",
+            f"' + 1' || {national} || '{END_MARK} ' || {national} || '{END_MARK}'",
+            f"' ' || {low_first} || ' ' || {low_last} || '{END_MARK} northwind traders{END_MARK}'",
         ]
     )
-    noted = marked("Prefers parcels without plastic; asked for an invoice on visit", Label.NOTE)
+    noted = mark_words("Prefers parcels without plastic; asked for an invoice on visit", FieldMark.NOTE)
     own = " || ".join(
         [
-            f"'{Label.FIRST_NAME}' || {low_first} || '{END}{Label.LAST_NAME}' || {low_last} || '{END}'",
-            f"'{Label.EMAIL}' || {low_first} || '.{Label.EMAIL}' || {low_last} || '.{Label.EMAIL}' || {number}",
-            f"'@{Label.EMAIL}example.{Label.EMAIL}com{END}'",
-            f"'{noted}{Label.NOTE}' || {number} || '{END}'",
-            pick("n", ["".join(whole(tag, Label.TAG) for tag in tags.split(", ")) for tags in tag_lists]),
+            (
+                f"'{FieldMark.FIRST_NAME}' || {low_first} || '{END_MARK}{FieldMark.LAST_NAME}' || {low_last}"
+                f" || '{END_MARK}'"
+            ),
+            (
+                f"'{FieldMark.EMAIL}' || {low_first} || '.{FieldMark.EMAIL}' || {low_last}"
+                f" || '.{FieldMark.EMAIL}' || {number}"
+            ),
+            f"'@{FieldMark.EMAIL}example.{FieldMark.EMAIL}com{END_MARK}'",
+            f"'{noted}{FieldMark.NOTE}' || {number} || '{END_MARK}'",
+            pick("n", ["".join(mark_whole_text(tag, FieldMark.TAG) for tag in tags.split(", ")) for tags in tag_lists]),
         ]
     )
-    cities = [marked(city, Label.CITY) for city in CITIES]
-    company = f"'{marked('Northwind Traders', Label.COMPANY)}{END}'"
+    cities = [mark_words(city, FieldMark.CITY) for city in CITIES]
+    company = f"'{mark_words('Northwind Traders', FieldMark.COMPANY)}{END_MARK}'"
     places = (
-        f"{pick('n + 1', cities)} || '{END}' || {company} || {pick('n', cities)} || '{END}{Label.ZIP}'"
-        f" || {text_of('10000 + n % 80000')} || '{END}{whole('SE', Label.COUNTRY)}'"
+        f"{pick('n + 1', cities)} || '{END_MARK}' || {company} || {pick('n', cities)} || '{END_MARK}{FieldMark.ZIP}'"
+        f" || {text_of('10000 + n % 80000')} || '{END_MARK}{mark_whole_text('SE', FieldMark.COUNTRY)}'"
     )
     created, updated = moment(f"{BEGIN} + n"), moment(f"{BEGIN} + n + 86400")
     shop = str(shop_id)
@@ -116,7 +122,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
                 zip=text_of("10000 + n % 80000"),
                 phone=quoted("+4646100000"),
             )
-    full_text.ensure()
+    sqlite_fts.create_search_index()
 
 
 def full_text_triggers(*, drop: bool) -> None:
@@ -133,16 +139,16 @@ def open_shop() -> tuple[int, str]:
     """The benchmark's shop, made at the first call, and a fresh access token."""
     from django.utils import timezone
 
-    from apps.shops.domain import installing, opening, tokens
+    from apps.shops.domain import app_installation, shop_creation, tokens
     from apps.shops.models import Shop
     from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
-    shop = Shop.objects.filter(domain=DOMAIN).first() or opening.create_shop(
+    shop = Shop.objects.filter(domain=DOMAIN).first() or shop_creation.create_shop(
         domain=DOMAIN, name="Bench", email="bench@example.com", actor="system", at=now
     )
-    app = installing.create_app(name="Bench")
-    installation = installing.install(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
+    app = app_installation.create_app(name="Bench")
+    installation = app_installation.install_app(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
     return shop.pk, tokens.issue_token(installation, actor="system", at=now)
 
 
@@ -153,12 +159,12 @@ def grow(customers: int) -> dict[str, Any]:
         How to reach the shop, and how long it took.
     """
     from apps.customers.models import Customer
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from benchmarks.goods import fill_orders, fill_products, fill_work
 
     began = time.monotonic()
     shop_id, token = open_shop()
-    with every_shop():
+    with all_shops_scope():
         present = Customer.objects.order_by("-id").values_list("id", flat=True).first() or 0
     if customers > present:
         fill_customers(shop_id, present + 1, customers)

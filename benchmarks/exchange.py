@@ -64,16 +64,16 @@ def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
     """Check and run a file of them; prints the rates, and returns whether they are what they must be."""
     from django.utils import timezone
 
-    from apps.exchange.domain import checking, imports, running
+    from apps.exchange.domain import dry_run, imports, runner
     from apps.exchange.models import Import
 
     file = io.BytesIO(b"".join(orjson.dumps(body) + b"\n" for body in bodies))
-    kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
+    kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
     rates, own = [], []
-    for work in (checking.check, running.run):
+    for work in (dry_run.validate_file, runner.run_import):
         began, worked = time.monotonic(), time.process_time()
         with closing(work(kept)) as outcomes:
-            wrong = sum(outcome.fate != "new" for _, outcome in outcomes)
+            wrong = sum(outcome.result != "new" for _, outcome in outcomes)
         rates.append(count / (time.monotonic() - began))
         own.append(count / (time.process_time() - worked))
         if wrong:

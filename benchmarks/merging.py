@@ -34,24 +34,24 @@ def main() -> None:
 def _measure(number: int) -> None:
     from django.utils import timezone
 
-    from apps.customers.domain import merging
+    from apps.customers.domain import merge
     from apps.customers.domain.customers import create_customer
     from apps.customers.models import Customer
-    from apps.ground import statistics
+    from apps.ground import planner_statistics
     from apps.jobs.domain import queue
     from apps.jobs.models import Job
 
     _fill(number)
     other = Customer.objects.get()
     keep = create_customer({"email": "bo@example.com"}, actor="system", at=timezone.now())
-    statistics.renew()
+    planner_statistics.refresh_statistics()
     took: list[tuple[float, int]] = []
-    merging._move_next = _watched(merging._move_next, took)
-    merging._merge = _watched(merging._merge, took)
+    merge._move_next = _watched(merge._move_next, took)
+    merge._merge = _watched(merge._merge, took)
     before, began, worked = _memory(), time.monotonic(), time.process_time()
-    assert not merging.merge(keep, other, {}, actor="system", at=timezone.now())
-    job = Job.objects.get(task=merging.MERGE)
-    queue.run(job.key)
+    assert not merge.merge_customers(keep, other, {}, actor="system", at=timezone.now())
+    job = Job.objects.get(task=merge.MERGE_TASK)
+    queue.run_job(job.key)
     seconds, own = time.monotonic() - began, time.process_time() - worked
     job.refresh_from_db()
     keep.refresh_from_db()
@@ -74,12 +74,12 @@ def _fill(number: int) -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from apps.orders.domain import buyers, placing
-    from apps.orders.domain.drafting import Parts
+    from apps.orders.domain import create, order_customers
+    from apps.orders.domain.order_drafts import OrderParts
     from apps.orders.models import Order
 
-    parts = Parts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}])
-    made = placing.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
+    parts = OrderParts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}])
+    made = create.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
     differing = {
         "id": "made.id + n",
         "number": "made.number + n",
@@ -98,7 +98,7 @@ def _fill(number: int) -> None:
         cursor.execute("SELECT setval(pg_get_serial_sequence('orders_order', 'id'), max(id)) FROM orders_order")
     assert made.customer_id is not None
     with transaction.atomic():
-        buyers.recount(made.customer_id)
+        order_customers.recount_customer_orders(made.customer_id)
 
 
 def _memory() -> int:

@@ -18,14 +18,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
 def check() -> int:
     """Run the checks one by one; returns how many differences there are."""
-    from apps.jobs.domain import reconciliation
-    from apps.refunds.management.commands.check_money import CHECKS
+    from apps.jobs.domain import consistency_checks
+    from apps.refunds.management.commands.check_money import MONEY_CHECKS
 
     print("| check | seconds | processor time of Python | memory at most | differences |\n|---|---|---|---|---|")
     whole, found = time.monotonic(), 0
-    for name in CHECKS:
+    for name in MONEY_CHECKS:
         began, worked = time.monotonic(), time.process_time()
-        differences = sum(1 for _ in reconciliation.differences([name]))
+        differences = sum(1 for _ in consistency_checks.find_differences([name]))
         found += differences
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         seconds, own = time.monotonic() - began, time.process_time() - worked
@@ -39,11 +39,11 @@ def main() -> int:
     parser.add_argument("--orders", type=int, default=1_000_000)
     options = parser.parse_args()
     django.setup()
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.orders.models import Order
     from benchmarks.books import fill
 
-    with every_shop():
+    with all_shops_scope():
         is_empty = not Order.objects.exists()
     if is_empty:
         began = time.monotonic()

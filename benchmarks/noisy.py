@@ -22,7 +22,7 @@ from typing import Any
 
 import django
 
-from backoffice.server import Door, serve
+from backoffice.server import Door, run_server
 from backoffice.server.door import Environ
 from benchmarks import servers
 
@@ -56,7 +56,7 @@ def main() -> None:
     if options.serve:
         door = Fair() if options.serve == "fair" else Door()
         port = int(os.environ["PORT"])
-        serve(lambda: (application, door), host="127.0.0.1", port=port, processes=1, threads=THREADS)
+        run_server(lambda: (application, door), host="127.0.0.1", port=port, processes=1, threads=THREADS)
         return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     django.setup()
@@ -87,7 +87,7 @@ def jobs_of_others(count: int, *, turns: bool) -> list[float]:
 
     def work() -> None:
         for key in iter(next_bell, None):
-            queue.answer(key) if turns else queue.run(key)
+            queue.handle_notification(key) if turns else queue.run_job(key)
         connection.close()
 
     workers = [threading.Thread(target=work) for _ in range(2)]
@@ -122,8 +122,8 @@ def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]
     def ring(*keys: uuid.UUID) -> None:
         bells.extend(keys)
 
-    queue.register(prefix, nap)
-    queue.use_doorbell(ring)
+    queue.register_task(prefix, nap)
+    queue.set_notifier(ring)
     for shop, number in zip(shops, [count, *[1] * (SHOPS - 1)], strict=True):
         with shop_scope(shop):
             for _ in range(number):

@@ -35,31 +35,31 @@ def main() -> None:
 def _measure(number: int) -> None:
     from django.utils import timezone
 
-    from apps.customers.domain import erasing
+    from apps.customers.domain import erasure
     from apps.customers.models import Customer
-    from apps.exchange.domain.parts import Reached
-    from apps.exchange.kinds.person import PERSON
+    from apps.exchange.domain.resumable_file import ExportCheckpoint
     from apps.exchange.models import Export
+    from apps.exchange.resources.personal_data import PERSONAL_DATA
     from apps.jobs.domain import queue
     from apps.jobs.models import Job
     from apps.shops.models import Shop
 
     _fill(number)
     customer = Customer.objects.get()
-    assert PERSON.exporter is not None
-    assert PERSON.exporter.document is not None
-    export = Export(shop=Shop.objects.get(pk=customer.shop_id), kind=PERSON.name, filters={"ids": [customer.pk]})
+    assert PERSONAL_DATA.exporter is not None
+    assert PERSONAL_DATA.exporter.document is not None
+    export = Export(shop=Shop.objects.get(pk=customer.shop_id), kind=PERSONAL_DATA.name, filters={"ids": [customer.pk]})
     before = _memory()
     began = time.monotonic()
     with io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8") as file:
-        for _ in PERSON.exporter.document.write(export, file, Reached()):
+        for _ in PERSONAL_DATA.exporter.document.write(export, file, ExportCheckpoint()):
             pass
     _tell("handed out", number, began, before)
     before = _memory()
     began = time.monotonic()
-    assert not erasing.erase(customer, actor="system", at=timezone.now())
-    job = Job.objects.get(task=erasing.ERASE)
-    queue.run(job.key)
+    assert not erasure.erase_customer(customer, actor="system", at=timezone.now())
+    job = Job.objects.get(task=erasure.ERASE_TASK)
+    queue.run_job(job.key)
     _tell("erased", number, began, before)
     customer.refresh_from_db()
     assert customer.redacted_at is not None
@@ -72,14 +72,14 @@ def _fill(number: int) -> None:
     from django.utils import timezone
 
     from apps.events.models import Event
-    from apps.orders.domain import placing
-    from apps.orders.domain.drafting import Parts
+    from apps.orders.domain import create
+    from apps.orders.domain.order_drafts import OrderParts
     from apps.orders.models import LineItem, Order
 
     place = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
     values = {"email": "ada@example.com", "shipping_address": place, "billing_address": place}
-    parts = Parts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}] * 2)
-    made = placing.create_order(values, parts, actor="system", at=timezone.now())
+    parts = OrderParts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}] * 2)
+    made = create.create_order(values, parts, actor="system", at=timezone.now())
     orders = [_copy(made, name=f"#C{n}", number=1000 + n, order_number=2000 + n) for n in range(2, number + 1)]
     stored: list[Any] = Order.objects.bulk_create(orders, batch_size=500)
     lines, events = list(LineItem.objects.filter(order=made)), list(Event.objects.filter(subject_id=made.pk))
@@ -90,9 +90,9 @@ def _fill(number: int) -> None:
 
 
 def _copy(row: Any, **values: object) -> Any:
-    from apps.ground.rows import values_of
+    from apps.ground.base_models import get_column_values
 
-    made = values_of(row) | values
+    made = get_column_values(row) | values
     names: Iterable[str] = {field.attname for field in row._meta.concrete_fields}
     unique = {field.attname: field.get_default() for field in row._meta.concrete_fields if field.unique}
     kept = {name: value for name, value in (made | unique).items() if name in names}

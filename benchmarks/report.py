@@ -59,7 +59,7 @@ def _cost(runs: list[dict[str, float]] | None) -> str:
 
 
 def print_ratios(results: Results) -> None:
-    """The table of ``docs/performance.md``: by rate, and by processor time, which is steadier."""
+    """Print the table of ``docs/performance.md``: by rate, and by processor time, which is steadier."""
     print("\n| | by rate | by processor time | must | stretch | by rate |\n|---|---|---|---|---|---|")
     for name, value, spent, must, stretch, unit in criteria(results):
         at_most = unit != "×" or name.startswith(("growth", "page"))

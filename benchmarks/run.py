@@ -76,9 +76,11 @@ def _token(database: Database, before: int) -> str:
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
     django.setup()
-    from apps.api.rows.paging import make_token
+    from apps.api.rows.keyset_pagination import create_page_token
 
-    return make_token("next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list")
+    return create_page_token(
+        "next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list"
+    )
 
 
 def progress(text: str) -> None:

@@ -35,13 +35,13 @@ def main() -> None:
     from apps.catalog.domain.collections.membership import ORDERS
     from apps.catalog.models import Collection
     from apps.ground.tenancy import shop_scope
-    from apps.shops.domain import installing, opening, tokens
+    from apps.shops.domain import app_installation, shop_creation, tokens
 
     now = timezone.now()
     domain = f"collections-{time.time_ns()}.example"
-    shop = opening.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
-    installation = installing.install(
-        installing.create_app(name="Bench"), shop, scopes="read_products", actor="system", at=now
+    shop = shop_creation.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
+    installation = app_installation.install_app(
+        app_installation.create_app(name="Bench"), shop, scopes="read_products", actor="system", at=now
     )
     token = tokens.issue_token(installation, actor="system", at=now)
     client = Client(headers={"X-Platform-Access-Token": token})
@@ -63,7 +63,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
 
     from apps.catalog.domain.collections import lifecycle
     from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
-    from apps.ground import statistics
+    from apps.ground import planner_statistics
     from apps.inventory.models import InventoryItem
 
     rows = Product.objects.bulk_create(
@@ -108,17 +108,17 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
         {"column": "title", "relation": "contains", "condition": "mug"},
     ]
     smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **made)
-    statistics.count()
+    planner_statistics.analyze_tables()
     return custom, smart
 
 
 def milliseconds(client: "Client", collection_id: int, query: str) -> float:
     """How long a page takes that was never rendered before."""
-    from apps.api.rows import rendering
+    from apps.api.rows import render_cache
 
     taken = []
     for _ in range(ROUNDS):
-        rendering.cache.clear()
+        render_cache.cache.clear()
         began = time.perf_counter()
         response = client.get(f"/admin/api/2026-07/collections/{collection_id}/products.json?limit={PAGE}&{query}")
         taken.append((time.perf_counter() - began) * 1000)

@@ -66,10 +66,10 @@ def main() -> int:
     from django.db import connection
     from django.utils import timezone
 
-    from apps.content.domain import extraction, themes
+    from apps.content.domain import theme_extraction, themes
     from apps.content.models import Asset, FileContent, Theme
     from apps.ground.tenancy import shop_scope
-    from apps.shops.domain.opening import create_shop
+    from apps.shops.domain.shop_creation import create_shop
 
     call_command("migrate", verbosity=0)
     shop = create_shop(
@@ -87,9 +87,9 @@ def main() -> int:
 
     def ours() -> None:
         with path.open("rb") as file:
-            files = extraction.stage(file, lambda done, total: None)
+            files = theme_extraction.store_archive_files(file, lambda done, total: None)
         theme = Theme.objects.create(shop=shop, name="Bench")
-        themes.complete(theme.pk, files, actor="system", at=timezone.now())
+        themes.install_theme_files(theme.pk, files, actor="system", at=timezone.now())
 
     def clear() -> None:
         shutil.rmtree(FOLDER / "extracted", ignore_errors=True)

@@ -60,20 +60,20 @@ def main() -> None:
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
-    from apps.panel.addresses import panel_url
-    from apps.shops.domain import opening
+    from apps.panel.reverse import get_panel_url
+    from apps.shops.domain import shop_creation
     from apps.staff.models import Membership, User
 
     now = timezone.now()
     domain = f"work-{time.time_ns()}.example"
-    shop = opening.create_shop(domain=domain, name="Work", email="a@bench.example", actor="system", at=now)
+    shop = shop_creation.create_shop(domain=domain, name="Work", email="a@bench.example", actor="system", at=now)
     user = User.objects.create(email=f"{domain}@bench.example")
     client = Client()
     client.force_login(user)
     with shop_scope(shop):
         Membership.objects.create(shop=shop, user=user, account_owner=False, permissions=["orders", "edit_orders"])
         first, second = fill(shop, ROWS)
-        address = panel_url(shop, "admin:fulfillment_fulfillmentorder_changelist")
+        address = get_panel_url(shop, "admin:fulfillment_fulfillmentorder_changelist")
         floor = by_primary_key()
     print(f"floor, fifty rows by primary key: {floor:.1f} ms")
     queries = {
@@ -110,13 +110,13 @@ def fill(shop: "Shop", rows: int) -> tuple[int, int]:
 
     from apps.inventory.domain import stock
     from apps.inventory.models import Location
-    from apps.orders.domain import placing
-    from apps.orders.domain.drafting import Parts
+    from apps.orders.domain import create
+    from apps.orders.domain.order_drafts import OrderParts
 
-    first = stock.primary_location()
+    first = stock.get_primary_location()
     second = Location.objects.create(shop=shop, name="Small", country_code="US")
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 1}
-    placing.create_order({}, Parts(lines=[line]), actor="system", at=timezone.now())
+    create.create_order({}, OrderParts(lines=[line]), actor="system", at=timezone.now())
     with connection.cursor() as cursor:
         for statement in (
             copies("orders_order", "generate_series(1, %(rows)s) n", APART),

@@ -38,12 +38,12 @@ def opened() -> tuple[Bench, Goods]:
     """A new shop with goods, and what sends requests to it."""
     from django.utils import timezone
 
-    from apps.shops.domain import opening
+    from apps.shops.domain import shop_creation
     from benchmarks.bodies.setting import client_of, stock_shop
 
     now = timezone.now()
     domain = f"bodies-{time.time_ns()}.example"
-    shop = opening.create_shop(domain=domain, name="Bodies", email="a@bench.example", actor="system", at=now)
+    shop = shop_creation.create_shop(domain=domain, name="Bodies", email="a@bench.example", actor="system", at=now)
     bench = Bench(client_of(shop, "Bench"))
     bench.client.get(f"{ROOT}/shop.json")
     goods = stock_shop(shop)

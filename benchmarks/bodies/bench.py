@@ -112,9 +112,9 @@ def _floor() -> float:
 
 def writing_routes() -> Iterator[str]:
     """Method and pattern of each writing route, from the URL conf."""
-    from backoffice import interface
+    from backoffice import api_urls
 
-    for pattern in _leaves(interface.resources):
+    for pattern in _leaves(api_urls.resources):
         for method in getattr(pattern.callback, "actions", {}):
             if method in WRITES:
                 yield f"{method.upper()} {_plain(str(pattern.pattern))}"

@@ -139,10 +139,10 @@ def _of_rules(bench: Bench, goods: Goods) -> int:
 
 
 def _of_stock(bench: Bench, goods: Goods) -> None:
-    from apps.shops.domain.countries import countries
+    from apps.shops.domain.countries import get_countries
 
     here, there = ({"inventory_item_id": goods.item, "location_id": pk} for pk in goods.location)
-    codes = [{"country_code": each.code, "harmonized_system_code": "123456.789012"} for each in countries()[:CODES]]
+    codes = [{"country_code": each.code, "harmonized_system_code": "123456.789012"} for each in get_countries()[:CODES]]
     item = {"inventory_item": {"sku": "S" * 255, "country_harmonized_system_codes": codes}}
     bench.send(f"PUT inventory_items, {CODES} customs numbers", "PUT", f"inventory_items/{goods.item}.json", item)
     bench.send("POST inventory_levels/set", "POST", "inventory_levels/set.json", here | {"available": 7})

@@ -62,13 +62,13 @@ def _unpack(goods: Goods, theme_id: int) -> None:
     """Give a theme as many files as an archive may hold, as the worker does that unpacks it."""
     from django.utils import timezone
 
-    from apps.content.domain import contents, themes
+    from apps.content.domain import blob_store, themes
     from apps.ground.tenancy import shop_scope
 
     with shop_scope(goods.shop):
-        content = contents.store(b"content")
+        content = blob_store.store_blob(b"content")
         files = {f"assets/{number}.txt": content for number in range(FILES)}
-        themes.complete(theme_id, files, actor="system", at=timezone.now())
+        themes.install_theme_files(theme_id, files, actor="system", at=timezone.now())
 
 
 def _of_apps(bench: Bench) -> None:

@@ -47,7 +47,7 @@ def _routed(bench: Bench, goods: Goods, body: Body, **when: Any) -> Routed:
 
     made = bench.made("orders.json", {"order": body})["order"]
     with shop_scope(goods.shop):
-        [row] = routing.route(made["id"], at=timezone.now(), **when)
+        [row] = routing.route_order(made["id"], at=timezone.now(), **when)
         return Routed(row.pk, made["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
 
 
@@ -61,14 +61,14 @@ def _of_states(bench: Bench, goods: Goods, number: int) -> None:
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
-    from apps.inventory.domain.locations import open_location
+    from apps.inventory.domain.locations import create_location
 
     row = _routed(bench, goods, _counted(goods))
     hold = {"reason": "other", "reason_notes": MESSAGE, NAMED: row.units()}
     bench.send(f"POST {ORDERS}/hold, {LINES} lines", "POST", f"{row.path}/hold.json", {"fulfillment_hold": hold})
     bench.send(f"POST {ORDERS}/release_hold", "POST", f"{row.path}/release_hold.json")
     with shop_scope(goods.shop):
-        other = open_location(name=f"Depot {number}", country="Sweden", actor="system", at=timezone.now())
+        other = create_location(name=f"Depot {number}", country="Sweden", actor="system", at=timezone.now())
     bench.made("inventory_levels/connect.json", {"inventory_item_id": goods.item, "location_id": other.pk})
     moved = {"new_location_id": other.pk, NAMED: row.units()}
     name = f"POST {ORDERS}/move, {LINES} lines"

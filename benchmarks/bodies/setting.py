@@ -40,29 +40,29 @@ def stock_shop(shop: "Shop") -> Goods:
     """Fill a new shop."""
     from django.utils import timezone
 
-    from apps.catalog.domain.inputs import Parts, VariantInput
+    from apps.catalog.domain.inputs import ProductParts, VariantInput
     from apps.catalog.domain.products import create_product
     from apps.catalog.models import Product, Variant
     from apps.ground.tenancy import shop_scope
-    from apps.inventory.domain.locations import open_location
-    from apps.inventory.domain.stock import primary_location
+    from apps.inventory.domain.locations import create_location
+    from apps.inventory.domain.stock import get_primary_location
 
     at = timezone.now()
     with shop_scope(shop):
         for number in range(SOLD):
             variant = VariantInput(attrs={"price": 4, "inventory_policy": "continue"}, item={"tracked": True})
-            create_product({"title": f"Sold {number}"}, Parts(variants=[variant]), actor="system", at=at)
+            create_product({"title": f"Sold {number}"}, ProductParts(variants=[variant]), actor="system", at=at)
         Product.objects.bulk_create(
             Product(shop=shop, title=f"Bare {number}", handle=f"bare-{number}") for number in range(COLLECTS - SOLD)
         )
         variants = list(Variant.objects.order_by("id").values_list("pk", "inventory_item_id"))
-        other = open_location(name="Other", country="Sweden", actor="system", at=at)
+        other = create_location(name="Other", country="Sweden", actor="system", at=at)
         return Goods(
             shop=shop,
             products=list(Product.objects.order_by("id").values_list("pk", flat=True)),
             variants=[pk for pk, _ in variants],
             item=variants[0][1],
-            location=(primary_location().pk, other.pk),
+            location=(get_primary_location().pk, other.pk),
         )
 
 
@@ -71,12 +71,12 @@ def client_of(shop: "Shop", name: str) -> "Client":
     from django.test import Client
     from django.utils import timezone
 
-    from apps.shops.domain import installing, tokens
+    from apps.shops.domain import app_installation, tokens
     from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
-    installation = installing.install(
-        installing.create_app(name=name), shop, scopes=sorted(SCOPES), actor="system", at=now
+    installation = app_installation.install_app(
+        app_installation.create_app(name=name), shop, scopes=sorted(SCOPES), actor="system", at=now
     )
     return Client(headers={"X-Platform-Access-Token": tokens.issue_token(installation, actor="system", at=now)})
 
@@ -85,24 +85,24 @@ def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[
     """Fulfillment orders of one order at one location, each with its lines; there are so many lines in all."""
     from django.utils import timezone
 
-    from apps.fulfillment.domain import moving, routing
+    from apps.fulfillment.domain import location_moves, routing
     from apps.ground.tenancy import shop_scope
-    from apps.inventory.domain.locations import open_location
-    from apps.orders.domain.drafting import Parts
-    from apps.orders.domain.placing import create_order
+    from apps.inventory.domain.locations import create_location
+    from apps.orders.domain.create import create_order
+    from apps.orders.domain.order_drafts import OrderParts
 
     at = timezone.now()
     with shop_scope(goods.shop):
         line = {"title": "Line", "price": Decimal(4), "quantity": 1}
-        order = create_order({}, Parts(lines=[line] * lines), actor="system", at=at)
-        [row] = routing.route(order.pk, at=at)
-        other = open_location(name="Many", country="Sweden", actor="system", at=at)
+        order = create_order({}, OrderParts(lines=[line] * lines), actor="system", at=at)
+        [row] = routing.route_order(order.pk, at=at)
+        other = create_location(name="Many", country="Sweden", actor="system", at=at)
         pks = list(row.lines.order_by("pk").values_list("pk", flat=True))
         size = lines // parts
         found = []
         for first in range(0, lines, size):
             named = [{"id": pk, "quantity": 1} for pk in pks[first : first + size]]
-            moved = moving.move(row, other.pk, lines=named, actor="system", at=at).moved
+            moved = location_moves.move_to_location(row, other.pk, lines=named, actor="system", at=at).moved
             found.append((moved.pk, list(moved.lines.order_by("pk").values_list("pk", flat=True))))
         return found
 

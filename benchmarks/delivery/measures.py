@@ -96,12 +96,12 @@ def measure_latency(count: int) -> dict[str, Any]:
 
 def _sent_and_arrived(receivers: Receivers) -> list[float]:
     """How long each took, by the attempts' rows: from the event to its first attempt's end."""
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
     receivers.ask("take")
     time.sleep(0.5)
-    with every_shop():
+    with all_shops_scope():
         rows = Delivery.objects.filter(state="done", subscription__deleted_at=None)
         return [
             (first - triggered).total_seconds()
@@ -135,7 +135,7 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
 
 def measure_shops(count: int) -> dict[str, Any]:
     """Fifty shops, of which one makes nine tenths of the events: how long the others' deliveries take."""
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
     receivers = Receivers(1)
@@ -149,7 +149,7 @@ def measure_shops(count: int) -> dict[str, Any]:
         total = int(count * 0.9) + 49 * int(count * 0.1 / 49)
         wait_for(receivers, total)
     time.sleep(0.5)
-    with every_shop():
+    with all_shops_scope():
         rows = Delivery.objects.filter(shop__in=shops[1:], state="done")
         others = [
             (first - made).total_seconds()

@@ -46,8 +46,8 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     """How long a claim of ten at each of ten endpoints takes while so much waits there, and the look for what waits."""
     from django.db import connection
 
-    from apps.webhooks.domain.engine import claims, lookout
-    from apps.webhooks.domain.engine.loop.lanes import Turn
+    from apps.webhooks.domain.engine import claims, maintenance
+    from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 
     shop = shop_with(3000, [f"http://127.0.0.1:9/{number}" for number in range(10)])
     fill_events(shop, 200)
@@ -55,15 +55,15 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     multiply(rows)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    endpoints = [each.endpoint for each in lookout.scan()]
+    endpoints = [each.endpoint for each in maintenance.scan_endpoints()]
     room = dict.fromkeys(endpoints, 10)
     claimed, scanned = [], []
     for _ in range(CLAIMS):
         began = time.perf_counter()
-        assert len(claims.claim(room, Turn.DUE)) == 10 * len(endpoints)
+        assert len(claims.claim_deliveries(room, AttemptKind.DUE)) == 10 * len(endpoints)
         claimed.append(time.perf_counter() - began)
         began = time.perf_counter()
-        lookout.scan()
+        maintenance.scan_endpoints()
         scanned.append(time.perf_counter() - began)
     forget()
     return {
@@ -78,10 +78,10 @@ def multiply(rows: int) -> None:
     """More deliveries like those that are there; only their events are not told apart."""
     from django.db import connection
 
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
-    with every_shop():
+    with all_shops_scope():
         waiting = Delivery.objects.filter(state="due")
         there, first = waiting.count(), waiting.order_by("pk").values_list("pk", flat=True)[0]
     columns = ", ".join(
@@ -103,25 +103,25 @@ def measure_recovery(rows: int) -> dict[str, Any]:
     from django.db.models import Max, Min
     from django.utils import timezone
 
-    from apps.ground.tenancy import every_shop, shop_scope
+    from apps.ground.tenancy import all_shops_scope, shop_scope
     from apps.jobs.domain import queue
     from apps.shops.models import Shop
-    from apps.webhooks.domain import recovery
+    from apps.webhooks.domain import replay
     from apps.webhooks.models import Delivery, Subscription
 
     shop = shop_with(3100, ["http://127.0.0.1:9/"])
     fill_events(shop, 1000)
     fan_out_all()
     multiply(rows)
-    with every_shop():
+    with all_shops_scope():
         Delivery.objects.filter(shop=shop).update(state="dead", finished_at=timezone.now(), attempts=9)
         subscription = Subscription.objects.get(shop=shop)
     with shop_scope(Shop.objects.get(pk=shop.pk)):
-        job = recovery.recover_dead(subscription, actor="system", at=timezone.now())
+        job = replay.replay_dead_letters(subscription, actor="system", at=timezone.now())
     began, used = time.perf_counter(), time.process_time()
-    queue.run(job.key)
+    queue.run_job(job.key)
     lasted, used = time.perf_counter() - began, time.process_time() - used
-    with every_shop():
+    with all_shops_scope():
         moved = Delivery.objects.filter(shop=shop, state="retry")
         ends = moved.aggregate(first=Min("next_at"), last=Max("next_at"))
         count = moved.count()
@@ -131,5 +131,5 @@ def measure_recovery(rows: int) -> dict[str, Any]:
         "rows_a_second": round(count / lasted),
         "processor_ms": round(used / count * 1000, 3),
         "planned_a_second": round(count / max(1.0, (ends["last"] - ends["first"]).total_seconds())),
-        "allowed_a_second": settings.WEBHOOK_RECOVERIES_PER_SECOND,
+        "allowed_a_second": settings.WEBHOOK_REPLAYS_PER_SECOND,
     }

@@ -24,7 +24,7 @@ def measure_retention(rows: int) -> dict[str, Any]:
     from django.db import connection
     from django.utils import timezone
 
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.domain import retention
 
     room = _fill(4000, rows)
@@ -49,8 +49,8 @@ def measure_retention(rows: int) -> dict[str, Any]:
 
     def clear() -> None:
         began = time.perf_counter()
-        with every_shop():
-            done.append(retention.clear(timezone.now()))
+        with all_shops_scope():
+            done.append(retention.delete_expired_rows(timezone.now()))
         done.append(time.perf_counter() - began)
         connection.close()
 
@@ -88,7 +88,7 @@ def _fill(number: int, rows: int) -> dict[int, int]:
     """Delivered deliveries with an attempt each, and some that wait; how many a claim takes of each endpoint."""
     from django.db import connection
 
-    from apps.webhooks.domain.engine import lookout
+    from apps.webhooks.domain.engine import maintenance
 
     shop = shop_with(number, [f"http://127.0.0.1:9/{each}" for each in range(10)])
     fill_events(shop, 200)
@@ -111,21 +111,21 @@ def _fill(number: int, rows: int) -> dict[int, int]:
             [waiting],
         )
         cursor.execute("VACUUM ANALYZE")
-    return dict.fromkeys([each.endpoint for each in lookout.scan()], 10)
+    return dict.fromkeys([each.endpoint for each in maintenance.scan_endpoints()], 10)
 
 
 def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> list[float]:
     """Seconds of claims with their results, one after the other."""
     from apps.webhooks.domain.engine import claims, results
-    from apps.webhooks.domain.engine.loop.lanes import Turn
-    from apps.webhooks.domain.engine.results import Result
+    from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+    from apps.webhooks.domain.engine.results import DeliveryResult
 
     took: list[float] = []
     while len(took) < ROUNDS and go_on():
         began = time.perf_counter()
-        taken = claims.claim(room, Turn.DUE)
+        taken = claims.claim_deliveries(room, AttemptKind.DUE)
         assert len(taken) == 10 * len(room)
-        assert not results.write([Result(each, "done", outcome="ok", status=200) for each in taken])
+        assert not results.write_results([DeliveryResult(each, "done", outcome="ok", status=200) for each in taken])
         took.append(time.perf_counter() - began)
     return took
 

@@ -60,14 +60,14 @@ def shop_with(number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
-    from apps.shops.domain import installing
-    from apps.shops.domain.opening import create_shop
+    from apps.shops.domain import app_installation
+    from apps.shops.domain.shop_creation import create_shop
     from apps.webhooks.domain import subscriptions
 
     by: dict[str, Any] = {"actor": "system", "at": timezone.now()}
     shop = create_shop(domain=f"s{number}.example", name=f"S{number}", email="o@bench.example", **by)
-    app = installing.create_app(name=f"App {number}")
-    installation = installing.install(app, shop, scopes=[*scopes], **by)
+    app = app_installation.create_app(name=f"App {number}")
+    installation = app_installation.install_app(app, shop, scopes=[*scopes], **by)
     with shop_scope(shop):
         for uri in uris:
             wanted = {"topic": "blogs/create", "uri": uri, "api_version": "2026-07", **values}
@@ -101,10 +101,10 @@ def fill_events(shop: Any, count: int) -> None:
 
 
 def fan_out_all() -> int:
-    from apps.webhooks.domain.engine.fan_out import fan_out
+    from apps.webhooks.domain.engine.fan_out import create_deliveries
 
     made = 0
-    while (told := fan_out()).events:
+    while (told := create_deliveries()).events:
         made += told.deliveries
     return made
 
@@ -137,14 +137,14 @@ def memory_mb(process: subprocess.Popen[bytes]) -> float:
 
 def warm_up(receivers: Receivers, shop: Any) -> None:
     """Wait until the dispatchers work."""
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
     fill_events(shop, 1)
     wait_for(receivers, 1)
     receivers.ask("take")
     time.sleep(1)
-    with every_shop():
+    with all_shops_scope():
         Delivery.objects.filter(shop=shop).delete()
 
 
@@ -167,10 +167,10 @@ def percentile(values: list[float], share: float) -> float:
 
 def forget() -> None:
     """Take away what waits."""
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery, Pending, Subscription
 
-    with every_shop():
+    with all_shops_scope():
         Pending.objects.all().delete()
         Delivery.objects.filter(state__in=("due", "retry", "leased")).update(state="cancelled")
         Subscription.objects.update(deleted_at="2026-01-01T00:00:00Z")

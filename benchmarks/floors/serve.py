@@ -4,12 +4,12 @@ import importlib
 import os
 import sys
 
-from backoffice.server import Door, serve
+from backoffice.server import Door, run_server
 from backoffice.server.threads import Application
 
 
 def main() -> None:
-    serve(
+    run_server(
         _load,
         host="127.0.0.1",
         port=int(os.environ["PORT"]),

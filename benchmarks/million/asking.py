@@ -58,11 +58,11 @@ def ask(client: "Client", path: str) -> Cost:
 
     Nothing that was rendered before is re-used, and what a process learns once is no cost of a request.
     """
-    from apps.api.rows import rendering
+    from apps.api.rows import render_cache
 
     found: list[Cost] = []
     for number in range(TRIES + 1):
-        rendering.cache.clear()
+        render_cache.cache.clear()
         with counted() as cost:
             began = time.process_time()
             response = client.get(path)

@@ -47,14 +47,14 @@ def begin() -> tuple[int, str]:
     """The big shop without rows and the small ones with theirs; returns the big one and an access token."""
     from django.utils import timezone
 
-    from apps.shops.domain import opening
+    from apps.shops.domain import shop_creation
 
     now = timezone.now()
     shop_id, token = open_shop()
     ids = []
     for number in range(SMALL_SHOPS):
         names = {"domain": f"small-{number}.{DOMAIN}", "name": f"Small {number}", "email": "a@b.example"}
-        ids.append(opening.create_shop(**names, actor="system", at=now).pk)
+        ids.append(shop_creation.create_shop(**names, actor="system", at=now).pk)
     turns = " ".join(f"WHEN {place} THEN {pk}" for place, pk in enumerate(ids))
     shop, next_shop = (f"(CASE ({number}) % {SMALL_SHOPS} {turns} END)" for number in ("n", "n + 1"))
     first, last = APART + 1, APART + SMALL

@@ -57,14 +57,14 @@ def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, 
     """
     from django.contrib import admin
 
-    from apps.panel.addresses import panel_url
+    from apps.panel.reverse import get_panel_url
 
-    yield "panel home", panel_url(shop)
+    yield "panel home", get_panel_url(shop)
     for word in WORDS:
-        yield f"palette “{word}”", f"{panel_url(shop, 'admin:search')}?{urlencode({'s': word, 'extended': 1})}"
+        yield f"palette “{word}”", f"{get_panel_url(shop, 'admin:search')}?{urlencode({'s': word, 'extended': 1})}"
     for model, screen in admin.site._registry.items():
         name = f"{model._meta.app_label}_{model._meta.model_name}"
-        path = panel_url(shop, f"admin:{name}_changelist")
+        path = get_panel_url(shop, f"admin:{name}_changelist")
         response: Any = client.get(path)
         yield f"panel {name}", path
         listed = response.context_data.get("cl") if response.status_code == 200 else None
@@ -74,7 +74,7 @@ def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, 
         row = model._base_manager.filter(**_of(model, shop)).order_by("id").values_list("pk", flat=True).first()
         if row is not None:
             for page_name in ("change", "history", "delete"):
-                yield f"panel {name} {page_name}", panel_url(shop, f"admin:{name}_{page_name}", row)
+                yield f"panel {name} {page_name}", get_panel_url(shop, f"admin:{name}_{page_name}", row)
 
 
 def _of(model: Any, shop: "Shop") -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _sorts(page: "ChangeList") -> Iterator[Query]:
 
 def _links(page: "ChangeList") -> Iterator[Query]:
     """What one chooses by a click."""
-    from apps.panel.screens.typed_filters import TypedFilter
+    from apps.panel.admin_base.typed_filters import TypedFilter
 
     for spec in page.filter_specs:
         if isinstance(spec, TypedFilter):
@@ -143,7 +143,7 @@ def _views(page: "ChangeList") -> Iterator[Query]:
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
     """What is typed into a filter: what few rows have, what many, what those at one end, and what none has."""
-    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
+    from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
     if isinstance(spec, DaysFilter):

@@ -152,7 +152,7 @@ class Walk:
             yield {"since_id": self.rows // 2, "limit": 250}
 
     def _searches(self) -> Iterator[dict[str, Any]]:
-        from apps.customers.domain.search import ORDERS
+        from apps.customers.domain.search_fields import ORDERS
 
         yield from ({"query": query} for query in QUERIES)
         for order in ORDERS:
