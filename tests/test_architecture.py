@@ -1,5 +1,6 @@
 """The picture of the house in the docs is the one that the contracts hold the code to."""
 
+import ast
 import re
 import tomllib
 
@@ -30,11 +31,159 @@ def drawn() -> dict[str, list[set[str]]]:
 def test_the_picture_shows_the_order_that_the_contracts_hold() -> None:
     picture = drawn()
 
-    assert picture["kit"] == contract("The kit's order")
-    assert picture["domains"] == contract("Domains import downwards only")[:-1]
+    assert picture["kit"] == contract("Layers of the kit")
+    assert picture["domains"] == contract("Domain apps import downwards only")[:-1]
 
 
 def test_the_picture_shows_every_app() -> None:
     folders = {path.parent.name for path in (settings.BASE_DIR / "apps").glob("*/__init__.py")}
 
     assert set().union(*(set().union(*lines) for lines in drawn().values())) == folders
+
+
+# Participles, adjectives and pronouns that say nothing without their context.
+UNCLEAR_NAMES = frozenset(
+    [
+        "found",
+        "told",
+        "said",
+        "made",
+        "kept",
+        "known",
+        "shown",
+        "given",
+        "taken",
+        "sent",
+        "left",
+        "held",
+        "heard",
+        "seen",
+        "meant",
+        "bought",
+        "sold",
+        "paid",
+        "put",
+        "gone",
+        "done",
+        "begun",
+        "written",
+        "chosen",
+        "laid",
+        "drawn",
+        "hidden",
+        "due",
+        "lost",
+        "spent",
+        "built",
+        "read",
+        "set",
+        "cut",
+        "split",
+        "wanted",
+        "asked",
+        "named",
+        "each",
+        "one",
+        "here",
+        "whole",
+        "further",
+        "others",
+        "some",
+        "fresh",
+        "again",
+        "way",
+        "few",
+        "many",
+        "stored",
+        "listed",
+        "joined",
+        "narrowed",
+        "alive",
+        "answered",
+        "apart",
+        "arranged",
+        "beside",
+        "changed",
+        "claimed",
+        "counted",
+        "declared",
+        "dropped",
+        "ended",
+        "expected",
+        "filled",
+        "filtered",
+        "folded",
+        "forgotten",
+        "handled",
+        "ignored",
+        "installed",
+        "kinds",
+        "less",
+        "locked",
+        "mine",
+        "missing",
+        "more",
+        "moved",
+        "ordered",
+        "own",
+        "owed",
+        "placed",
+        "prepared",
+        "ready",
+        "refused",
+        "registered",
+        "remaining",
+        "removed",
+        "renamed",
+        "rest",
+        "retold",
+        "rounded",
+        "rung",
+        "same",
+        "settled",
+        "such",
+        "theirs",
+        "those",
+        "told",
+        "touched",
+        "united",
+        "unchanged",
+        "untouched",
+        "used",
+        "waiting",
+        "within",
+        "without",
+    ]
+)
+# Names that Django, Celery, strawberry or our own loader by module name look for in every app.
+HOOKS = frozenset({"ready", "upgrade", "downgrade", "handle", "main"})
+PRODUCT = ("apps", "backoffice")
+
+
+def public_functions() -> dict[str, list[str]]:
+    """Return the modules that define each public function of the product."""
+    modules: dict[str, list[str]] = {}
+    for folder in PRODUCT:
+        for path in sorted((settings.BASE_DIR / folder).rglob("*.py")):
+            if "migrations" in path.parts:
+                continue
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+                    modules.setdefault(node.name, []).append(str(path.relative_to(settings.BASE_DIR)))
+    return modules
+
+
+def test_public_functions_and_modules_have_names_that_say_what_they_are() -> None:
+    names = public_functions()
+    modules = [
+        path for folder in PRODUCT for path in (settings.BASE_DIR / folder).rglob("*.py") if path.stem in UNCLEAR_NAMES
+    ]
+
+    assert {name: names[name] for name in sorted(UNCLEAR_NAMES & names.keys())} == {}
+    assert modules == []
+
+
+def test_public_function_names_occur_in_at_most_two_modules() -> None:
+    shared = {name: places for name, places in public_functions().items() if len(places) > 2 and name not in HOOKS}
+
+    assert shared == {}

@@ -1,0 +1,170 @@
+"""Texts are written in plain words: docstrings, comments, docs, the change log and the texts that staff read."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+CODE = ("apps", "backoffice", "benchmarks", "tests", "frontend", "docs")
+# Words that native technical English hardly uses, and words that only this code base once used for something with a
+# name.
+ODD_WORDS = re.compile(
+    r"\b(anew|whose|told|retold|beside|alike|likewise|bears?|thereof|therein|whoever|whatever|whichever|whomever|"
+    r"meanwhile|nobody|somebody|aloud|at hand|those that|that which|said|of which|stands|henceforth|hitherto|thereupon|whence|"
+    r"hence|lest|thrice|for want of|makes? known|as it were|in the first place|doorbells?|rung|strangers?)\b",
+    re.IGNORECASE,
+)
+# First words that no sentence about a function's action begins with.
+NOT_VERBS = frozenset(
+    [
+        "The",
+        "A",
+        "An",
+        "Its",
+        "Their",
+        "Those",
+        "What",
+        "Whether",
+        "How",
+        "Which",
+        "Where",
+        "Who",
+        "Whose",
+        "All",
+        "So",
+        "As",
+        "By",
+        "Of",
+        "In",
+        "With",
+        "For",
+        "One",
+        "Within",
+        "Without",
+        "These",
+        "When",
+        "None",
+        "At",
+        "Each",
+        "Every",
+        "Until",
+        "Some",
+        "Only",
+        "Also",
+        "Not",
+        "No",
+        "More",
+        "Two",
+        "Several",
+        "That",
+        "This",
+        "If",
+        "Nothing",
+        "Anything",
+        "Everything",
+    ]
+)
+LONGEST_CHANGE = 100
+Text = tuple[str, str]
+
+
+def _python_files(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not {"migrations", "node_modules", "release"} & set(path.parts):
+                yield path
+
+
+def _docstrings(path: Path) -> Iterator[tuple[ast.AST, int, str]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            docstring = ast.get_docstring(node)
+            if docstring:
+                yield node, getattr(node, "lineno", 1), docstring
+
+
+def _comments(path: Path) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def _texts_of_code() -> Iterator[Text]:
+    for path in _python_files(*CODE):
+        if path == Path(__file__):
+            continue
+        name = path.relative_to(ROOT)
+        yield from ((f"{name}:{line}", text) for _, line, text in _docstrings(path))
+        yield from ((f"{name}:{line}", text) for line, text in _comments(path))
+
+
+def _texts_of_docs() -> Iterator[Text]:
+    for path in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]:
+        # The glossary names the words that are not used.
+        if path.name != "glossary.md":
+            lines = path.read_text().splitlines()
+            yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in enumerate(lines, 1))
+
+
+def _texts_for_staff() -> Iterator[Text]:
+    catalog = ROOT / "locale" / "de" / "LC_MESSAGES" / "django.po"
+    with catalog.open("rb") as file:
+        for message in read_po(file, locale="de"):
+            texts = [message.id] if isinstance(message.id, str) else message.id
+            yield from ((", ".join(place for place, _ in message.locations), str(text)) for text in texts)
+
+
+def _odd_words(texts: Iterator[Text]) -> list[str]:
+    return [f"{place}: {match[0]!r} in {text[:100]!r}" for place, text in texts for match in ODD_WORDS.finditer(text)]
+
+
+@pytest.mark.parametrize("texts", [_texts_of_code, _texts_of_docs, _texts_for_staff])
+def test_texts_use_plain_words(texts: object) -> None:
+    assert callable(texts)
+
+    assert _odd_words(texts()) == []
+
+
+def test_odd_words_are_found_in_docstrings_and_comments(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text('"""What somebody is told."""\n\n# Made anew.\nNAME = 1\n')
+
+    texts = [text for _, _, text in _docstrings(module)] + [text for _, text in _comments(module)]
+
+    assert [match.group(0) for text in texts for match in ODD_WORDS.finditer(text)] == ["somebody", "told", "anew"]
+
+
+def test_function_docstrings_begin_with_a_verb() -> None:
+    others = [
+        f"{path.relative_to(ROOT)}:{line}: {docstring.splitlines()[0]}"
+        for path in _python_files("apps", "backoffice")
+        for node, line, docstring in _docstrings(path)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and docstring.split(maxsplit=1)[0].strip(",.:;") in NOT_VERBS
+        and not _is_property(node)
+    ]
+
+    assert others == []
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.dump(decorator) for decorator in node.decorator_list)
+
+
+def test_changelog_has_versions_and_short_lines() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+
+    assert [line for line in lines if re.match(r"## \[?\d+\.\d+\.\d+", line)]
+    assert [line for line in lines if len(line) > LONGEST_CHANGE] == []
