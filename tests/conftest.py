@@ -15,12 +15,12 @@ from django.test import Client, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
-from apps.api.rows import rendering
-from apps.events.domain import guarding
+from apps.api.rows import render_cache
+from apps.events.domain import immutability
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.shops.models import Installation, Shop
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests import factories, parts
 from tests.deadlocks import Deadlocks
 from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
@@ -81,7 +81,9 @@ def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Files that tests store go with the test run; those of the panel are served by the live server alone."""
     folder = tmp_path_factory.mktemp("files")
     # Whitenoise would look through all static files for each client that a test makes.
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", folder)}, WHITENOISE_USE_FINDERS=False):
+    with override_settings(
+        STORAGES={**settings.STORAGES, **get_storage_settings("", folder)}, WHITENOISE_USE_FINDERS=False
+    ):
         yield
 
 
@@ -95,9 +97,9 @@ def _cleared_trail() -> Iterator[None]:
         if operations.connection.vendor == "postgresql" and not again_from_one:
             delete_all()
             return
-        guarding.lift()
+        immutability.drop_event_triggers()
         clear(operations, statements)
-        guarding.ensure()
+        immutability.create_event_triggers()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseDatabaseOperations, "execute_sql_flush", lifted)
@@ -130,7 +132,7 @@ def bucket(_around_the_test: None) -> Iterator[None]:
     )
     s3.create_bucket(Bucket="backoffice-files")
     url = f"s3://key:secret@backoffice-files/shop-files?endpoint_url={endpoint}&region=us-east-1&addressing_style=path"
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages(url, Path("/nowhere"))}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings(url, Path("/nowhere"))}):
         yield
     s3.close()
     server.stop()
@@ -139,17 +141,17 @@ def bucket(_around_the_test: None) -> Iterator[None]:
 @pytest.fixture
 def files(_around_the_test: None, settings: Any, tmp_path: Path) -> Path:
     """A folder in which the test alone keeps files; those of the shared shop lie where all tests find them."""
-    settings.STORAGES = {**settings.STORAGES, **file_storages("", tmp_path / "m")}
+    settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "m")}
     return tmp_path / "m"
 
 
 @pytest.fixture(autouse=True)
 def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate limit, nothing kept from another test, and no doorbell for jobs that no worker shall find."""
-    monkeypatch.setattr(jobs, "_doorbells", [])
+    monkeypatch.setattr(jobs, "_notifiers", [])
     settings.RATE_LIMIT = False
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
-    rendering.cache.clear()
+    render_cache.cache.clear()
 
 
 @pytest.fixture(scope="session")

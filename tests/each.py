@@ -10,9 +10,7 @@ class Each:
     """Goes on behind a value that fails, and fails at the end with the names of all that did.
 
     >>> with Each() as each:
-    ...     for value in VALUES:
-    ...         with each(value):
-    ...             assert …
+    ...     for value in VALUES: ...         with each(value): ...             assert …
     """
 
     def __init__(self) -> None:

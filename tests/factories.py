@@ -10,7 +10,7 @@ from factory.django import DjangoModelFactory
 
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import installing, opening, tokens
+from apps.shops.domain import app_installation, shop_creation, tokens
 from apps.shops.models import App, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
@@ -22,13 +22,13 @@ def make_shop(**settings: Any) -> Shop:
     """A shop as ``create_shop`` opens it."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
-    return opening.create_shop(actor="system", at=timezone.now(), **values)
+    return shop_creation.create_shop(actor="system", at=timezone.now(), **values)
 
 
 def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Installation:
     """An app of its own, installed on a shop."""
-    made = installing.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
-    return installing.install(made, shop, scopes=scopes, actor="system", at=timezone.now())
+    made = app_installation.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
+    return app_installation.install_app(made, shop, scopes=scopes, actor="system", at=timezone.now())
 
 
 def make_token(installation: Installation) -> str:

@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 from django.db import connection, connections
 
-from backoffice.databases import database_of
+from backoffice.databases import get_database_settings
 from tests import parts
 from tests.client.conftest import free_port
 from tests.machine import until
@@ -69,7 +69,7 @@ def behind_a_pooler(sessions: int) -> Iterator[None]:
     """Within it this process and those that it starts work on the tests' database through a pooler."""
     with pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
         patch.setenv("BACKOFFICE_DATABASE_POOLER", "on")
-        told = database_of(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
+        told = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
         for key in ("HOST", "PORT", "OPTIONS", "DISABLE_SERVER_SIDE_CURSORS"):
             patch.setitem(connection.settings_dict, key, told[key])
         connections.close_all()

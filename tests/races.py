@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection, connections, models, transaction
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 

@@ -9,7 +9,13 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import ForeignKey, ManyToManyField
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside, CountExpression, DropKeyIndex, LeaveRoom
+from apps.ground.migration_operations import (
+    AddExpressionStatistics,
+    AddIndexWithoutBlocking,
+    AddPostgresIndex,
+    DropForeignKeyIndex,
+    SetFillFactor,
+)
 
 # What takes something away that running code asks for, and what cannot be judged.
 _GONE = (
@@ -29,11 +35,11 @@ _HARMLESS = (
     migrations.AlterModelTableComment,
     migrations.RenameIndex,
     migrations.RunPython,
-    AddIndexBeside,
-    AddPartsIndexBeside,
-    CountExpression,
-    DropKeyIndex,
-    LeaveRoom,
+    AddIndexWithoutBlocking,
+    AddPostgresIndex,
+    AddExpressionStatistics,
+    DropForeignKeyIndex,
+    SetFillFactor,
 )
 
 
@@ -50,7 +56,7 @@ def unsafe(migration: migrations.Migration, before: ProjectState) -> list[str]:
         if isinstance(operation, migrations.CreateModel):
             fresh.add(operation.name_lower)
     if migration.atomic and any(
-        isinstance(each, (AddIndexBeside, AddPartsIndexBeside)) for each in migration.operations
+        isinstance(each, (AddIndexWithoutBlocking, AddPostgresIndex)) for each in migration.operations
     ):
         found.append("an index is built beside writers outside of a transaction only: atomic = False")
     found += [

@@ -9,23 +9,23 @@ from django.db import connection
 
 pytestmark = pytest.mark.postgres
 
-PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## One shop too large")[2]
+PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## Sharding one shop")[2]
 # The rows of shops: tables with their column.
 OF_SHOPS = """WITH of_shops AS (
     SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
 )"""
 FIGURES = {
-    "tables with the rows of shops": f"{OF_SHOPS} SELECT count(*) FROM of_shops",
-    "foreign keys between such tables": f"""{OF_SHOPS}
+    "tables with a `shop_id`": f"{OF_SHOPS} SELECT count(*) FROM of_shops",
+    "foreign keys between these tables": f"""{OF_SHOPS}
         SELECT count(*) FROM pg_constraint k JOIN of_shops a ON a.id = k.conrelid JOIN of_shops b ON b.id = k.confrelid
         WHERE k.contype = 'f' AND NOT a.shop = ANY(k.conkey)""",
-    "foreign keys checked at the end": """SELECT count(*) FROM pg_constraint
+    "deferred foreign keys": """SELECT count(*) FROM pg_constraint
         WHERE contype = 'f' AND condeferrable AND connamespace = 'public'::regnamespace""",
     "triggers": "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal",
     "GIN indexes": """SELECT count(*) FROM pg_class c JOIN pg_am m ON m.oid = c.relam
         WHERE c.relkind = 'i' AND m.amname = 'gin' AND c.relnamespace = 'public'::regnamespace""",
-    "indexes with an operator class": """SELECT count(DISTINCT i.indexrelid)
+    "indexes with a pattern operator class": """SELECT count(DISTINCT i.indexrelid)
         FROM pg_index i CROSS JOIN unnest(i.indclass::oid[]) AS used JOIN pg_opclass o ON o.oid = used
         WHERE o.opcname LIKE '%_pattern_ops'""",
 }
@@ -65,6 +65,6 @@ def test_unique_constraints_without_their_shop_are_those_of_the_page(db: None) -
 def test_statements_of_the_server_stand_where_the_page_counts_them() -> None:
     written = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
 
-    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", written)) == told("rows taken with")
-    assert len(re.findall(r"NOTIFY \{", written)) == told("`LISTEN`")
+    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", written)) == told("`SKIP LOCKED`")
+    assert len(re.findall(r"NOTIFY \{", written)) == told("`LISTEN`/`NOTIFY`")
     assert written.count("pg_export_snapshot()") == told("`pg_export_snapshot`")

@@ -16,7 +16,7 @@ from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import stock
-from apps.orders.domain import editing, payments, transitions
+from apps.orders.domain import payments, transitions, updates
 from apps.shops.models import Shop
 from tests.api.conftest import Arranged
 from tests.conftest import ApiClient
@@ -31,7 +31,7 @@ _ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
 
 def table() -> dict[str, list[str]]:
     """The roots in their order, each with its parts."""
-    text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### The order of locks")[1]
+    text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### Lock order")[1]
     return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
 
 
@@ -85,9 +85,9 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> Non
     placed = [make_order(shop, financial_status="authorized", **options) for _ in range(2)]
     with shop_scope(shop):
         payments.create_transaction(placed[0], {"kind": "capture"}, **by)
-        transitions.cancel(placed[1], **by)
-        editing.delete_order(placed[1], **by)
-        personal_data.redact(Customer.objects.get(), **by)
+        transitions.cancel_order(placed[1], **by)
+        updates.delete_order(placed[1], **by)
+        personal_data.redact_customer(Customer.objects.get(), **by)
 
     held = {root for root, _ in in_order.steps}
     assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= held
@@ -108,4 +108,4 @@ def _wrongly(first: int, second: int, item: Any) -> None:
     with transaction.atomic():
         lock_product(second)
         lock_product(first)
-        stock.adjust(item.pk, stock.primary_location().pk, 1, actor="system", at=timezone.now())
+        stock.adjust_available(item.pk, stock.get_primary_location().pk, 1, actor="system", at=timezone.now())

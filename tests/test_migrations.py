@@ -21,7 +21,7 @@ from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
 from apps.jobs.management.commands import migrate
 from tests.client.conftest import database_url
 from tests.faults.conftest import another_connection
@@ -128,9 +128,12 @@ def test_indexes_are_built_beside_writers_only() -> None:
     index = models.Index(fields=["name"], name="by_name")
 
     assert judged(migrations.RunPython(_index_by_hand)) != []
-    assert judged(AddIndexBeside("thing", index)) != []
-    assert judged(AddPartsIndexBeside("thing", "parts", "(name)")) != []
-    assert judged(AddIndexBeside("thing", index), AddPartsIndexBeside("thing", "parts", "(name)"), atomic=False) == []
+    assert judged(AddIndexWithoutBlocking("thing", index)) != []
+    assert judged(AddPostgresIndex("thing", "parts", "(name)")) != []
+    assert (
+        judged(AddIndexWithoutBlocking("thing", index), AddPostgresIndex("thing", "parts", "(name)"), atomic=False)
+        == []
+    )
 
 
 def test_rows_are_not_worked_on_in_the_transaction_that_changes_their_table() -> None:
@@ -147,7 +150,7 @@ def test_rows_are_not_worked_on_in_the_transaction_that_changes_their_table() ->
         migrations.AddField("thing", "size", ONE(db_default=1)),
         migrations.AlterField("thing", "name", models.CharField(max_length=40, help_text="Longer", null=True)),
         migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("thing", "note")]),
-        AddIndexBeside("thing", models.Index(fields=["name"], name="by_name")),
+        AddIndexWithoutBlocking("thing", models.Index(fields=["name"], name="by_name")),
     ],
     ids=lambda operation: operation.describe(),
 )
@@ -204,7 +207,7 @@ def test_migrate_gives_a_lock_up_soon_and_tries_again(monkeypatch: pytest.Monkey
 @pytest.mark.postgres
 @pytest.mark.usefixtures("unapplied")
 def test_migrate_says_what_to_do_where_a_table_stays_locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "TRIES", 2)
+    monkeypatch.setattr(migrate, "MAX_TRIES", 2)
     with another_connection() as other:
         other.execute("BEGIN; SELECT * FROM content_scripttag")
         with pytest.raises(CommandError, match="Run migrate again when there is less traffic"):
@@ -213,7 +216,7 @@ def test_migrate_says_what_to_do_where_a_table_stays_locked(monkeypatch: pytest.
 
 @pytest.mark.django_db(transaction=True)
 def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
-    operation = AddIndexBeside("scripttag", models.Index(fields=["event"], name="tests_by_event"))
+    operation = AddIndexWithoutBlocking("scripttag", models.Index(fields=["event"], name="tests_by_event"))
     before = MigrationLoader(None).project_state()
     after = before.clone()
     operation.state_forwards("content", after)

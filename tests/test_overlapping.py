@@ -12,17 +12,17 @@ from apps.catalog.domain.products import delete_product
 from apps.catalog.models import Product
 from apps.content.models import ScriptTag
 from apps.customers.domain import addresses, personal_data
-from apps.customers.domain.aggregate import lock
+from apps.customers.domain.locking import lock_customer
 from apps.customers.models import Address, Customer
 from apps.events.models import Event
-from apps.ground.errors import Gone
+from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import locations, stock
 from apps.inventory.models import InventoryItem, InventoryLevel
-from apps.metafields.domain import setting
-from apps.metafields.domain.owners import owner_of
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.orders.domain import buyers, editing, loading, stocking
+from apps.orders.domain import order_customers, selectors, stock_reservation, updates
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
@@ -74,25 +74,25 @@ def test_an_address_that_went_meanwhile_is_neither_changed_nor_made_the_default(
     gone = make_address(customer)
     addresses.delete_addresses(customer, [gone.pk], **by())
 
-    with pytest.raises(Gone):
+    with pytest.raises(RowDeleted):
         addresses.update_address(gone, {"city": "Lund"}, **by())
-    with pytest.raises(Gone):
-        addresses.set_default(gone, **by())
+    with pytest.raises(RowDeleted):
+        addresses.set_default_address(gone, **by())
 
 
 def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
     product = make_product()
-    made = setting.create(owner_of(product), product.pk, VALUES, **by())
+    made = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **by())
     one, two = (Metafield.objects.get(pk=made.pk) for _ in range(2))
 
-    setting.update(one, {"value": "Hot"}, **by())
-    setting.update(two, {"value": "Cold"}, **by())
+    write.update_metafield(one, {"value": "Hot"}, **by())
+    write.update_metafield(two, {"value": "Cold"}, **by())
     made.refresh_from_db()
     assert made.value == "Cold"
 
-    setting.delete(one, **by())
-    with pytest.raises(Gone):
-        setting.delete(two, **by())
+    write.delete_metafield(one, **by())
+    with pytest.raises(RowDeleted):
+        write.delete_metafield(two, **by())
     assert Event.objects.filter(topic="product_metafields/delete").count() == 1
 
 
@@ -109,7 +109,7 @@ class TestRequests:
 
         response = meanwhile(
             shop,
-            lambda: editing.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
         )
 
@@ -140,7 +140,7 @@ class TestRequests:
 
         merged = unguarded(
             shop,
-            lambda: editing.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
             locks={"orders_order"},
         )
@@ -185,7 +185,7 @@ class TestAdditions:
 
         response = meanwhile(
             shop,
-            lambda: setting.create(owner_of(owner), owner.pk, VALUES, **by()),
+            lambda: write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **by()),
             lambda: api.delete(f"products/{variant.product_id}.json"),
         )
 
@@ -198,7 +198,7 @@ class TestAdditions:
 
         unguarded(
             shop,
-            lambda: setting.create(owner_of(variant.product), variant.product_id, VALUES, **by()),
+            lambda: write.create_metafield(get_owner_type_of_row(variant.product), variant.product_id, VALUES, **by()),
             lambda: api.delete(f"products/{variant.product_id}.json"),
             locks=OWNERS,
         )
@@ -212,7 +212,7 @@ class TestAdditions:
 
         response = meanwhile(
             shop,
-            lambda: locations.deactivate(primary, **by()),
+            lambda: locations.deactivate_location(primary, **by()),
             lambda: api.post("products.json", {"product": {"title": "Mug"}}),
         )
 
@@ -229,7 +229,7 @@ class TestAdditions:
 
         unguarded(
             shop,
-            lambda: locations.deactivate(primary, **by()),
+            lambda: locations.deactivate_location(primary, **by()),
             lambda: api.post("products.json", {"product": {"title": "Mug"}}),
             locks={"inventory_location"},
         )
@@ -246,7 +246,7 @@ class TestAdditions:
         meanwhile(
             shop,
             lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact(customer, **by()),
+            lambda: personal_data.redact_customer(customer, **by()),
         )
 
         with shop_scope(shop):
@@ -261,7 +261,7 @@ class TestAdditions:
         unguarded(
             shop,
             lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact(customer, **by()),
+            lambda: personal_data.redact_customer(customer, **by()),
             locks={"customers_customer"},
         )
 
@@ -290,9 +290,9 @@ class TestCircles:
 
         meanwhile(
             shop,
-            lambda: loading.lock(order),
-            lambda: personal_data.redact(customer, **by()),
-            then=lambda: buyers.locked(customer_id),
+            lambda: selectors.lock_order(order),
+            lambda: personal_data.redact_customer(customer, **by()),
+            then=lambda: order_customers.lock_order_customer(customer_id),
         )
 
     @pytest.mark.race(control="test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle")
@@ -317,7 +317,7 @@ class TestCircles:
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The control: whoever changes an order comes to its customer next."""
-        monkeypatch.setattr(personal_data, "_hold", lambda customer, _job: lock(customer))
+        monkeypatch.setattr(personal_data, "_lock_customer", lambda customer, _job: lock_customer(customer))
         order = make_order(shop, email="ada@example.com")
         customer_id = order.customer_id
         assert customer_id is not None
@@ -327,9 +327,9 @@ class TestCircles:
         with pytest.raises(OperationalError, match="deadlock"):
             meanwhile(
                 shop,
-                lambda: loading.lock(order),
-                lambda: personal_data.redact(customer, **by()),
-                then=lambda: buyers.locked(customer_id),
+                lambda: selectors.lock_order(order),
+                lambda: personal_data.redact_customer(customer, **by()),
+                then=lambda: order_customers.lock_order_customer(customer_id),
             )
 
     @pytest.mark.deadlocks(1)
@@ -337,7 +337,7 @@ class TestCircles:
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The control: the product of which stock is taken first, and the other one when what was sold is counted."""
-        monkeypatch.setattr(stocking, "_hold_others", lambda *_: None)
+        monkeypatch.setattr(stock_reservation, "_hold_others", lambda *_: None)
         untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
         options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}

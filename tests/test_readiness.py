@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.ground.caching import cached
+from apps.ground.caching import get_or_compute
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def readiness(monkeypatch: pytest.MonkeyPatch) -> health.Readiness:
+def readiness(monkeypatch: pytest.MonkeyPatch) -> health.CachedChecks:
     """That of a process which was never asked."""
-    fresh = health.needed()
-    monkeypatch.setattr(health, "readiness", fresh)
-    monkeypatch.setattr(health, "parts", health.beside())
+    fresh = health.create_required_checks()
+    monkeypatch.setattr(health, "required_checks", fresh)
+    monkeypatch.setattr(health, "optional_checks", health.create_optional_checks())
     return fresh
 
 
@@ -45,12 +45,12 @@ def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
     assert 0 < asked_once == len(queries)
 
 
-def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: health.Readiness) -> None:
+def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: health.CachedChecks) -> None:
     client.get("/readyz")
     MigrationRecorder(connection).record_unapplied("shops", "0001_initial")
     kept = client.get("/readyz").status_code
 
-    readiness.at -= health.KEPT_SECONDS
+    readiness.checked_at -= health.CACHE_SECONDS
     answer = client.get("/readyz")
 
     assert kept == 200
@@ -83,8 +83,8 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         over.wait(30)
         return {"database": True, "migrations": True, "broker": True}
 
-    monkeypatch.setattr(health.readiness, "look", look)
-    thread = threading.Thread(target=health.readiness.checks)
+    monkeypatch.setattr(health.required_checks, "look", look)
+    thread = threading.Thread(target=health.required_checks.get_results)
 
     def begin() -> None:
         thread.start()
@@ -96,16 +96,16 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
 
 def test_while_one_looks_nobody_waits_and_old_findings_are_not_trusted_for_long(
-    stuck: Callable[[], None], readiness: health.Readiness
+    stuck: Callable[[], None], readiness: health.CachedChecks
 ) -> None:
-    readiness.found = {"database": True, "migrations": True, "broker": True}
-    readiness.at = time.monotonic() - health.KEPT_SECONDS
+    readiness.results = {"database": True, "migrations": True, "broker": True}
+    readiness.checked_at = time.monotonic() - health.CACHE_SECONDS
     stuck()
 
     began = time.monotonic()
-    first = readiness.checks()
-    readiness.at -= health.TRUSTED_SECONDS
-    later = readiness.checks()
+    first = readiness.get_results()
+    readiness.checked_at -= health.EXPIRY_SECONDS
+    later = readiness.get_results()
 
     assert all(first.values())
     assert not any(later.values())
@@ -117,7 +117,7 @@ def test_what_most_requests_do_without_is_said_and_keeps_the_process_in_service(
     client: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     before = client.get("/readyz").json()
-    health.parts.at -= health.KEPT_SECONDS
+    health.optional_checks.checked_at -= health.CACHE_SECONDS
     if part == "jobs":
         with shop_scope(shop):
             Job.objects.create(shop=shop, task="none", due_at=timezone.now() - timedelta(minutes=11))
@@ -141,8 +141,8 @@ def test_what_cannot_be_found_is_looked_for_once_and_its_error_is_told() -> None
         raise OperationalError("no connection")
 
     with pytest.raises(OperationalError):
-        cached("tests.nothing", find, 5)
+        get_or_compute("tests.nothing", find, 5)
 
     assert looked == [1]
-    assert cached("tests.nothing", lambda: None, 5) is None
+    assert get_or_compute("tests.nothing", lambda: None, 5) is None
     assert cache.get("tests.nothing", "kept") is None

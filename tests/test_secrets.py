@@ -25,13 +25,13 @@ from django.utils import timezone
 
 from apps.api.models import IdempotencyKey
 from apps.events.domain.recording import record_event
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.shops.domain import app_secrets, installing
+from apps.shops.domain import app_installation, app_secrets
 from apps.shops.models import App, Shop
 from apps.staff.models import User
-from backoffice.logs import LineFormatter, logging_to_console
+from backoffice.logs import LineFormatter, get_logging_settings
 from tests import factories
 from tests.conftest import ApiClient
 from tests.machine import until
@@ -64,7 +64,7 @@ class Listener(logging.Handler):
 @pytest.fixture
 def listener() -> Iterator[Listener]:
     """Hears what is logged where ``BACKOFFICE_LOG_LEVEL`` is DEBUG."""
-    said: Any = logging_to_console("DEBUG")
+    said: Any = get_logging_settings("DEBUG")
     levels = {"": "DEBUG", **{name: values["level"] for name, values in said["loggers"].items()}}
     before = {name: logging.getLogger(name).level for name in levels}
     listener = Listener()
@@ -105,7 +105,7 @@ def of_staff(shop: Shop) -> set[str]:
     token = re.search(r"bko_[\w-]{20,}", page.text)
     assert token
     assert Client(headers={"X-Platform-Access-Token": token[0]}).get("/admin/api/2026-07/shop.json").status_code == 200
-    with every_shop():
+    with all_shops_scope():
         secrets = set(App.objects.values_list("api_secret", flat=True))
     return {STAFF_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, secret, seed, token[0], *codes, *secrets}
 
@@ -121,7 +121,7 @@ def of_customers(api: ApiClient, shop: Shop) -> set[str]:
     with shop_scope(shop):
         keys = list(Job.objects.values_list("key", flat=True))
     for key in keys:
-        queue.run(key)
+        queue.run_job(key)
     url = str(api.post(f"{path}/account_activation_url.json", idempotency_key="third").json()["account_activation_url"])
     page = url.removeprefix(settings.BASE_URL)
     assert Client().get(page).status_code == 200
@@ -151,7 +151,7 @@ def of_apps(api: ApiClient) -> set[str]:
 
 def of_an_authorization(shop: Shop) -> set[str]:
     """A code that was exchanged, one that was not, and secrets, right and wrong."""
-    app = installing.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
+    app = app_installation.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
     flow = Flow(app, Panel(factories.make_member(shop, "applications"), shop))
     fetched = flow.code()
     token = str(flow.exchange(fetched).json()["access_token"])

@@ -7,7 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ModelState, ProjectState
 from django.db.models import CASCADE, CharField, CheckConstraint, ForeignKey, Index, Model, Q
 
-from apps.ground.sparing_states import sparing
+from apps.ground.migration_states import fast_migration_states
 
 
 def described(state: ProjectState) -> dict[tuple[str, str], object]:
@@ -28,7 +28,7 @@ def described(state: ProjectState) -> dict[tuple[str, str], object]:
 def test_models_after_all_migrations_are_the_same() -> None:
     plainly = MigrationExecutor(connection).loader.project_state()
 
-    with sparing():
+    with fast_migration_states():
         spared = MigrationExecutor(connection).loader.project_state()
 
     assert described(spared) == described(plainly)
@@ -41,7 +41,7 @@ def test_after_all_migrations_no_class_knows_one_that_is_gone() -> None:
     assert state.apps.get_models() == []
     plan = {key: None for leaf in loader.graph.leaf_nodes() for key in loader.graph.forwards_plan(leaf)}
 
-    with sparing():
+    with fast_migration_states():
         for key in plan:
             loader.graph.nodes[key].mutate_state(state, preserve=False)
 
@@ -91,7 +91,7 @@ def test_class_learns_of_indexes_and_constraints_and_others_stay() -> None:
     state = a_state()
     thing, part = model_of(state, "Thing"), model_of(state, "Part")
 
-    with sparing():
+    with fast_migration_states():
         state.add_index("t", "thing", Index(fields=["id"], name="by_id"))
         state.add_index("t", "thing", Index(fields=["-id"], name="by_id_down"))
         state.remove_index("t", "thing", "by_id")
@@ -106,7 +106,7 @@ def test_new_model_is_known_to_the_one_it_refers_to_which_stays() -> None:
     state = a_state()
     thing, part = model_of(state, "Thing"), model_of(state, "Part")
 
-    with sparing():
+    with fast_migration_states():
         state.add_model(
             ModelState("t", "Note", [("id", CharField(primary_key=True)), ("part", ForeignKey("t.Part", CASCADE))])
         )
@@ -124,7 +124,7 @@ def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> No
     state.add_model(ModelState("t", "Child", [], bases=("t.Part",)))
     place, thing, part, child = (model_of(state, name) for name in ("Place", "Thing", "Part", "Child"))
 
-    with sparing():
+    with fast_migration_states():
         state.add_field("t", "thing", "kind", ForeignKey("t.Kind", CASCADE), preserve_default=True)
 
     assert model_of(state, "Place") is place
@@ -141,7 +141,7 @@ def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> No
 )
 def test_class_is_made_anew_where_more_than_words_change(field: "CharField[str, str]", anew: bool) -> None:
     state = a_state()
-    with sparing():
+    with fast_migration_states():
         state.add_field("t", "part", "name", CharField(max_length=9), preserve_default=True)
         part = model_of(state, "Part")
 
@@ -156,7 +156,7 @@ def test_options_that_queries_go_by_make_the_class_anew(options: dict[str, objec
     state = a_state()
     part = model_of(state, "Part")
 
-    with sparing():
+    with fast_migration_states():
         state.alter_model_options("t", "part", options)
 
     assert (model_of(state, "Part") is not part) == anew
@@ -165,7 +165,7 @@ def test_options_that_queries_go_by_make_the_class_anew(options: dict[str, objec
 
 def test_all_is_as_before_behind_it() -> None:
     before = ProjectState.alter_field
-    with sparing():
+    with fast_migration_states():
         assert ProjectState.alter_field is not before
 
     assert ProjectState.alter_field is before

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import models
 
-from apps.api.openapi.documents import newest_document
-from apps.api.shapes import Schema
+from apps.api.openapi.generators import get_latest_document
+from apps.api.types import Schema
 from tests.api.routes import Route
 from tests.conftest import VERSION
 
@@ -37,7 +37,7 @@ def operation_of(route: Route) -> Schema:
     """What the document says of a route."""
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
-    operations: Schema = newest_document()["paths"][path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"]
+    operations: Schema = get_latest_document()["paths"][path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"]
     operation: Schema = operations[method.lower()]
     return operation
 
@@ -45,7 +45,7 @@ def operation_of(route: Route) -> Schema:
 def members_of(schema: Schema) -> dict[str, Schema]:
     """The members of an object, or of the objects in a list."""
     while "$ref" in schema:
-        schema = newest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     for choice in schema.get("oneOf", ()):
         if choice.get("type") != "null":
             return members_of(choice)

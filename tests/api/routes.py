@@ -6,14 +6,14 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver
 
-from backoffice import interface
+from backoffice import api_urls
 
 # Routes that anybody may read, one by one.
 PUBLIC = {"GET openapi.json"}
 
 
 # Routes of the interface that have no version.
-ABSOLUTE = [entry for entry in interface.urlpatterns if hasattr(getattr(entry, "callback", None), "cls")]
+ABSOLUTE = [entry for entry in api_urls.urlpatterns if hasattr(getattr(entry, "callback", None), "cls")]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Route:
 def all_routes() -> list[Route]:
     """Every route that a token opens."""
     found = []
-    for pattern, callback in [*_walk(interface.resources, ""), *_walk(ABSOLUTE, "/")]:
+    for pattern, callback in [*_walk(api_urls.resources, ""), *_walk(ABSOLUTE, "/")]:
         if not hasattr(callback, "cls"):
             assert f"GET {pattern}" in PUBLIC, f"{pattern} is no route of a viewset and not listed as public"
             continue

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from apps.api.resources.serializers import writable
+from apps.api.resources.serializers import get_writable_fields
 from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, UNFIT_FILTERS
 from tests.api.conftest import everything_stored
 from tests.api.routes import Route, all_routes
@@ -72,14 +72,14 @@ def test_bodies_without_the_wrapper_are_400(route: Route, arranged: Any, unchang
 
 
 def test_a_second_wrapper_is_400(api: ApiClient, unchanged: Any) -> None:
-    from apps.api.requests.views import SINGULARS
+    from apps.api.requests.views import SINGULAR_NAMES
 
-    SINGULARS.add("other_thing")
+    SINGULAR_NAMES.add("other_thing")
     tag = {"src": "https://a.example/a.js", "event": "onload"}
 
     with unchanged():
         response = api.post("script_tags.json", {"script_tag": tag, "other_thing": {}})
-    SINGULARS.discard("other_thing")
+    SINGULAR_NAMES.discard("other_thing")
 
     assert_refusal(response, 400)
     assert response.json() == {"errors": {"script_tag": "Required parameter missing or invalid"}}
@@ -143,7 +143,7 @@ def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> No
     found = list(places(body))
     wrapper = next(iter(body), None)
     if isinstance(body.get(wrapper), dict) and hasattr(route.view, "serializer_class"):
-        found += [(wrapper, field.field_name) for field in writable(route.view.serializer_class, VERSION)]
+        found += [(wrapper, field.field_name) for field in get_writable_fields(route.view.serializer_class, VERSION)]
     with Each() as each:
         for at, value in product(dict.fromkeys(found), (None, True, 2**63, [], {}, [{}], [[]])):
             with each(at, repr(value)):
@@ -353,10 +353,10 @@ def test_headers_of_proxies_change_nothing(api: ApiClient) -> None:
     "text", ["a" * 2024, "é" * 2024, "😀" * 2024, "e\u0301" * 1012, "\u202eabc", "a\u200bb", " x ", "'\"\\%_;--"]
 )
 def test_texts_come_back_byte_for_byte(api: ApiClient, shop: Any, text: str) -> None:
-    from apps.ground.tenancy import every_shop
+    from apps.ground.tenancy import all_shops_scope
     from apps.shops.models import Shop
 
-    with every_shop():
+    with all_shops_scope():
         Shop.objects.filter(pk=shop.pk).update(name=text[:255])
 
     assert api.get("shop.json").json()["shop"]["name"] == text[:255]

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import weakref
 
-from apps.api.rows import rendering
-from apps.api.rows.plans import plan_for
+from apps.api.rows import render_cache
+from apps.api.rows.query_plans import get_read_plan
 from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.factories import ScriptTagFactory
@@ -36,7 +36,7 @@ def test_the_shops_time_zone_is_part_of_what_is_kept(api: ApiClient, shop: Shop)
     path = f"script_tags/{tag.pk}.json"
     before = api.get(path).json()["script_tag"]["created_at"]
 
-    with every_shop():
+    with all_shops_scope():
         Shop.objects.filter(pk=shop.pk).update(timezone="Asia/Tokyo")
     after = api.get(path).json()["script_tag"]["created_at"]
 
@@ -96,12 +96,12 @@ def test_a_tag_is_the_same_in_every_process() -> None:
 def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, shop: Shop) -> None:
     ScriptTagFactory.create(shop=shop, app=api.installation.app)
     api.get("script_tags.json", fields="id,cache")
-    plan = weakref.ref(plan_for(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))
+    plan = weakref.ref(get_read_plan(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))
 
-    plan_for.cache_clear()
+    get_read_plan.cache_clear()
     gc.collect()
 
-    assert len(rendering.cache) == 1
+    assert len(render_cache.cache) == 1
     assert plan() is None
 
 

@@ -5,11 +5,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.api.resources.filters import MomentFilter, apply_filters
+from apps.api.resources.filters import DateTimeFilter, apply_filters
 from apps.catalog.models import Product
 from apps.customers.models import Customer
-from apps.ground.dates import NotADate, parse_moment
 from apps.ground.tenancy import shop_scope
+from apps.ground.timestamps import InvalidDate, parse_timestamp
 from apps.shops.models import Shop
 from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient
@@ -40,7 +40,7 @@ NEW_YORK = ZoneInfo("America/New_York")
     ],
 )
 def test_moment_is_read_in_every_form(text: str, moment: datetime) -> None:
-    assert parse_moment(text, NEW_YORK) == moment
+    assert parse_timestamp(text, NEW_YORK) == moment
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_moment_is_read_in_every_form(text: str, moment: datetime) -> None:
     ],
 )
 def test_what_is_no_moment_is_refused(text: str) -> None:
-    with pytest.raises(NotADate):
-        parse_moment(text, NEW_YORK)
+    with pytest.raises(InvalidDate):
+        parse_timestamp(text, NEW_YORK)
 
 
 PUBLISHED = [
@@ -98,10 +98,10 @@ MOMENT = datetime(2025, 7, 2, 11, 38, 15, 700_000, tzinfo=UTC)
 SHOWN = "2025-07-02T11:38:15Z"
 
 
-def moments(route: Route) -> dict[str, MomentFilter]:
+def moments(route: Route) -> dict[str, DateTimeFilter]:
     """The date filters of a list."""
     filters = route.view.filterset_class.base_filters
-    return {name: each for name, each in filters.items() if isinstance(each, MomentFilter)}
+    return {name: each for name, each in filters.items() if isinstance(each, DateTimeFilter)}
 
 
 LISTS = [

@@ -17,18 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.serializers import ValidationError
 
-from apps.api.errors import BadRequest
+from apps.api.exceptions import BadRequest
 from apps.api.resources.fields.money import PriceField
-from apps.api.rows import paging
-from apps.content.domain.archive import open_theme
-from apps.customers.domain.search import SEARCH
-from apps.ground.dates import NotADate, parse_moment
+from apps.api.rows import keyset_pagination
+from apps.content.domain.theme_archive import open_theme
+from apps.customers.domain.search_fields import SEARCH
 from apps.ground.tenancy import shop_scope
-from apps.media.zips import ArchiveRefused
-from apps.query import QuerySyntaxError, parse
+from apps.ground.timestamps import InvalidDate, parse_timestamp
+from apps.media.zip_reader import ArchiveRefused
+from apps.query import QuerySyntaxError, parse_query
 from apps.query.database import QueryValueError
-from apps.query.predicate import filter_of
-from apps.query.values import interval
+from apps.query.predicate import compile_filter
+from apps.query.values import parse_interval
 from apps.shops.models import Shop
 from tests.content.test_archive import Entry, make_zip
 from tests.machine import soaked
@@ -84,7 +84,7 @@ def try_all(how: settings, strategy: st.SearchStrategy[Any], target: Callable[[A
 def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
     def target(text: str) -> None:
         try:
-            for condition in SEARCH.alternatives(parse(text), zone=ZONE):
+            for condition in SEARCH.compile_alternatives(parse_query(text), zone=ZONE):
                 assert condition is not None
         except (QuerySyntaxError, QueryValueError):
             return
@@ -98,7 +98,7 @@ def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
     def target(given: tuple[str, dict[str, object]]) -> None:
         text, payload = given
         try:
-            assert filter_of(text)(payload) in {True, False}
+            assert compile_filter(text)(payload) in {True, False}
         except QuerySyntaxError:
             return
 
@@ -106,7 +106,9 @@ def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
 
 
 def a_token() -> str:
-    return paging.make_token("next", (1, "a", None), order=("title", "id"), filters={"a": "b"}, shop_id=1, route="x")
+    return keyset_pagination.create_page_token(
+        "next", (1, "a", None), order=("title", "id"), filters={"a": "b"}, shop_id=1, route="x"
+    )
 
 
 @BOTH
@@ -115,7 +117,7 @@ def test_a_page_token_is_ours_or_refused(how: settings) -> None:
 
     def target(token: str) -> None:
         try:
-            page = paging.read_page({"page_info": token}, shop_id=1, route="x")
+            page = keyset_pagination.parse_page_request({"page_info": token}, shop_id=1, route="x")
         except BadRequest:
             return
         assert token == good, "nobody else can sign"
@@ -153,7 +155,9 @@ def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
 @BOTH
 def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> None:
     def target(fields: str) -> None:
-        header = paging.link_header("/admin/api/2026-07/x.json", {"next": a_token()}, limit=5, fields=fields)
+        header = keyset_pagination.build_link_header(
+            "/admin/api/2026-07/x.json", {"next": a_token()}, limit=5, fields=fields
+        )
 
         assert header.isascii()
         assert header.isprintable()
@@ -190,13 +194,13 @@ def test_an_amount_is_exact_or_refused(how: settings, shop: Shop) -> None:
 def test_a_moment_is_read_or_refused(how: settings) -> None:
     def target(text: str) -> None:
         try:
-            moment = parse_moment(text, ZONE)
-        except NotADate:
+            moment = parse_timestamp(text, ZONE)
+        except InvalidDate:
             pass
         else:
             assert moment.tzinfo is not None
         try:
-            start, end = interval(text, ZONE)
+            start, end = parse_interval(text, ZONE)
         except ValueError:
             pass
         else:

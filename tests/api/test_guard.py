@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from backoffice.guard import guard
 from backoffice.wsgi import application as served
+from backoffice.wsgi_validation import validate_environ
 from tests.conftest import ApiClient
 
 # The application closes its connections when it has answered, as between requests.
@@ -104,7 +104,7 @@ def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch
     def fail(environ: Any, start_response: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    answer = Answer(application=guard(fail))
+    answer = Answer(application=validate_environ(fail))
 
     assert answer.status == 500
     assert answer.body == {"errors": "Internal Server Error"}

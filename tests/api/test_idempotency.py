@@ -15,9 +15,9 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.api.models import IdempotencyKey
-from apps.api.requests.idempotency import clear_expired
+from apps.api.requests.idempotency import delete_expired_keys
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import PNG, make_product
@@ -30,7 +30,7 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
 def tags() -> int:
-    with every_shop():
+    with all_shops_scope():
         return ScriptTag.objects.count()
 
 
@@ -149,8 +149,8 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
     assert "Idempotent-Replayed" not in again
     assert tags() == 2
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
-    with every_shop():
-        assert clear_expired(timezone.now()) == 1
+    with all_shops_scope():
+        assert delete_expired_keys(timezone.now()) == 1
         assert not IdempotencyKey.objects.exists()
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows import plans, rendering
+from apps.api.rows import query_plans, render_cache
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
@@ -22,10 +22,10 @@ VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Only some related rows are read at once; statements are written with that number."""
-    monkeypatch.setattr(plans, "MOST_ROWS", MOST)
-    plans.plan_for.cache_clear()
+    monkeypatch.setattr(query_plans, "MAX_RELATED_ROWS", MOST)
+    query_plans.get_read_plan.cache_clear()
     yield
-    plans.plan_for.cache_clear()
+    query_plans.get_read_plan.cache_clear()
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def products(shop: Shop) -> None:
 
 def whole(api: ApiClient, path: str) -> bytes:
     """The page as it is where nothing is bounded."""
-    rendering.cache.clear()
+    render_cache.cache.clear()
     answer = api.get(path).content
-    rendering.cache.clear()
+    render_cache.cache.clear()
     return answer
 
 
@@ -64,14 +64,14 @@ def test_a_page_with_many_variants_is_the_same_in_pieces(
 def test_a_page_that_is_too_large_is_refused_before_it_is_read(
     api: ApiClient, products: None, few_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "MOST_BYTES", 8_000)
+    monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 8_000)
 
-    rendering.cache.clear()
+    render_cache.cache.clear()
     refused = api.get("products.json")
 
     message = "makes an answer larger than 8000 bytes; ask for fewer rows or fields"
     assert (refused.status_code, refused.json()) == (400, {"errors": {"limit": message}})
-    assert 0 < len(rendering.cache) < len(VARIANTS) / 2
+    assert 0 < len(render_cache.cache) < len(VARIANTS) / 2
     assert api.get("products.json?fields=id,title").status_code == 200
 
 
@@ -86,6 +86,6 @@ def test_a_page_of_rows_without_versions_is_read_in_pieces_too(
     request.getfixturevalue("few_at_once")
 
     assert api.get("assigned_fulfillment_orders.json").content == expected
-    monkeypatch.setattr(rendering, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 4_000)
     assert api.get("assigned_fulfillment_orders.json").status_code == 400
     assert api.get("assigned_fulfillment_orders.json?limit=1").status_code == 200

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apps.api.rows import narrowed
+from apps.api.rows import filtered_pages
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from apps.shops.models import Shop
@@ -53,7 +53,7 @@ def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
 
     whole = [pages(api, query) for query in QUERIES]
     for walked in (0, 1, 4, 11):
-        monkeypatch.setattr(narrowed, "WALKED", walked)
+        monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
         assert [pages(api, query) for query in QUERIES] == whole, walked
 
     assert all(len(each) > 1 for each in whole[:4])
@@ -76,7 +76,7 @@ def test_a_search_has_the_same_pages_wherever_the_walk_ends(
 
     whole = [pages(api, query, "customers/search.json", "customers") for query in queries]
     for walked in (0, 1, 5):
-        monkeypatch.setattr(narrowed, "WALKED", walked)
+        monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
         assert [pages(api, query, "customers/search.json", "customers") for query in queries] == whole, walked
 
     assert [len({pk for page in each for pk in page}) for each in whole] == [4] * 5 + [11] * 5

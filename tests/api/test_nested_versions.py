@@ -3,13 +3,13 @@
 import pytest
 from django.conf import settings
 
-from apps.api.context import Context
-from apps.api.errors import Unprocessable
-from apps.api.openapi.schemas import body_schema, resource_schema
-from apps.api.resources.fields import FromModel, TextField
-from apps.api.resources.related import TakenRows
-from apps.api.resources.serializers import ResourceSerializer, read_body
-from apps.api.rows.plans import plan_for
+from apps.api.exceptions import Unprocessable
+from apps.api.openapi.schemas import build_body_schema, build_resource_schema
+from apps.api.render_context import RenderContext
+from apps.api.resources.fields import ModelDerivedField, TextField
+from apps.api.resources.nested_rows import WritableNestedRows
+from apps.api.resources.serializers import ResourceSerializer, validate_body
+from apps.api.rows.query_plans import get_read_plan
 from apps.customers.models import Address, Customer
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -23,7 +23,7 @@ class HouseSerializer(ResourceSerializer[Address]):
     """An address, with a company since the newest version and a phone until then."""
 
     id = None
-    address1 = FromModel()
+    address1 = ModelDerivedField()
     company = TextField(max_length=20, required=False, since=NEW)
     phone = TextField(max_length=20, required=False, until=NEW)
 
@@ -35,7 +35,7 @@ class OwnerSerializer(ResourceSerializer[Customer]):
     """A customer with houses."""
 
     id = None
-    houses = TakenRows(HouseSerializer, "addresses", source="addresses", most=3)
+    houses = WritableNestedRows(HouseSerializer, "addresses", source="addresses", most=3)
 
     class Meta:
         model = Customer
@@ -49,7 +49,7 @@ def expected(version: str) -> dict[str, str]:
 def test_nested_rows_are_taken_in_the_version_of_the_request(version: str) -> None:
     body = {"houses": [{"address1": "Storgatan 1", "company": "Ateljén", "phone": "12345"}]}
 
-    attrs = read_body(OwnerSerializer, version, body)
+    attrs = validate_body(OwnerSerializer, version, body)
 
     assert attrs == {"addresses": [expected(version)]}
 
@@ -58,15 +58,15 @@ def test_nested_rows_are_refused_for_the_fields_of_the_version_only() -> None:
     body = {"houses": [{"address1": "Storgatan 1", "company": "x" * 21}]}
 
     with pytest.raises(Unprocessable) as refused:
-        read_body(OwnerSerializer, NEW, body)
+        validate_body(OwnerSerializer, NEW, body)
 
     assert refused.value.errors == {"houses.0.company": ["is too long (maximum is 20 characters)"]}
-    assert read_body(OwnerSerializer, OLD, body) == {"addresses": [{"address1": "Storgatan 1"}]}
+    assert validate_body(OwnerSerializer, OLD, body) == {"addresses": [{"address1": "Storgatan 1"}]}
 
 
 @pytest.mark.parametrize("none", [None, []])
 def test_no_nested_rows_are_taken_as_none(none: object) -> None:
-    assert not read_body(OwnerSerializer, OLD, {"houses": none})["addresses"]
+    assert not validate_body(OwnerSerializer, OLD, {"houses": none})["addresses"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -75,15 +75,15 @@ def test_nested_rows_are_shown_in_the_version_of_the_request(shop: Shop, version
         customer = make_customer()
         make_address(customer, address1="Storgatan 1", company="Ateljén", phone="12345")
 
-        shown = plan_for(OwnerSerializer, version).read_one(customer.pk, Context(shop, version))
+        shown = get_read_plan(OwnerSerializer, version).read_one(customer.pk, RenderContext(shop, version))
 
     assert shown == {"houses": [expected(version)]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nested_rows_are_described_in_the_version_of_the_document(version: str) -> None:
-    taken = body_schema(OwnerSerializer, version, complete=True)["properties"]["houses"]["items"]["properties"]
-    shown = resource_schema(OwnerSerializer, version)["properties"]["houses"]["items"]["properties"]
+    taken = build_body_schema(OwnerSerializer, version, complete=True)["properties"]["houses"]["items"]["properties"]
+    shown = build_resource_schema(OwnerSerializer, version)["properties"]["houses"]["items"]["properties"]
 
     assert taken.keys() == shown.keys() == expected(version).keys()
 
@@ -92,7 +92,7 @@ def test_a_field_is_declared_once() -> None:
     with pytest.raises(TypeError, match="'address1' is declared twice"):
 
         class _Twice(ResourceSerializer[Address]):
-            address1 = FromModel()
+            address1 = ModelDerivedField()
             address1 = TextField()  # type: ignore[assignment]  # noqa: PIE794
 
     with pytest.raises(TypeError, match="does not declare adress1"):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from apps.api.rows import rendering
+from apps.api.rows import render_cache
 from tests.api import forgeries
 from tests.api.conftest import Arranged, everything_stored
 from tests.api.forgeries import MARKS, NUMBER, bodies_of, differences
@@ -38,7 +38,7 @@ def undone() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-    rendering.cache.clear()
+    render_cache.cache.clear()
 
 
 def marked(stored: dict[str, tuple[int, str]]) -> list[str]:

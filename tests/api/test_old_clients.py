@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.catalog.models import Collection
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -169,12 +169,12 @@ def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, s
     def listens(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({VERSION})
 
-    add_audience(listens)
+    register_audience(listens)
     try:
         body = {"custom_collection": {"title": "Bags", "collects": [{"product_id": product.pk}]}}
         made = api.post("custom_collections.json", body).json()["custom_collection"]
     finally:
-        remove_audience(listens)
+        unregister_audience(listens)
 
     with shop_scope(shop):
         payload = Event.objects.get(topic="collections/create").payload

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import resolve
 from jsonschema import Draft202012Validator
 
-from apps.api.openapi.documents import document, newest_document
+from apps.api.openapi.generators import get_document, get_latest_document
 from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION
 from tests.samples import load_all
@@ -24,22 +24,22 @@ ROUTES = [route for route in all_routes() if route.name in SAMPLES]
 def described(route: Route) -> dict[str, Any]:
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
-    operation: dict[str, Any] = newest_document()["paths"][path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"][
-        method.lower()
-    ]
+    operation: dict[str, Any] = get_latest_document()["paths"][
+        path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"
+    ][method.lower()]
     return operation
 
 
 def misfits(schema: dict[str, Any], value: Any) -> list[str]:
     """Where a value does not fit a schema of the document."""
-    whole = {**schema, "components": newest_document()["components"]}
+    whole = {**schema, "components": get_latest_document()["components"]}
     return [f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(whole).iter_errors(value)]
 
 
 def unnamed(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
     """Where a value has members that its schema does not name; of an object without any, nothing is said."""
     if "$ref" in schema:
-        schema = newest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, list):
         return [
             found
@@ -75,7 +75,7 @@ def test_every_route_takes_and_gives_what_the_document_says(route: Route, arrang
 
 OPERATIONS = [
     (method, path, operation)
-    for path, operations in newest_document()["paths"].items()
+    for path, operations in get_latest_document()["paths"].items()
     for method, operation in operations.items()
 ]
 # A fulfillment service is a thing of the interface.
@@ -105,20 +105,20 @@ def test_every_list_says_what_is_in_it() -> None:
         own = [where] if "array" in (kinds if isinstance(kinds, list) else [kinds]) and "items" not in schema else []
         return own + [found for name, each in schema.items() for found in silent(each, f"{where}.{name}")]
 
-    assert silent(newest_document(), "") == []
+    assert silent(get_latest_document(), "") == []
 
 
 def test_the_committed_document_is_the_same_wherever_it_is_made(settings: Any) -> None:
     settings.BASE_URL = "https://elsewhere.example:9999"
-    document.cache_clear()
+    get_document.cache_clear()
     try:
         call_command("openapi", check=True)
     finally:
-        document.cache_clear()
+        get_document.cache_clear()
 
 
 def test_owners_of_metafields_and_customers_of_orders_are_described() -> None:
-    schemas = newest_document()["components"]["schemas"]
+    schemas = get_latest_document()["components"]["schemas"]
     customer = schemas["OrderCreate"]["properties"]["customer"]
 
     assert {"owner_id", "owner_resource"} <= set(schemas["MetafieldCreate"]["properties"])

@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain import installing, tokens
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, tokens
 from apps.shops.models import AccessToken, Installation, Shop
-from apps.shops.models.apps import token_digest
-from apps.shops.models.scopes import SCOPES, expand
+from apps.shops.models.apps import hash_token
+from apps.shops.models.scopes import SCOPES, expand_scopes
 from tests import factories
 from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient, ClientWith
@@ -59,11 +59,11 @@ def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
     revoked = factories.make_token(api.installation)
     gone = factories.make_installation(shop)
     gone_token = factories.make_token(gone)
-    installing.uninstall(gone, actor="system", at=timezone.now())
+    app_installation.uninstall_app(gone, actor="system", at=timezone.now())
     expired = factories.make_token(api.installation)
     with shop_scope(shop):
-        tokens.revoke_token(AccessToken.objects.get(digest=token_digest(revoked)), actor="x", at=timezone.now())
-        AccessToken.objects.filter(digest=token_digest(expired)).update(expires_at=timezone.now())
+        tokens.revoke_token(AccessToken.objects.get(digest=hash_token(revoked)), actor="x", at=timezone.now())
+        AccessToken.objects.filter(digest=hash_token(expired)).update(expires_at=timezone.now())
     return {
         "no header": None,
         "empty": "",
@@ -103,7 +103,7 @@ def test_all_scopes_but_the_needed_one_do_not_suffice(
     route: Route, arranged: Any, api: ApiClient, client_with: ClientWith, unchanged: Any
 ) -> None:
     case = arranged(SAMPLES[route.name])
-    enough = [scope for scope in SCOPES if expand([scope]) & set(route.scopes)]
+    enough = [scope for scope in SCOPES if expand_scopes([scope]) & set(route.scopes)]
     poor = client_with(*(set(SCOPES) - set(enough)))
 
     with unchanged():
@@ -189,8 +189,8 @@ def test_the_host_of_another_shop_shuts_the_door(api: ApiClient, shop: Shop, oth
 def test_changed_scopes_count_from_the_next_request(api: ApiClient, shop: Shop) -> None:
     assert api.get("script_tags.json").status_code == 200
 
-    with every_shop():
+    with all_shops_scope():
         installation = Installation.objects.get(pk=api.installation.pk)
-    installing.install(installation.app, shop, scopes=["read_products"], actor="staff:1", at=timezone.now())
+    app_installation.install_app(installation.app, shop, scopes=["read_products"], actor="staff:1", at=timezone.now())
 
     assert api.get("script_tags.json").status_code == 403

@@ -6,6 +6,7 @@ What it says of requests and answers is made of the OpenAPI document, which ``te
 import ast
 import html
 import importlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +17,14 @@ from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from apps.api.errors import ApiError
-from apps.api.openapi.documents import document
+from apps.api.exceptions import ApiError
+from apps.api.openapi.generators import get_document
 from apps.api.reference import errors
-from apps.api.reference.examples import example_of
-from apps.api.reference.pages import resources_of, search_index
-from apps.api.versions import newest, served_versions
-from apps.ground import phrases
-from apps.ground.errors import DomainError
+from apps.api.reference.examples import get_example
+from apps.api.reference.pages import build_search_index, get_resources
+from apps.api.versions import get_latest_version, get_served_versions
+from apps.ground import error_messages
+from apps.ground.exceptions import DomainError
 
 pytestmark = pytest.mark.any_database
 
@@ -31,7 +32,7 @@ REFUSALS = {"BadRequest", "Unprocessable", "ApiError", "PermissionDenied", "Conf
 
 
 def operations(version: str) -> Iterator[dict[str, Any]]:
-    for methods in document(version)["paths"].values():
+    for methods in get_document(version)["paths"].values():
         yield from methods.values()
 
 
@@ -48,8 +49,8 @@ def undescribed(schema: dict[str, Any], at: str) -> list[str]:
 
 def test_every_field_and_parameter_of_every_version_has_words() -> None:
     silent: list[str] = []
-    for version in served_versions():
-        for name, schema in document(version)["components"]["schemas"].items():
+    for version in get_served_versions():
+        for name, schema in get_document(version)["components"]["schemas"].items():
             silent += undescribed(schema, f"{version} {name}")
         for operation in operations(version):
             known = operation["operationId"]
@@ -90,29 +91,35 @@ def differing(schema: Any, value: Any, whole: dict[str, Any], at: str = "$") -> 
     return found
 
 
-def needs_no_example(operation: str) -> bool:
-    """Metafields are the same below each owner: the shop's and products' stand for all."""
-    return "_metafields" in operation and not re.match(r"[a-z]+_(metafields|products_owner_id_metafields)", operation)
-
-
 def test_every_operation_has_an_example() -> None:
     lacking = [
         operation["operationId"]
-        for version in served_versions()
+        for version in get_served_versions()
         for operation in operations(version)
-        if not needs_no_example(operation["operationId"]) and example_of(operation["operationId"], version) is None
+        if get_example(operation["operationId"], version) is None
     ]
 
     assert lacking == []
 
 
+def test_metafields_of_all_owners_have_examples_of_their_own() -> None:
+    example = get_example("get_blogs_blog_id_articles_owner_id_metafields_count", get_latest_version())
+    listed = get_example("get_smart_collections_owner_id_metafields", get_latest_version())
+
+    assert example is not None
+    assert re.fullmatch(r"blogs/\d+/articles/\d+/metafields/count\.json", example["path"])
+    assert listed is not None
+    assert re.fullmatch(r"smart_collections/\d+/metafields\.json", listed["path"])
+    assert '"owner_resource": "collection"' in json.dumps(listed["answer"])
+
+
 def test_examples_fit_the_operations_of_every_version() -> None:
     wrong: list[str] = []
-    for version in served_versions():
-        whole = document(version)
+    for version in get_served_versions():
+        whole = get_document(version)
         for operation in operations(version):
             known = f"{version} {operation['operationId']}"
-            example = example_of(operation["operationId"], version)
+            example = get_example(operation["operationId"], version)
             if example is None:
                 continue
             answer = operation["responses"].get(str(example["status"]))
@@ -149,24 +156,24 @@ def test_every_refusal_has_its_cause_and_cure() -> None:
     for path in Path(settings.BASE_DIR, "apps").glob("*/domain/**/*.py"):
         importlib.import_module(".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts))
     Client().get("/docs/api/errors/")
-    named = set(errors.entries()["refusal"]) | set(errors.entries()["elsewhere"]["classes"])
+    named = set(errors.load_entries()["refusal"]) | set(errors.load_entries()["elsewhere"]["classes"])
 
     found = {f"{each.__module__}.{each.__qualname__}" for each in refusals(DomainError) if "apps." in each.__module__}
 
     assert found - named == set(), "say in errors.toml when it comes and what to do about it"
     assert named - found == set(), "no such class"
-    assert {rule.resource for rule in errors.rules()} <= resources_of(newest()).keys()
+    assert {rule.resource for rule in errors.list_rules()} <= get_resources(get_latest_version()).keys()
 
 
 def test_every_phrase_has_its_cause_and_cure() -> None:
-    fixed = {name for name, value in vars(phrases).items() if name[0].isupper() and isinstance(value, str)}
+    fixed = {name for name, value in vars(error_messages).items() if name[0].isupper() and isinstance(value, str)}
     made = {
         name
-        for name, value in vars(phrases).items()
-        if callable(value) and getattr(value, "__module__", "") == phrases.__name__
+        for name, value in vars(error_messages).items()
+        if callable(value) and getattr(value, "__module__", "") == error_messages.__name__
     }
 
-    assert set(errors.entries()["phrase"]) == fixed | made
+    assert set(errors.load_entries()["phrase"]) == fixed | made
 
 
 def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
@@ -179,7 +186,7 @@ def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in REFUSALS and node.args:
                 found |= texts(node.args[0])
 
-    assert found == set(errors.entries()["text"])
+    assert found == set(errors.load_entries()["text"])
 
 
 def texts(node: ast.AST) -> set[str]:
@@ -192,9 +199,12 @@ def texts(node: ast.AST) -> set[str]:
 
 
 def test_every_status_of_the_interface_is_among_the_errors() -> None:
-    told = {each.status for each in errors.answers()}
+    told = {each.status for each in errors.list_error_responses()}
     described = {
-        int(status) for operation in operations(newest()) for status in operation["responses"] if status >= "4"
+        int(status)
+        for operation in operations(get_latest_version())
+        for status in operation["responses"]
+        if status >= "4"
     }
     raised = {status for each in refusals(ApiError) if isinstance(status := getattr(each, "status", None), int)}
 
@@ -205,8 +215,8 @@ def test_every_status_of_the_interface_is_among_the_errors() -> None:
 
 
 def test_every_page_is_public_cacheable_and_needs_no_database(django_assert_num_queries: Any, db: None) -> None:
-    paths = [f"/docs/api/{newest()}/", "/docs/api/errors/", "/docs/api/deprecations/"]
-    paths += [f"/docs/api/{newest()}/{slug}/" for slug in resources_of(newest())]
+    paths = [f"/docs/api/{get_latest_version()}/", "/docs/api/errors/", "/docs/api/deprecations/"]
+    paths += [f"/docs/api/{get_latest_version()}/{slug}/" for slug in get_resources(get_latest_version())]
     for path in paths:
         with django_assert_num_queries(0):
             page = Client().get(path)
@@ -223,11 +233,11 @@ def test_every_page_is_public_cacheable_and_needs_no_database(django_assert_num_
 
 
 def test_a_page_tells_what_each_route_takes_and_gives() -> None:
-    text = html.unescape(Client().get(f"/docs/api/{newest()}/products/").content.decode())
+    text = html.unescape(Client().get(f"/docs/api/{get_latest_version()}/products/").content.decode())
 
     for said in (
-        "List products, page by page",
-        "Only products of this maker.",
+        "List products",
+        "Only products of this vendor.",
         "read_products",
         "See products, variants, images and collections",
         "at most 255 characters",
@@ -238,22 +248,22 @@ def test_a_page_tells_what_each_route_takes_and_gives() -> None:
 def test_versions_have_pages_of_their_own() -> None:
     oldest = settings.API_VERSIONS[0]
 
-    assert Client().get("/docs/", follow=True).redirect_chain == [(f"/docs/api/{newest()}/", 302)]
+    assert Client().get("/docs/", follow=True).redirect_chain == [(f"/docs/api/{get_latest_version()}/", 302)]
     assert Client().get("/docs/api/", {"version": oldest})["Location"] == f"/docs/api/{oldest}/"
     assert f"REST interface {oldest}" in Client().get(f"/docs/api/{oldest}/").content.decode()
-    for path in ("2020-01/", f"{newest()}/none/", "2020-01/products/", "none/search.json"):
+    for path in ("2020-01/", f"{get_latest_version()}/none/", "2020-01/products/", "none/search.json"):
         assert Client().get(f"/docs/api/{path}").status_code == 404, path
-    assert Client().post(f"/docs/api/{newest()}/").status_code == 405
+    assert Client().post(f"/docs/api/{get_latest_version()}/").status_code == 405
 
 
 def test_the_search_leads_to_what_is_there() -> None:
-    entries = Client().get(f"/docs/api/{newest()}/search.json").json()
+    entries = Client().get(f"/docs/api/{get_latest_version()}/search.json").json()
     pages = {
-        slug: Client().get(f"/docs/api/{newest()}/{slug}/").content.decode()
+        slug: Client().get(f"/docs/api/{get_latest_version()}/{slug}/").content.decode()
         for slug in ("products", "orders", "fulfillment_orders")
     }
 
-    assert entries == search_index(newest())
+    assert entries == build_search_index(get_latest_version())
     assert {each["k"] for each in entries} == {"Resource", "Route", "Field"}
     for each in entries:
         slug, _, anchor = each["u"].partition("/")

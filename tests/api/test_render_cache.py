@@ -6,8 +6,8 @@ import tracemalloc
 import orjson
 import pytest
 
-from apps.api.rows import rendering
-from apps.api.rows.rendering import RenderCache
+from apps.api.rows import render_cache
+from apps.api.rows.render_cache import RenderCache
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.factories import ScriptTagFactory
@@ -22,33 +22,33 @@ def test_what_is_kept_takes_the_memory_that_is_counted() -> None:
     try:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(ENTRIES):
-            cache.put(("customer", number), orjson.dumps({"id": number, "note": "n" * 1400}))
+            cache.set(("customer", number), orjson.dumps({"id": number, "note": "n" * 1400}))
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
 
-    assert taken < 1.5 * cache.spent
+    assert taken < 1.5 * cache.used_bytes
 
 
 def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
     cache = RenderCache(10_000)
 
     for number in range(50):
-        cache.put(number, b"x" * 1000)
+        cache.set(number, b"x" * 1000)
         cache.get(0)
 
     assert cache.get(0) == b"x" * 1000
     assert cache.get(1) is None
-    assert cache.spent <= 10_000
+    assert cache.used_bytes <= 10_000
 
 
 def test_a_page_beyond_a_bound_is_refused(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     tags = [ScriptTagFactory.create(shop=shop, app=api.installation.app) for _ in range(5)]
     assert api.get("script_tags.json").status_code == 200
 
-    monkeypatch.setattr(rendering, "MOST_BYTES", 2**9)
+    monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 2**9)
     kept = api.get("script_tags.json")
-    rendering.cache.clear()
+    render_cache.cache.clear()
     anew = api.get("script_tags.json")
 
     message = "makes an answer larger than 512 bytes; ask for fewer rows or fields"

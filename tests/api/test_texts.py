@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from apps.api.resources import fields
-from apps.api.resources.serializers import writable
-from apps.customers.api.fields import BlankableText
+from apps.api.resources.serializers import get_writable_fields
+from apps.customers.api.fields import BlankAsNullTextField
 from tests.api.routes import Route, all_routes
 from tests.samples import load_all
 
@@ -55,9 +55,9 @@ RULED = {
 def plain_texts(route: Route) -> list[Any]:
     return [
         field
-        for field in writable(route.view.serializer_class, "2026-07")
+        for field in get_writable_fields(route.view.serializer_class, "2026-07")
         if isinstance(field, fields.TextField)
-        and type(field) in {fields.TextField, BlankableText}
+        and type(field) in {fields.TextField, BlankAsNullTextField}
         and field.max_length
         and field.field_name not in RULED
         and not field.write_only

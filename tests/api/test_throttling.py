@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from apps.api.requests import throttling
-from apps.api.requests.buckets import FileBuckets
-from apps.ground.tenancy import every_shop
+from apps.api.requests.file_buckets import FileBucketStore
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 
@@ -20,7 +20,7 @@ from tests.conftest import ApiClient, ClientWith
 @pytest.fixture(autouse=True)
 def _limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RATE_LIMIT = True
-    buckets = FileBuckets(tmp_path / "buckets")
+    buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
 
 
@@ -57,7 +57,7 @@ def test_other_apps_and_shops_have_buckets_of_their_own(
 
 
 def test_premium_shops_have_ten_times_the_size(api: ApiClient, shop: Shop) -> None:
-    with every_shop():
+    with all_shops_scope():
         Shop.objects.filter(pk=shop.pk).update(plan="premium")
 
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/400"
@@ -72,7 +72,7 @@ def test_without_a_limit_the_header_says_one_of_forty(api: ApiClient, settings: 
 def test_a_store_that_is_away_lets_calls_pass(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(throttling, "_buckets", lambda: throttling.RedisBuckets("redis://127.0.0.1:1"))
+    monkeypatch.setattr(throttling, "_buckets", lambda: throttling.RedisBucketStore("redis://127.0.0.1:1"))
 
     assert api.get("shop.json").status_code == 200
     assert "calls pass uncounted" in caplog.text
@@ -81,7 +81,7 @@ def test_a_store_that_is_away_lets_calls_pass(
 _POUR_100 = """
 import sys
 from pathlib import Path
-from apps.api.requests.buckets import FileBuckets
+from apps.api.requests.file_buckets import FileBuckets
 buckets = FileBuckets(Path(sys.argv[1]))
 print(sum(buckets.pour("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
 """
@@ -97,21 +97,21 @@ def test_processes_share_the_buckets(tmp_path: Path) -> None:
 
 
 def test_a_full_neighbourhood_gives_up_its_oldest_bucket(tmp_path: Path) -> None:
-    buckets = FileBuckets(tmp_path / "small")
+    buckets = FileBucketStore(tmp_path / "small")
 
-    levels = [buckets.pour(f"key-{n}", size=5, leak=1, now=1000.0 + n)[0] for n in range(100_000)]
+    levels = [buckets.consume(f"key-{n}", size=5, leak=1, now=1000.0 + n)[0] for n in range(100_000)]
 
     assert set(levels) == {1.0}
 
 
 @pytest.mark.broker
 def test_redis_counts_like_the_file(redis_url: str) -> None:
-    buckets = throttling.RedisBuckets(redis_url)
+    buckets = throttling.RedisBucketStore(redis_url)
     key = "test-of-the-bucket"
     buckets._redis.delete(f"backoffice:bucket:{key}")
 
-    admitted = [buckets.pour(key, size=40, leak=2, now=1000.0)[1] for _ in range(50)]
-    later = [buckets.pour(key, size=40, leak=2, now=1001.0)[1] for _ in range(5)]
+    admitted = [buckets.consume(key, size=40, leak=2, now=1000.0)[1] for _ in range(50)]
+    later = [buckets.consume(key, size=40, leak=2, now=1001.0)[1] for _ in range(5)]
 
     assert admitted == [True] * 40 + [False] * 10
     assert later == [True, True, False, False, False]

@@ -15,18 +15,18 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from apps.ground.outages import MOVING, is_outage, is_read_only
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.ground.transient_errors import SHOP_MOVING_MESSAGE, is_read_only_shop_error, is_transient_db_error
 from apps.jobs.domain import housekeeping, queue
-from apps.jobs.domain.duties import each_minute
+from apps.jobs.domain.periodic_tasks import minute_tasks
 from apps.shops.domain import read_only
 from apps.shops.models import Shop
-from apps.webhooks.domain.engine.claims import claim
-from apps.webhooks.domain.engine.fan_out import fan_out
-from apps.webhooks.domain.engine.lookout import scan
-from apps.webhooks.domain.engine.loop.lanes import Turn
+from apps.webhooks.domain.engine.claims import claim_deliveries
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+from apps.webhooks.domain.engine.fan_out import create_deliveries
+from apps.webhooks.domain.engine.maintenance import scan_endpoints
 from apps.webhooks.models import Endpoint, Pending
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.backups.test_moving import TAG, empty, fill, said_by
 from tests.conftest import ApiClient
@@ -102,25 +102,25 @@ def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
         writer.await_more()
     assert {pk for writer in writers for pk in writer.ids} - tags_in(tmp_path / "archive")
 
-    assert "can only be read here" in said_by("export_shop", shop.domain, tmp_path / "archive", "--final")
+    assert "is now read-only here" in said_by("export_shop", shop.domain, tmp_path / "archive", "--final")
     for writer in writers:
         writer.join(SECONDS)
-        assert (writer.refusal.status_code, writer.refusal.json()) == (503, {"errors": MOVING})
+        assert (writer.refusal.status_code, writer.refusal.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
         assert float(writer.refusal.headers["Retry-After"]) > 0
     acknowledged = {pk for writer in writers for pk in writer.ids}
     assert acknowledged <= tags_in(tmp_path / "archive")
 
     refused = api.post("graphql.json", {"query": MUTATION})
     page = owner.forge("content_blog_add", title="News", commentable="no", **NO_METAFIELDS)
-    assert (refused.status_code, refused.json()) == (503, {"errors": MOVING})
-    assert (page.status_code, MOVING in page.content.decode()) == (503, True)
+    assert (refused.status_code, refused.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
+    assert (page.status_code, SHOP_MOVING_MESSAGE in page.content.decode()) == (503, True)
     assert owner.get().status_code == 200
     assert ApiClient(factories.make_token(apart), apart).post("script_tags.json", TAG).status_code == 201
 
-    said_by("read_only_shop", shop.domain, "--off")
+    said_by("set_shop_read_only", shop.domain, "--off")
     assert api.post("script_tags.json", TAG).status_code == 201
     empty()
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "elsewhere")}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "elsewhere")}):
         said_by("import_shop", tmp_path / "archive")
         assert acknowledged <= set(tags_of(api))
         assert api.post("script_tags.json", TAG).status_code == 201
@@ -132,7 +132,7 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
     done: list[int] = []
-    queue.register("test.work", lambda job, **_: done.append(job.shop_id))
+    queue.register_task("test.work", lambda job, **_: done.append(job.shop_id))
     moving, other = factories.make_shop(), factories.make_shop()
     jobs = {}
     for shop in (moving, other):
@@ -140,33 +140,33 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
         happen(shop)
         with shop_scope(shop), transaction.atomic():
             jobs[shop.pk] = queue.enqueue("test.work").key
-    fan_out()
+    create_deliveries()
     for shop in (moving, other):
         happen(shop)
 
-    said_by("read_only_shop", moving.domain)
+    said_by("set_shop_read_only", moving.domain)
 
-    assert [queue.run(jobs[shop.pk]) for shop in (moving, other)] == [False, True]
-    fan_out()
-    with every_shop():
+    assert [queue.run_job(jobs[shop.pk]) for shop in (moving, other)] == [False, True]
+    create_deliveries()
+    with all_shops_scope():
         assert set(Pending.objects.values_list("shop_id", flat=True)) == {moving.pk}
         lanes = {shop.pk: Endpoint.objects.get(shop=shop).pk for shop in (moving, other)}
-    assert {waiting.endpoint for waiting in scan()} == {lanes[other.pk]}
-    assert {each.shop for each in claim(dict.fromkeys(lanes.values(), 10), Turn.DUE)} == {other.pk}
-    queue.sweep()
+    assert {waiting.endpoint for waiting in scan_endpoints()} == {lanes[other.pk]}
+    assert {each.shop for each in claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)} == {other.pk}
+    queue.notify_stale_jobs()
     for at in (timezone.now(), timezone.now() + timedelta(days=100)):
-        housekeeping.run_all(at)
-        each_minute.run_all(at)
+        housekeeping.run_hourly_tasks(at)
+        minute_tasks.run_all(at)
     assert [record.message for record in caplog.records if "failed" in record.message] == []
 
     # Whatever table: the database itself refuses, and only this shop's rows.
     refused: set[str] = set()
-    for model in read_only._models():
+    for model in read_only._get_shop_models():
         table, column = model._meta.db_table, "id" if model is Shop else "shop_id"
         for shop in (moving, other):
             with connection.cursor() as cursor:
                 cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} = {shop.pk}")
-                if not cursor.fetchone()[0] or "UPDATE" in read_only._GOES_ON.get(model._meta.label, {}):
+                if not cursor.fetchone()[0] or "UPDATE" in read_only._ALLOWED_OPERATIONS.get(model._meta.label, {}):
                     continue
                 statement = f"UPDATE {table} SET {column} = {column} WHERE {column} = {shop.pk}"
                 if shop == other:
@@ -174,14 +174,18 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
                     continue
                 with pytest.raises(DatabaseError) as refusal:
                     cursor.execute(statement)
-                assert (is_read_only(refusal.value), is_outage(refusal.value)) == (True, True), table
+                assert (is_read_only_shop_error(refusal.value), is_transient_db_error(refusal.value)) == (True, True), (
+                    table
+                )
                 refused.add(table)
     assert len(refused) > 20
-    assert {apps.get_model(label)._meta.label for label in read_only._GOES_ON} == set(read_only._GOES_ON)
+    assert {apps.get_model(label)._meta.label for label in read_only._ALLOWED_OPERATIONS} == set(
+        read_only._ALLOWED_OPERATIONS
+    )
 
-    said_by("read_only_shop", moving.domain, "--off")
-    assert queue.run(jobs[moving.pk])
+    said_by("set_shop_read_only", moving.domain, "--off")
+    assert queue.run_job(jobs[moving.pk])
     assert done == [other.pk, moving.pk]
-    assert fan_out().events > 0
+    assert create_deliveries().events > 0
     with pytest.raises(CommandError, match="no shop"):
-        said_by("read_only_shop", "nowhere.example")
+        said_by("set_shop_read_only", "nowhere.example")

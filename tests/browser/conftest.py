@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from apps.panel.addresses import panel_url
+from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories, parts
@@ -67,7 +67,7 @@ class Window:
 
     def go(self, name: str = "index", *args: object) -> Page:
         """Open a page of the panel; anything but 200 fails."""
-        return self.open(panel_url(self.shop, f"admin:{name}", *args))
+        return self.open(get_panel_url(self.shop, f"admin:{name}", *args))
 
     def open(self, path: str) -> Page:
         response = self.page.goto(self.server + path)

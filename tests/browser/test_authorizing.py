@@ -27,7 +27,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import installing
+from apps.shops.domain import app_installation
 from apps.shops.models import App, Installation, Shop
 from apps.staff.models import User
 from tests import factories
@@ -201,7 +201,7 @@ def landing() -> Iterator[str]:
 
 @pytest.fixture
 def app(shop: Shop, landing: str) -> App:
-    return installing.create_app(name="Stock sync", distribution="public", redirect_urls=[landing])
+    return app_installation.create_app(name="Stock sync", distribution="public", redirect_urls=[landing])
 
 
 @pytest.mark.usefixtures("axe")
@@ -266,7 +266,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
     page: Page, person: User, server: Server, shop: Shop
 ) -> None:
     own = f"http://127.0.0.1:{free_port()}"
-    app = installing.create_app(name="Sample", distribution="public", redirect_urls=[f"{own}/callback"])
+    app = app_installation.create_app(name="Sample", distribution="public", redirect_urls=[f"{own}/callback"])
     keys = {"APP_KEY": app.api_key, "APP_SECRET": app.api_secret, "BACKOFFICE": server.url, "APP": own}
     file = settings.BASE_DIR / "docs" / "samples" / "app.py"
     sample = subprocess.Popen([sys.executable, str(file)], env={**os.environ, **keys, "BRAND": "Shopify"})
@@ -287,7 +287,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
         for _ in range(300):
             page.reload()
             told = page.evaluate("JSON.parse(document.body.innerText)")
-            if told["heard"]:
+            if told["new"]:
                 break
             time.sleep(0.2)
     finally:
@@ -295,8 +295,8 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
         end(sample)
 
     assert [product["title"] for product in listed["products"]] == ["Teapot"]
-    assert listed["heard"] == []
-    assert told["heard"] == ["Mug"]
+    assert listed["new"] == []
+    assert told["new"] == ["Mug"]
 
 
 def until_answers(url: str) -> None:

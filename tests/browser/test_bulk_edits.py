@@ -40,10 +40,10 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     page = window.go("catalog_product_changelist")
 
     page.get_by_label("Select all objects on this page").check()
-    page.get_by_role("button", name="Edit the chosen…").click()
-    amount = page.get_by_label("Price: how much", exact=True)
+    page.get_by_role("button", name="Edit selected…").click()
+    amount = page.get_by_label("Price: value", exact=True)
     expect(amount).to_be_focused()
-    page.get_by_label("Price: how", exact=True).select_option(label="Raise or lower by an amount")
+    page.get_by_label("Price: method", exact=True).select_option(label="Change by amount")
     amount.fill("-2,50")
     amount.press("Enter")
     look = page.get_by_role("region", name="Preview")
@@ -60,7 +60,7 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert prices(live_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
     assert (counted(page, "Changed"), counted(page, "Refused")) == ("2", "1")
-    left = page.get_by_role("region", name="Rows that were left as they are").get_by_role("row", name="Sticker")
+    left = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
     expect(left).to_contain_text("Price must be greater than or equal to 0")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
@@ -71,9 +71,9 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     barriers += window.barriers()
 
     page.get_by_role("button", name="Undo").press("Enter")
-    expect(page.get_by_text("are being put back")).to_be_visible()
+    expect(page.get_by_text("Restoring rows")).to_be_visible()
     work()
-    expect(page.get_by_text("are being put back")).to_be_hidden()
+    expect(page.get_by_text("Restoring rows")).to_be_hidden()
     assert prices(live_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
     assert barriers == []
     assert window.problems == []
@@ -114,8 +114,8 @@ def test_a_form_that_says_nothing_asks_what_is_to_be_changed(open_window: Open, 
 
     page.get_by_role("button", name="Edit all 1 in this list…").click()
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_text("Say first what is to be changed.")).to_be_visible()
-    page.get_by_label("Price: how much", exact=True).fill("1,234")
+    expect(page.get_by_text("Enter at least one change.")).to_be_visible()
+    page.get_by_label("Price: value", exact=True).fill("1,234")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("Is this 1234 or 1.234?")).to_be_visible()
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import Dialog, Locator, Page, expect
 
-from apps.content.domain import articles, assets, blogs, contents, themes
+from apps.content.domain import articles, assets, blob_store, blogs, themes
 from apps.content.models import Article, Asset, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -25,7 +25,7 @@ EVIL = "<p>Hello</p><script>alert(1)</script><img src=x onerror=alert(1)><svg on
 def draft(live_shop: Shop) -> Theme:
     with shop_scope(live_shop):
         main = Theme.objects.get(role="main")
-        return themes.duplicate(main, name="Draft", actor="system", at=timezone.now())
+        return themes.duplicate_theme(main, name="Draft", actor="system", at=timezone.now())
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def editor(page: Page, name: str) -> Locator:
 
 def content_of(shop: Shop, theme: Theme, key: str) -> str:
     with shop_scope(shop):
-        return contents.read(Asset.objects.select_related("content").get(theme=theme, key=key).content).decode()
+        return blob_store.read_blob(Asset.objects.select_related("content").get(theme=theme, key=key).content).decode()
 
 
 def test_a_file_is_edited_with_the_keyboard_alone(
@@ -69,7 +69,7 @@ def test_a_file_is_edited_with_the_keyboard_alone(
 
     editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("<!-- mine -->")
-    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    expect(page.get_by_text("Unsaved changes.")).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
 
@@ -88,7 +88,7 @@ def test_who_saves_second_is_told_and_sees_the_difference(
     window = open_window(owner, live_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     with shop_scope(live_shop):
-        assets.save_asset(draft, LAYOUT, contents.store(b"<p>theirs</p>"), actor="system", at=timezone.now())
+        assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>theirs</p>"), actor="system", at=timezone.now())
 
     page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+a")
     page.keyboard.type("<p>mine")
@@ -132,7 +132,7 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
     expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
     assert content_of(live_shop, draft, LAYOUT) == before
     tabs.get_by_role("link", name="theme.liquid").click()
-    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    expect(page.get_by_text("Unsaved changes.")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
 
@@ -156,10 +156,10 @@ def test_a_save_of_somebody_else_is_noticed_behind_another_tab(
     page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
     expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
     with shop_scope(live_shop):
-        assets.save_asset(draft, LAYOUT, contents.store(b"<p>theirs</p>"), actor="system", at=timezone.now())
+        assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>theirs</p>"), actor="system", at=timezone.now())
 
     page.get_by_role("navigation", name="Open files").get_by_role("link", name="theme.liquid").click()
-    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    expect(page.get_by_text("Unsaved changes.")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_text("saved this file while you were editing it")).to_be_visible()
@@ -173,7 +173,7 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     page = window.go("content_article_change", article.pk)
     shown = watch_dialogs(page)
 
-    page.get_by_role("button", name="Show the preview").click()
+    page.get_by_role("button", name="Show preview").click()
     frame = page.frame_locator("iframe[title='Preview of the content']")
     expect(frame.get_by_text("Hello")).to_be_visible()
     page.get_by_label("Title").fill("Hello again")
@@ -204,7 +204,7 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
     open_window: Open, live_shop: Shop, owner: User, draft: Theme, article: Article, width: int
 ) -> None:
     with shop_scope(live_shop):
-        assets.save_asset(draft, LAYOUT, contents.store(b"<p>two</p>"), actor="system", at=timezone.now())
+        assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>two</p>"), actor="system", at=timezone.now())
         version = draft.asset_versions.get()
         Theme.objects.create(shop=live_shop, name="Broken", processing=False, failure="The archive is damaged.")
         articles.update_article(article, {"body_html": "<p>Two</p>"}, actor="system", at=timezone.now())
@@ -249,11 +249,11 @@ def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
     page.keyboard.insert_text(BROKEN)
 
     page.get_by_role("button", name="Save", exact=True).click()
-    warning = page.get_by_role("alert").filter(has_text="does not parse")
+    warning = page.get_by_role("alert").filter(has_text="has an error")
     expect(warning).to_contain_text("tag {% if product %} not closed")
     assert content_of(live_shop, main, LAYOUT) == before
 
-    page.get_by_role("button", name="Save it all the same").click()
+    page.get_by_role("button", name="Save anyway").click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
     assert content_of(live_shop, main, LAYOUT) == before + BROKEN
     assert window.problems == []

@@ -8,7 +8,7 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from playwright.sync_api import Route, expect
 
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import AccessToken, Installation, Shop
 from apps.staff.models import Membership, User
 from tests import factories
@@ -103,7 +103,7 @@ def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, l
 
     assert token.startswith("bko_")
     assert token not in page.content()
-    with every_shop():
+    with all_shops_scope():
         assert Installation.objects.get().scopes == ["write_products"]
     assert window.problems == []
 
@@ -153,11 +153,11 @@ def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
     window = open_window(owner, live_shop)
 
     page = window.go("orders_order_cancel", order.pk)
-    page.get_by_label("Give back, at most 10.00 USD").fill("10")
+    page.get_by_label("Refund, at most 10.00 USD").fill("10")
     # Its second press may meet the button of the page that follows, which must ask all the same.
-    page.get_by_role("button", name="Cancel the order").dblclick()
-    expect(page.get_by_role("button", name="Change it")).to_be_visible()
-    page.get_by_role("button", name="Cancel the order, refund 10.00 USD").dblclick()
+    page.get_by_role("button", name="Cancel order").dblclick()
+    expect(page.get_by_role("button", name="Edit")).to_be_visible()
+    page.get_by_role("button", name="Cancel order and refund 10.00 USD").dblclick()
     page.wait_for_url("**/change/")
     page.wait_for_load_state("networkidle")
 
@@ -176,8 +176,8 @@ def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_onc
     order = make_order(live_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
     window = open_window(owner, live_shop)
     page = window.go("orders_order_cancel", order.pk)
-    form = page.locator("form", has=page.get_by_role("button", name="Cancel the order"))
-    form.get_by_role("button", name="Cancel the order").click()
+    form = page.locator("form", has=page.get_by_role("button", name="Cancel order"))
+    form.get_by_role("button", name="Cancel order").click()
     page.wait_for_url("**/change/")
 
     page.reload()
@@ -238,7 +238,7 @@ def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live
     page.keyboard.press("Control+k")
     expect(field).to_be_focused()
     field.press_sequentially("light or dark")
-    expect(page.get_by_role("link", name="Light or dark like the system")).to_be_visible()
+    expect(page.get_by_role("link", name="Use system theme")).to_be_visible()
     page.keyboard.press("Enter")
     expect(field).to_be_hidden()
     page.keyboard.press("Control+k")
@@ -284,7 +284,7 @@ def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
     page.keyboard.press("Enter")
     page.wait_for_url("**tag=vip**")
 
-    chips = page.get_by_role("list", name="Filters in force").get_by_role("listitem").all_inner_texts()
+    chips = page.get_by_role("list", name="Active filters").get_by_role("listitem").all_inner_texts()
     assert [chip.split("\n")[0].strip() for chip in chips if "Remove" not in chip] == [
         "Financial status: Paid", "Date: from 2 Mar 2026", "Total: to 9.90", "Tag: vip",
     ]  # fmt: skip
@@ -322,12 +322,12 @@ def test_a_preset_chooses_its_levels(open_window: Open, live_shop: Shop, owner: 
     window = open_window(owner, live_shop)
 
     page = window.go("staff_membership_add")
-    page.get_by_label("Begin with a common job").select_option(label="Support")
+    page.get_by_label("Start with a preset").select_option(label="Support")
 
     expect(page.get_by_label("See orders and comment on them")).to_have_value("orders")
     expect(page.get_by_label("Manage themes")).to_have_value("")
 
-    page.get_by_label("Begin with a common job").select_option(label="View everything")
+    page.get_by_label("Start with a preset").select_option(label="View everything")
 
     expect(page.get_by_label("See orders and comment on them")).to_have_value("orders:view")
 
@@ -358,7 +358,7 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
 
     page = window.go("jobs_job_changelist")
     page.goto(f"{page.url}?state__exact=failed")
-    page.get_by_text("Keep this view").press("Enter")
+    page.get_by_text("Save view").press("Enter")
     expect(page.get_by_label("Name")).to_be_focused()
     found = window.violations()
     page.keyboard.press("Escape")
@@ -366,7 +366,7 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     page.keyboard.press("Enter")
     expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type("Failures")
-    page.get_by_label("Open the list with it").press("Space")
+    page.get_by_label("Use as default view").press("Space")
     with page.expect_navigation():
         page.keyboard.press("Enter")
     window.go("jobs_job_changelist")
@@ -391,7 +391,7 @@ def test_columns_are_chosen_and_moved_by_keyboard(open_window: Open, live_shop: 
     tags.press("Space")
     page.locator("details[data-drop]", has=tags).dispatch_event("toggle")
     expect(tags).to_be_focused()
-    page.get_by_role("button", name="Show these").press("Enter")
+    page.get_by_role("button", name="Apply").press("Enter")
     page.wait_for_url("**?all=1")
     assert "Tags" in headings.last.inner_text()
 

@@ -46,7 +46,7 @@ def pages(live_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
     with shop_scope(live_shop):
         product, collection = make_product(LONG), make_custom(LONG)
         blog = blogs.create_blog({"title": LONG}, actor="system", at=now)
-        theme = themes.duplicate(Theme.objects.get(role="main"), name=LONG[:50], actor="system", at=now)
+        theme = themes.duplicate_theme(Theme.objects.get(role="main"), name=LONG[:50], actor="system", at=now)
         customer = Customer.objects.get()
     return [
         ("catalog_product_changelist", ()),

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import DatabaseError, models, transaction
 from playwright.sync_api import Dialog, expect
 
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
@@ -48,7 +48,7 @@ def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 def spoil() -> int:
     """Put markup into every text of every row of our tables, as far as the database takes it; how many columns did."""
     done = 0
-    with every_shop():
+    with all_shops_scope():
         for model in apps.get_models():
             if not model.__module__.startswith("apps.") or model._meta.proxy:
                 continue

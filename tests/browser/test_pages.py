@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import ViewportSize, expect
 
-from apps.content.domain import assets, contents
+from apps.content.domain import assets, blob_store
 from apps.content.models import ScriptCopy, Theme
 from apps.fulfillment.domain.tracking import Tracking
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.panel.addresses import panel_url
+from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
@@ -75,13 +75,13 @@ def test_what_comes_after_the_home_page_is_open_to_everybody(
     page = window.go("index")
     page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
     expect(page.get_by_role("heading", name="Best sellers")).to_be_visible()
-    expect(page.get_by_role("heading", name="0 orders of returning customers")).to_be_visible()
+    expect(page.get_by_role("heading", name="0 orders from returning customers")).to_be_visible()
     found = window.barriers()
     page.route("**/report/answers/**", lambda route: route.abort())
     page.reload()
     page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
 
-    expect(page.get_by_text("It could not be shown here just now.")).to_be_visible()
+    expect(page.get_by_text("This content could not be loaded.")).to_be_visible()
     expect(page.get_by_role("link", name="Returning customers and best sellers")).to_be_visible()
     assert found == []
 
@@ -96,7 +96,7 @@ def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner
     found: list[tuple[str, ...]] = []
     for name in FILTERED:
         for query in ("", "?total_from=a+lot&processed_to=never&created_from=never"):
-            page = window.open(panel_url(live_shop, f"admin:{name}_changelist") + query)
+            page = window.open(get_panel_url(live_shop, f"admin:{name}_changelist") + query)
             for size in (DESK, PHONE):
                 page.set_viewport_size(size)
                 page.get_by_role("button", name="Filters").press("Enter")
@@ -200,7 +200,7 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
         tag = factories.ScriptTagFactory.create(
             shop=live_shop, app=factories.make_installation(live_shop, ()).app, display_scope="order_status", cache=True
         )
-        content = contents.store(SPY)
+        content = blob_store.store_blob(SPY)
         ScriptCopy.objects.create(shop=live_shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now)
     window = open_window(owner, live_shop)
 
@@ -218,7 +218,9 @@ def test_files_of_a_shop_are_no_scripts_of_the_panel(
     now = timezone.now()
     with shop_scope(live_shop):
         theme = Theme.objects.get(role="main")
-        assets.save_asset(theme, "assets/evil.js", contents.store(b"document.title = 'run'"), actor="system", at=now)
+        assets.save_asset(
+            theme, "assets/evil.js", blob_store.store_blob(b"document.title = 'run'"), actor="system", at=now
+        )
     address = f"/storefront/{live_shop.domain}/themes/{theme.pk}/assets/evil.js"
     window = open_window(owner, live_shop)
 
@@ -241,7 +243,7 @@ def test_files_of_a_shop_are_no_scripts_of_the_panel(
 
 @pytest.mark.parametrize(
     ("path", "answer"),
-    [("/s/acme/admin/nothing/", (404, "Page not found")), ("/s/acme/admin/jobs/job/", (403, "You may not do this"))],
+    [("/s/acme/admin/nothing/", (404, "Page not found")), ("/s/acme/admin/jobs/job/", (403, "Permission required"))],
 )
 def test_error_pages_are_open_to_everybody(
     open_window: Open, live_shop: Shop, axe: None, path: str, answer: tuple[int, str]

@@ -62,7 +62,7 @@ def proven(window: Window) -> Page:
 
 def add_key(page: Page, *, passwordless: bool) -> None:
     page.get_by_label("Name").fill("My laptop")
-    page.get_by_label("Log in with it alone").set_checked(passwordless)
+    page.get_by_label("Log in with this passkey").set_checked(passwordless)
     page.get_by_role("button", name="Add").click()
     page.wait_for_url("**/2fa/recovery-codes/")
 
@@ -144,4 +144,4 @@ def test_an_address_that_is_a_number_is_said(open_window: Open, live_shop: Shop,
 
     page.get_by_role("button", name="Log in with a passkey").click()
 
-    expect(page.get_by_role("alert")).to_contain_text("only at an address with a name")
+    expect(page.get_by_role("alert")).to_contain_text("only work on a domain")

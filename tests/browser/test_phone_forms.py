@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import NoReverseMatch
 from playwright.sync_api import expect
 
-from apps.panel.addresses import panel_url
+from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
@@ -32,7 +32,7 @@ def addresses(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
     found: list[tuple[str, tuple[object, ...]]] = []
     for name in names:
         try:
-            panel_url(shop, f"admin:{name}")
+            get_panel_url(shop, f"admin:{name}")
         except NoReverseMatch:
             continue
         found.append((name, ()))
@@ -49,7 +49,7 @@ def test_forms_fit_a_phone_in_german(open_window: Open, live_shop: Shop, owner: 
     found: list[tuple[str, object]] = []
     seen = 0
     for name, args in [*addresses(live_shop), *of_rows][part::PARTS]:
-        answer = window.page.goto(window.server + panel_url(live_shop, f"admin:{name}", *args))
+        answer = window.page.goto(window.server + get_panel_url(live_shop, f"admin:{name}", *args))
         if answer is None or answer.status != 200:  # A screen on which nobody adds.
             continue
         seen += 1

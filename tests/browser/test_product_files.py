@@ -40,8 +40,8 @@ def upload(page: Page) -> None:
     page.get_by_role("link", name="Import…").click()
     file = {"name": "products.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]
-    page.get_by_role("button", name="Upload and check").click()
-    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    page.get_by_role("button", name="Upload and validate").click()
+    expect(page.get_by_text("This page updates automatically.")).to_be_visible()
 
 
 def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
@@ -55,15 +55,15 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
 
     # Nobody touches the page: it finds by itself what the worker did.
     work()
-    expect(page.get_by_text("1 column is not known and would be left out:")).to_contain_text("Maker")
-    expect(page.get_by_text("has no place here and is passed over:")).to_contain_text("Product Category")
-    page.get_by_role("link", name="What the columns mean…").click()
-    expect(page.get_by_role("link", name="The rows are products")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_text("1 unknown column will be ignored:")).to_contain_text("Maker")
+    expect(page.get_by_text("is not supported and ignored:")).to_contain_text("Product Category")
+    page.get_by_role("link", name="Map columns…").click()
+    expect(page.get_by_role("link", name="Rows are products")).to_have_attribute("aria-current", "true")
     expect(page.get_by_label("Variant Price", exact=True)).to_have_value("Variant Price")
     page.get_by_label("Maker", exact=True).select_option("Vendor")
     barriers = window.barriers()
-    page.get_by_role("button", name="Check again").click()
-    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    page.get_by_role("button", name="Validate again").click()
+    expect(page.get_by_text("This page updates automatically.")).to_be_visible()
     work()
 
     mug = page.get_by_role("region", name="The first rows").get_by_role("row", name="Mug")
@@ -72,7 +72,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     for width in (1400, 800):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(BROKEN) == []
-    refused = page.get_by_role("region", name="Rows that fail").get_by_role("row").nth(1)
+    refused = page.get_by_role("region", name="Rows with errors").get_by_role("row").nth(1)
     expect(refused).to_contain_text("Variant 1: Price is invalid.")
     with shop_scope(live_shop):
         assert list(Product.objects.values_list("title", "vendor")) == [("Mug", "Old")]
@@ -80,11 +80,11 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     page.set_viewport_size({"width": 390, "height": 844})
     barriers += window.barriers()
     page.get_by_role("button", name="Import 2 rows").click()
-    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    expect(page.get_by_text("This page updates automatically.")).to_be_visible()
     work()
 
-    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
-    expect(page.get_by_role("region", name="Rows that fail")).to_contain_text("Variant 1: Price is invalid.")
+    expect(page.get_by_role("heading", name="Status")).to_be_visible()
+    expect(page.get_by_role("region", name="Rows with errors")).to_contain_text("Variant 1: Price is invalid.")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
     told = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))

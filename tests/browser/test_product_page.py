@@ -77,13 +77,13 @@ def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
     prices.first.press("Enter")
     expect(prices.nth(1)).to_be_focused()
     page.evaluate(PASTE, [page.locator("tbody [data-cell=sku]").nth(4).element_handle(), "A-5\t111\nA-6\t222\nlost"])
-    expect(page.get_by_text("Cells pasted: 4. 1 did not fit into the table and were left out.")).to_be_visible()
+    expect(page.get_by_text("Cells pasted: 4. 1 outside of the table were skipped.")).to_be_visible()
     page.get_by_role("button", name="Rename Red").press("Enter")
     page.keyboard.type("Ruby")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Earlier: M").press("Enter")
     page.get_by_role("button", name="Remove Green").press("Enter")
-    expect(page.get_by_text("Without “Green” go: M / Green, S / Green.")).to_be_visible()
+    expect(page.get_by_text("Removing “Green” also removes M / Green, S / Green.")).to_be_visible()
     assert window.barriers() == []
     assert window.unreachable() == []
     page.get_by_role("button", name="Save", exact=True).press("Enter")

@@ -49,7 +49,7 @@ def test_the_page_moves_and_ends(window: Window, kept: Import) -> None:
 
     _moved(kept, state="done")
     _look(page)
-    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
+    expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.locator("[data-progress]")).to_have_count(0)
     assert window.problems == []
 
@@ -63,7 +63,7 @@ def test_it_says_that_nobody_is_signed_in_any_more(window: Window, kept: Import)
     said = page.get_by_role("alert")
     expect(said).to_contain_text("You are no longer logged in.")
     expect(page.get_by_role("progressbar")).to_have_count(0)
-    said.get_by_role("link", name="Log in and look again").click()
+    said.get_by_role("link", name="Log in again").click()
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
@@ -83,6 +83,6 @@ def test_it_says_that_the_server_does_not_answer_and_looks_no_further(window: Wi
         assert len(asked) == number + 1
 
     said = page.get_by_role("alert")
-    expect(said).to_contain_text("The server does not answer.")
+    expect(said).to_contain_text("The server is not responding.")
     page.clock.run_for(10 * LOOKS_EACH)
     assert len(asked) == 5

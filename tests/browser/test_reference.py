@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from apps.api.versions import newest
+from apps.api.versions import get_latest_version
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 def test_the_search_is_used_by_keyboard(open_window: Open, live_shop: Shop) -> None:
     window = open_window(None, live_shop)
-    page = window.open(f"/docs/api/{newest()}/")
+    page = window.open(f"/docs/api/{get_latest_version()}/")
     search = page.get_by_role("combobox", name="Search resources, routes and fields")
 
     page.keyboard.press("/")
@@ -38,7 +38,7 @@ def test_the_search_is_used_by_keyboard(open_window: Open, live_shop: Shop) -> N
 def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open, live_shop: Shop) -> None:
     token = factories.make_token(factories.make_installation(live_shop))
     window = open_window(None, live_shop)
-    page = window.open(f"/docs/api/{newest()}/script_tags/")
+    page = window.open(f"/docs/api/{get_latest_version()}/script_tags/")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if token in str(request.headers) else None)
     form = page.locator("form[data-method=POST]")
@@ -50,17 +50,17 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
     page.get_by_label("Access token").fill(token)
     form.get_by_label("Body").fill("{")
     form.get_by_role("button", name="Send").click()
-    expect(form.get_by_text("The body is no JSON")).to_be_visible()
+    expect(form.get_by_text("The body is not valid JSON")).to_be_visible()
     form.get_by_label("Body").fill('{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}')
     form.get_by_role("button", name="Send").click()
     with shop_scope(live_shop):
         assert not ScriptTag.objects.exists()
-    form.get_by_role("button", name="Send, and change the shop").click()
+    form.get_by_role("button", name="Send and change the shop").click()
     expect(form.get_by_text("201 Created")).to_be_visible()
 
     with shop_scope(live_shop):
         assert ScriptTag.objects.get().src == "https://a.example/a.js"
-    assert sent == [f"{window.server}/admin/api/{newest()}/script_tags.json"]
+    assert sent == [f"{window.server}/admin/api/{get_latest_version()}/script_tags.json"]
     kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
     assert token not in kept
     page.goto(f"{window.server}/docs/api/errors/")
@@ -73,7 +73,7 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
 def test_the_pages_keep_nobody_out(open_window: Open, live_shop: Shop) -> None:
     for width in (1400, 390):
         window = open_window(None, live_shop, viewport={"width": width, "height": 900})
-        for path in (f"{newest()}/", f"{newest()}/products/", "errors/", "deprecations/"):
+        for path in (f"{get_latest_version()}/", f"{get_latest_version()}/products/", "errors/", "deprecations/"):
             window.open(f"/docs/api/{path}")
             assert window.barriers() == [], (width, path)
         assert window.problems == []

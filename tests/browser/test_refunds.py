@@ -27,13 +27,13 @@ def test_a_refund_is_worked_out_while_somebody_types_and_made_once(
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("link", name="Refund…").press("Enter")
-    page.get_by_label("Units of Mug").fill("1")
+    page.get_by_label("Quantity of Mug").fill("1")
     amount = page.get_by_label("Amount in USD")
     expect(amount).to_have_attribute("placeholder", "10.00")
     amount.fill("7.50")
-    expect(page.get_by_text("2.50 USD less goes back than was worked out.")).to_be_visible()
-    page.get_by_role("button", name="Look once more").press("Enter")
-    expect(page.get_by_text("7.50 USD of the payment of 20.00 USD is noted")).to_be_visible()
+    expect(page.get_by_text("2.50 USD less than the refund total.")).to_be_visible()
+    page.get_by_role("button", name="Review").press("Enter")
+    expect(page.get_by_text("7.50 USD of the payment of 20.00 USD is recorded")).to_be_visible()
     barriers = window.barriers()
     page.get_by_role("button", name="Refund 7.50 USD").dblclick()
     page.wait_for_url("**/change/")
@@ -56,10 +56,10 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
     window = open_window(owner, live_shop)
 
     page = window.go("refunds_refund_new", order.pk)
-    page.get_by_label("Units of Mug").fill("1")
+    page.get_by_label("Quantity of Mug").fill("1")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    choice = page.get_by_label("What goes back of the duty on Mug (from Portugal)")
+    choice = page.get_by_label("Refund of the duty on Mug (from Portugal)")
     expect(choice).to_be_focused()
     page.keyboard.press("ArrowDown")
     amount = page.get_by_label("Amount in USD")
@@ -67,8 +67,8 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
     form = window.barriers()
     page.set_viewport_size({"width": 390, "height": 844})
     narrow = window.barriers()
-    page.get_by_role("button", name="Look once more").press("Enter")
-    expect(page.get_by_text("3.50 USD of the duty on Mug (from Portugal), 0.50 USD of which are taxes")).to_be_visible()
+    page.get_by_role("button", name="Review").press("Enter")
+    expect(page.get_by_text("3.50 USD of the duty on Mug (from Portugal), including 0.50 USD tax")).to_be_visible()
     look = window.barriers()
 
     assert (form, narrow, look) == ([], [], [])
@@ -87,14 +87,14 @@ def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
     window = open_window(owner, live_shop)
 
     page = window.go("orders_order_change", order.pk)
-    page.get_by_role("button", name="Ask bogus now").dblclick()
-    expect(page.get_by_text("bogus is being asked.")).to_be_visible()
+    page.get_by_role("button", name="Check bogus now").dblclick()
+    expect(page.get_by_text("bogus is being checked.")).to_be_visible()
     page.wait_for_load_state("networkidle")
 
     assert waiting.count() == 2
     work_off(live_shop)
     page.reload()
-    expect(page.get_by_text("Given back").first).to_be_visible()
+    expect(page.get_by_text("Refunded").first).to_be_visible()
     assert movement_of(refund).status == "success"
     with shop_scope(live_shop):
         assert Transaction.objects.filter(kind="refund").count() == 1

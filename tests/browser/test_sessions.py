@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from apps.catalog.models import Product
-from apps.content.domain import articles, blogs, contents, themes
+from apps.content.domain import articles, blob_store, blogs, themes
 from apps.content.models import Article, Asset, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -59,10 +59,12 @@ def _article(shop: Shop) -> Edit:
 
 
 def _file(shop: Shop) -> Edit:
-    draft = themes.duplicate(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
+    draft = themes.duplicate_theme(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
 
     def stored() -> str:
-        return contents.read(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content).decode()
+        return blob_store.read_blob(
+            Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content
+        ).decode()
 
     return Edit(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
 
@@ -145,10 +147,10 @@ def test_what_was_typed_is_not_for_whoever_logs_in_instead(
     save(page, edit)
     log_in_beside(page, colleague.email)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(page.get_by_role("dialog", name="Somebody else is logged in now")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Another user is logged in now")).to_be_visible()
     shown = page.content() + page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Load the page anew").click()
+    page.get_by_role("button", name="Reload page").click()
     expect(page.get_by_role("textbox", name=edit.field).first).to_be_visible()
 
     again = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
@@ -181,7 +183,7 @@ def test_a_server_that_is_away_loses_nothing(open_window: Open, live_shop: Shop,
     page.context.set_offline(True)
 
     save(page, edit)
-    expect(page.get_by_role("dialog", name="The server does not answer")).to_be_visible()
+    expect(page.get_by_role("dialog", name="The server is not responding")).to_be_visible()
     page.context.set_offline(False)
     with page.expect_navigation():
         page.get_by_role("button", name="Try again").click()

@@ -34,7 +34,7 @@ class Product:
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        paths = {"BACKOFFICE_DATA_DIR": str(folder / "data"), "BACKOFFICE_STATIC_DIR": str(folder / "static")}
+        paths = {"BACKOFFICE_DATA_DIR": str(folder / "data"), "BACKOFFICE_STATIC_ROOT": str(folder / "static")}
         self.env = {**clean, **paths, "PORT": str(self.port), "WORKERS": "1", "WEB_PROCESSES": "1", **variables}
         self.output = ""
 
@@ -42,7 +42,7 @@ class Product:
         """Start, and wait until it answers."""
         with (self.folder / "output").open("w") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "backoffice.run"],
+                [sys.executable, "-m", "backoffice.run_all"],
                 cwd=settings.BASE_DIR,
                 env=self.env,
                 stdout=file,
@@ -177,7 +177,7 @@ def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(
     assert [line.split("  ")[0] for line in lines if not line.startswith(" ")] == [
         "Preparing the database …",
         "Collecting static files …",
-        "Making the demo store …",
+        "Creating the demo shop …",
         "Running until Ctrl-C.",
         "Stopping …",
     ], first

@@ -95,12 +95,12 @@ def test_links_and_pictures_are_chosen_from_the_shop(
     page.keyboard.press("Control+k")
     page.get_by_label("Or find a product").fill("wool")
     page.get_by_role("button", name="Wool hat Product").click()
-    page.get_by_role("button", name="Set the link").click()
+    page.get_by_role("button", name="Set link").click()
     go_to(page, "First", "End")
-    page.get_by_role("button", name="Picture", exact=True).click()
+    page.get_by_role("button", name="Image", exact=True).click()
     page.get_by_role("button", name="hat.png").click()
-    page.get_by_label("What it shows").fill("A hat")
-    page.get_by_role("button", name="Put it in").click()
+    page.get_by_label("Alternative text").fill("A hat")
+    page.get_by_role("button", name="Insert image").click()
     expect(page.locator(".bo-visual-text img[alt='A hat']")).to_be_visible()
 
     source = page.locator("textarea[name=body_html]").input_value()
@@ -121,7 +121,7 @@ def test_a_dropped_picture_is_stored_and_shown(
     }"""
 
     page.evaluate(drop, [list(plain("PNG", (8, 8), color="green")), "image/png"])
-    expect(page.get_by_text("Summer.png is stored among the shop's files.")).to_be_visible()
+    expect(page.get_by_text("Summer.png was added to the shop's files.")).to_be_visible()
     page.evaluate(drop, [[1, 2, 3], "image/png"])
     expect(page.get_by_text("Summer.png: ")).to_be_visible()
 

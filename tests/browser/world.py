@@ -7,15 +7,15 @@ from django.utils import timezone
 from apps.content.models import ScriptTag
 from apps.events.models import Event
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService, PullAttempt
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.inventory.models import InventoryItem, Location
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.metafields.domain.setting import set_many
+from apps.metafields.domain.write import set_metafields
 from apps.metafields.models import Metafield
 from apps.payments.models import PaymentHandlerConfig
 from apps.refunds.models import Refund
-from apps.shops.domain import app_secrets, registering, tokens
+from apps.shops.domain import app_registration, app_secrets, tokens
 from apps.shops.models import AccessToken, App, Installation, Shop
 from apps.staff.models import Membership, SavedView
 from apps.webhooks.models import Delivery
@@ -38,7 +38,7 @@ def furnish(shop: Shop) -> Installation:
     factories.make_installation(shop, (), name="Reviews")
     App.objects.filter(pk=installation.app_id).update(scopes=["write_products", "read_customers"])
     own = {"name": "Own app", "redirect_urls": ["https://app.example/callback"], "scopes": ["write_orders"]}
-    app_secrets.rotate_secret(registering.register(own, owner=shop, actor="system", at=now), at=now)
+    app_secrets.rotate_secret(app_registration.register_app(own, owner=shop, actor="system", at=now), at=now)
     for _ in range(3):
         factories.make_token(installation)
     with shop_scope(shop):
@@ -55,7 +55,7 @@ def furnish(shop: Shop) -> Installation:
         put(make_item(shop, sku=f"MUG-{number}", tracked=number != 1), depot, number * 7)
     give_back(bogus_order(shop), "5.00")
     with shop_scope(shop):
-        set_many(shop, [METAFIELD], actor="system", at=now)
+        set_metafields(shop, [METAFIELD], actor="system", at=now)
         make_handler(config={"shop_id": "942252", "x": {"y": 1}})
         tell(installation)
         have_work(installation)
@@ -75,7 +75,7 @@ def have_work(installation: Installation) -> None:
     service = make_service(installation.app, name="Far depot", inventory_management=True)
     PullAttempt.objects.create(
         shop=service.shop, service=service, kind="stock", number=1, url="https://depot.example/fetch_stock",
-        outcome="bad_answer", status=200, message="The answer is no JSON.", excerpt="<html>",
+        outcome="bad_answer", status=200, message="The response is not valid JSON.", excerpt="<html>",
     )  # fmt: skip
     row = make_fulfillment_order(
         lines=[MUG, bowl], email="ada@example.com", shipping_address=address, note="Ring twice"
@@ -183,7 +183,7 @@ def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[objec
 
 def work() -> None:
     """What waits for a worker is done."""
-    with every_shop():
+    with all_shops_scope():
         keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("key", flat=True))
     for key in keys:
-        queue.run(key)
+        queue.run_job(key)

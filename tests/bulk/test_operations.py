@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.bulk.domain.operations import ValueRefused, in_words, wanted
+from apps.bulk.domain.operations import ValueRefused, apply_operations, format_value
 from apps.ground.tags import MAX_TAGS
 
 
@@ -30,7 +30,7 @@ def price(how: str, value: str = "", rounding: str = "") -> dict[str, Any]:
     ],
 )
 def test_amounts_are_exact_and_rounded_once(present: str, operation: dict[str, Any], currency: str, after: str) -> None:
-    assert {"price": {"1": present}, **wanted({"price": {"1": present}}, operation, currency)} == {
+    assert {"price": {"1": present}, **apply_operations({"price": {"1": present}}, operation, currency)} == {
         "price": {"1": after}
     }
 
@@ -38,19 +38,19 @@ def test_amounts_are_exact_and_rounded_once(present: str, operation: dict[str, A
 @pytest.mark.parametrize("operation", [price("amount", "-10.01"), price("percent", "99999999999999")])
 def test_an_amount_that_no_price_can_be_is_refused(operation: dict[str, Any]) -> None:
     with pytest.raises(ValueRefused):
-        wanted({"price": {"1": "10.00"}}, operation, "USD")
+        apply_operations({"price": {"1": "10.00"}}, operation, "USD")
 
 
 def test_prices_are_copied_from_what_stood_there_before() -> None:
     values = {"price": {"1": "10.00", "2": "5.00"}, "compare_at_price": {"1": None, "2": "8.00"}}
     sale = {"price": price("percent", "-20")["price"], "compare_at_price": {"how": "copy"}}
 
-    assert wanted(values, sale, "USD") == {
+    assert apply_operations(values, sale, "USD") == {
         "price": {"1": "8.00", "2": "4.00"},
         "compare_at_price": {"1": "10.00", "2": "5.00"},
     }
     over = {"price": {"how": "copy"}, "compare_at_price": {"how": "clear"}}
-    assert wanted(values, over, "USD") == {
+    assert apply_operations(values, over, "USD") == {
         "price": {"1": "10.00", "2": "8.00"},
         "compare_at_price": {"1": None, "2": None},
     }
@@ -59,22 +59,22 @@ def test_prices_are_copied_from_what_stood_there_before() -> None:
 def test_a_missing_compare_at_price_is_neither_raised_nor_lowered() -> None:
     operation = {"compare_at_price": {"how": "percent", "value": "10"}}
 
-    assert wanted({"compare_at_price": {"1": None}}, operation, "USD") == {}
+    assert apply_operations({"compare_at_price": {"1": None}}, operation, "USD") == {}
 
 
 def test_tags_come_and_go_whatever_their_case() -> None:
     operation = {"tags": {"add": ["new", "Sale"], "remove": ["OLD"]}}
 
-    assert wanted({"tags": "old, SALE"}, operation, "USD") == {"tags": "new, SALE"}
-    assert wanted({"tags": "new, sale"}, operation, "USD") == {}
+    assert apply_operations({"tags": "old, SALE"}, operation, "USD") == {"tags": "new, SALE"}
+    assert apply_operations({"tags": "new, sale"}, operation, "USD") == {}
 
 
 def test_more_tags_than_a_row_can_have_are_refused() -> None:
     full = ", ".join(f"t{number:03}" for number in range(MAX_TAGS))
 
     with pytest.raises(ValueRefused, match="too many tags"):
-        wanted({"tags": full}, {"tags": {"add": ["one more"], "remove": []}}, "USD")
+        apply_operations({"tags": full}, {"tags": {"add": ["one more"], "remove": []}}, "USD")
 
 
 def test_prices_of_many_variants_are_told_as_a_span() -> None:
-    assert in_words({"1": "9.00", "2": "10.00", "3": "9.50"}) == "9.00 – 10.00"
+    assert format_value({"1": "9.00", "2": "10.00", "3": "9.50"}) == "9.00 – 10.00"

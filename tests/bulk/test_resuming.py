@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.bulk.domain import edits, kinds
+from apps.bulk.domain import edits, targets
 from apps.bulk.models import BulkEdit, EditedRow
 from apps.catalog.models import Variant
 from apps.events.models import Event
@@ -16,7 +16,7 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.staff.domain.actors import actor_of
+from apps.staff.domain.actor_names import get_staff_actor
 from tests.catalog.factories import make_product
 from tests.factories import make_member
 
@@ -43,12 +43,12 @@ def dying_at(moment: int) -> Callable[..., Any]:
 
 
 def begun(shop: Shop) -> tuple[BulkEdit, Job]:
-    actor = actor_of(make_member(shop, "products"))
+    actor = get_staff_actor(make_member(shop, "products"))
     ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(3)]
-    edit = edits.choose(kinds.named("products"), ids, actor=actor, at=timezone.now())
-    edits.plan(edit, LOWER, actor=actor, at=timezone.now())
-    edits.start(edit, actor=actor, at=timezone.now())
-    return edit, Job.objects.get(task=edits.RUN)
+    edit = edits.create_draft(targets.get_target("products"), ids, actor=actor, at=timezone.now())
+    edits.plan_edit(edit, LOWER, actor=actor, at=timezone.now())
+    edits.start_edit(edit, actor=actor, at=timezone.now())
+    return edit, Job.objects.get(task=edits.RUN_TASK)
 
 
 @pytest.mark.parametrize("moment", [*range(1, 90, 7), 1000])
@@ -58,11 +58,11 @@ def test_no_row_is_changed_twice_whenever_the_worker_dies(shop: Shop, moment: in
         died = False
         try:
             with connection.execute_wrapper(dying_at(moment)):
-                queue.run(job.key)
+                queue.run_job(job.key)
         except Killed:
             died = True
         Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
-        queue.run(job.key)
+        queue.run_job(job.key)
 
         assert died == (moment < 1000)
         assert sorted(map(str, Variant.objects.values_list("price", flat=True))) == ["10.000"] * 3 + ["5.000"] * 3
@@ -83,7 +83,7 @@ def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:
             return execute(sql, params, many, context)
 
         with pytest.raises(Killed), connection.execute_wrapper(stolen):
-            queue.run(job.key)
+            queue.run_job(job.key)
 
         assert not EditedRow.objects.filter(edit=edit, dry=False).exists()
         assert sorted(map(str, Variant.objects.values_list("price", flat=True))) == ["10.000"] * 3 + ["20.000"] * 3
@@ -92,13 +92,13 @@ def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:
 def test_an_undo_that_was_cut_off_goes_on(shop: Shop) -> None:
     with shop_scope(shop):
         edit, job = begun(shop)
-        queue.run(job.key)
-        edits.undo(edit, actor=job.actor, at=timezone.now())
+        queue.run_job(job.key)
+        edits.start_undo(edit, actor=job.actor, at=timezone.now())
         back = Job.objects.get(task=edits.UNDO_TASK)
         with pytest.raises(Killed), connection.execute_wrapper(dying_at(60)):
-            queue.run(back.key)
+            queue.run_job(back.key)
         Job.objects.filter(pk=back.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-        queue.run(back.key)
+        queue.run_job(back.key)
 
         assert sorted(map(str, Variant.objects.values_list("price", flat=True))) == ["10.000"] * 3 + ["20.000"] * 3
         edit.refresh_from_db()

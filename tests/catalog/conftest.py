@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
     """Where uploads of the test lie."""
     folder = tmp_path / "media"
-    settings.STORAGES = settings.STORAGES | {"default": file_storages("", folder)["default"]}
+    settings.STORAGES = settings.STORAGES | {"default": get_storage_settings("", folder)["default"]}
     return folder

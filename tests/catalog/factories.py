@@ -5,10 +5,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.catalog.domain import images, pictures, products
+from apps.catalog.domain import image_files, images, products
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import Placement
-from apps.catalog.domain.inputs import ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts, VariantInput
 from apps.catalog.models import Collection, Product, ProductImage
 from tests.media.pictures import plain
 
@@ -18,7 +18,7 @@ ATTACHMENT = base64.b64encode(PNG).decode()
 
 def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: Any) -> Product:
     """A product of the current shop; with one variant per price, in sizes 1, 2, 3 …"""
-    parts = Parts()
+    parts = ProductParts()
     if prices:
         parts.options = [OptionInput("Size")]
         parts.variants = [
@@ -29,8 +29,8 @@ def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: A
 
 def make_image(product: Product, **attrs: Any) -> ProductImage:
     """An image of a product, at its end."""
-    picture = pictures.store(product.shop_id, PNG, "mug.png")
-    return images.add_image(product.pk, ImageInput(picture=picture, attrs=attrs), actor="system", at=timezone.now())
+    picture = image_files.store_uploaded_image(product.shop_id, PNG, "mug.png")
+    return images.add_image(product.pk, ImageInput(image=picture, attrs=attrs), actor="system", at=timezone.now())
 
 
 def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Collection:

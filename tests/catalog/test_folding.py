@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.ground.folding import folded
+from apps.ground.case_folding import casefold_text
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product, make_smart
 from tests.conftest import ApiClient
@@ -98,5 +98,5 @@ def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_folding_twice_changes_nothing_and_case_never_counts(text: str) -> None:
-    assert folded(folded(text)) == folded(text)
-    assert folded(text.casefold()) == folded(text)
+    assert casefold_text(casefold_text(text)) == casefold_text(text)
+    assert casefold_text(text.casefold()) == casefold_text(text)

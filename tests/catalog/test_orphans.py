@@ -11,10 +11,10 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
-from apps.catalog.domain import orphans, pictures
+from apps.catalog.domain import image_files, orphan_images
 from apps.catalog.domain.collections.lifecycle import CollectionParts, update_collection
-from apps.catalog.domain.pictures import Picture
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.catalog.domain.image_files import StoredImage
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import housekeeping
 from apps.shops.models import Shop
 from tests.catalog.factories import PNG, make_custom, make_image, make_product
@@ -22,14 +22,14 @@ from tests.catalog.factories import PNG, make_custom, make_image, make_product
 BY: dict[str, Any] = {"actor": "staff:17", "at": timezone.now()}
 
 
-def lies_there(picture: Picture) -> bool:
-    return default_storage.exists(pictures.path_of(picture.shop_id, picture.key, picture.name))
+def lies_there(picture: StoredImage) -> bool:
+    return default_storage.exists(image_files.get_image_path(picture.shop_id, picture.key, picture.name))
 
 
 def clear_all(at: datetime) -> int:
     """A day of hourly rounds."""
-    with every_shop():
-        return sum(orphans.clear(at.replace(hour=hour)) for hour in range(24))
+    with all_shops_scope():
+        return sum(orphan_images.delete_orphan_images(at.replace(hour=hour)) for hour in range(24))
 
 
 def tomorrow() -> datetime:
@@ -38,8 +38,11 @@ def tomorrow() -> datetime:
 
 def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Shop, media: Path) -> None:
     with shop_scope(shop):
-        left, theirs = pictures.store(shop.pk, PNG, "left.png"), pictures.store(other_shop.pk, PNG, "theirs.png")
-    assert Client().get(pictures.local_address_of(left.shop_id, left.key, "left_10x10.png")).status_code == 200
+        left, theirs = (
+            image_files.store_uploaded_image(shop.pk, PNG, "left.png"),
+            image_files.store_uploaded_image(other_shop.pk, PNG, "theirs.png"),
+        )
+    assert Client().get(image_files.get_local_image_url(left.shop_id, left.key, "left_10x10.png")).status_code == 200
 
     early = clear_all(timezone.now())
     assert (early, lies_there(left)) == (0, True)
@@ -54,10 +57,10 @@ def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None
     with shop_scope(shop):
         product, collection = make_product(), make_custom()
         images = [make_image(product) for _ in range(30)]
-        banner = pictures.store(shop.pk, PNG, "banner.png")
-        update_collection(collection, {}, CollectionParts(picture=banner), **BY)
-        kept = [Picture(shop.pk, row.key, row.name, 1, 1) for row in images]
-        Client().get(pictures.local_address_of(shop.pk, images[0].key, "mug_10x10.png"))
+        banner = image_files.store_uploaded_image(shop.pk, PNG, "banner.png")
+        update_collection(collection, {}, CollectionParts(image=banner), **BY)
+        kept = [StoredImage(shop.pk, row.key, row.name, 1, 1) for row in images]
+        Client().get(image_files.get_local_image_url(shop.pk, images[0].key, "mug_10x10.png"))
     before = sorted(path for path in media.rglob("*") if path.is_file())
     for path in before:
         os.utime(path, (0, 0))
@@ -69,25 +72,25 @@ def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None
 
 def test_what_was_half_deleted_and_what_was_half_begun_goes_too(shop: Shop, media: Path) -> None:
     with shop_scope(shop):
-        half_deleted = pictures.store(shop.pk, PNG, "a.png")
-        begun = pictures.store(shop.pk, PNG, "b.png")
-    Client().get(pictures.local_address_of(shop.pk, half_deleted.key, "a_10x10.png"))
-    (media / pictures.path_of(shop.pk, half_deleted.key, "a.png")).unlink()
-    (media / pictures.path_of(shop.pk, begun.key, "b.png")).unlink()
+        half_deleted = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
+        begun = image_files.store_uploaded_image(shop.pk, PNG, "b.png")
+    Client().get(image_files.get_local_image_url(shop.pk, half_deleted.key, "a_10x10.png"))
+    (media / image_files.get_image_path(shop.pk, half_deleted.key, "a.png")).unlink()
+    (media / image_files.get_image_path(shop.pk, begun.key, "b.png")).unlink()
 
     assert clear_all(timezone.now()) == 0
     assert clear_all(tomorrow()) == 2
-    assert not (media / pictures.folder_of(shop.pk, half_deleted.key)).exists()
-    assert not (media / pictures.folder_of(shop.pk, begun.key)).exists()
+    assert not (media / image_files.get_image_folder(shop.pk, half_deleted.key)).exists()
+    assert not (media / image_files.get_image_folder(shop.pk, begun.key)).exists()
 
 
 def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> None:
-    five, also_five, six = [Picture(shop.pk, prefix * 16, "a.png", 1, 1) for prefix in ("05", "1d", "06")]
+    five, also_five, six = [StoredImage(shop.pk, prefix * 16, "a.png", 1, 1) for prefix in ("05", "1d", "06")]
     for picture in (five, also_five, six):
-        default_storage.save(pictures.path_of(shop.pk, picture.key, picture.name), ContentFile(PNG))
+        default_storage.save(image_files.get_image_path(shop.pk, picture.key, picture.name), ContentFile(PNG))
 
     # 0x1d is 29, which is 5 beyond a day.
-    housekeeping.run_all(tomorrow().replace(hour=5))
+    housekeeping.run_hourly_tasks(tomorrow().replace(hour=5))
 
     assert (lies_there(five), lies_there(also_five), lies_there(six)) == (False, False, True)
 
@@ -96,15 +99,15 @@ def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> N
 def test_pictures_in_a_bucket_are_served_sized_and_cleared(shop: Shop, bucket: None) -> None:
     with shop_scope(shop):
         row = make_image(make_product())
-        left = pictures.store(shop.pk, PNG, "left.png")
-    live = Picture(shop.pk, row.key, row.name, 1, 1)
-    address = pictures.local_address_of(shop.pk, row.key, "mug_10x10.png")
+        left = image_files.store_uploaded_image(shop.pk, PNG, "left.png")
+    live = StoredImage(shop.pk, row.key, row.name, 1, 1)
+    address = image_files.get_local_image_url(shop.pk, row.key, "mug_10x10.png")
 
     first, second = Client().get(address), Client().get(address)
-    missing = Client().get(pictures.local_address_of(shop.pk, row.key, "cup_10x10.png"))
+    missing = Client().get(image_files.get_local_image_url(shop.pk, row.key, "cup_10x10.png"))
 
     assert (first.status_code, missing.status_code) == (200, 404)
     assert first.content == second.content
     assert clear_all(tomorrow()) == 1
     assert (lies_there(live), lies_there(left)) == (True, False)
-    assert Client().get(pictures.local_address_of(shop.pk, left.key, "left_10x10.png")).status_code == 404
+    assert Client().get(image_files.get_local_image_url(shop.pk, left.key, "left_10x10.png")).status_code == 404

@@ -108,7 +108,7 @@ def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) ->
         ({"variants": [{"price": "-0.00"}]}, "variants.0.price", "is invalid"),
         ({"variants": [{"price": "--1"}]}, "variants.0.price", "is invalid"),
         ({"options": [{"name": str(n)} for n in range(4)]}, "options", "has too many options (maximum is 3)"),
-        ({"options": [{"name": "A"}, {"name": "a"}]}, "options", "has two options of one name"),
+        ({"options": [{"name": "A"}, {"name": "a"}]}, "options", "has two options with the same name"),
         ({"variants": [{"option1": "A"}, {"option1": "A"}]}, "base", "The variant 'A' already exists."),
         (
             {"variants": [{"option1": "A", "option2": "B"}]},

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from apps.catalog.domain import images, pictures, products, variants
+from apps.catalog.domain import image_files, images, products, variants
 from apps.catalog.domain.collections import collects, lifecycle
-from apps.catalog.domain.inputs import ImageInput, Parts, VariantInput
+from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.products import delete_product, update_product
 from apps.catalog.models import Collect, Collection, ManualPlace, Product, ProductImage, Variant
 from apps.events.models import Event
-from apps.ground.errors import DomainError
-from apps.ground.locks import reread
+from apps.ground.exceptions import DomainError
+from apps.ground.row_locks import refresh_for_update
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import movements
 from apps.inventory.domain import stock as inventory
@@ -41,8 +41,8 @@ def image_rows(shop: Shop, product: Product, count: int) -> None:
 
 
 def add(product: Product, position: int | None = None) -> ProductImage:
-    picture = pictures.store(product.shop_id, PNG, "a.png")
-    return images.add_image(product.pk, ImageInput(picture=picture, position=position), **BY)
+    picture = image_files.store_uploaded_image(product.shop_id, PNG, "a.png")
+    return images.add_image(product.pk, ImageInput(image=picture, position=position), **BY)
 
 
 @pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
@@ -65,13 +65,13 @@ def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None
     with shop_scope(shop):
         product = make_product()
         image_rows(shop, product, 20)
-    picture = pictures.store(shop.pk, PNG, "a.png")
+    picture = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
 
     def add_25() -> int:
         added = 0
         for _ in range(25):
             with contextlib.suppress(images.TooManyImages):
-                images.add_image(product.pk, ImageInput(picture=picture), **BY)
+                images.add_image(product.pk, ImageInput(image=picture), **BY)
                 added += 1
         return added
 
@@ -213,14 +213,14 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         location = first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 3, **BY)
+        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
     def edit(row: Variant, number: int) -> Callable[[], Any]:
         wanted = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
         return lambda: variants.update_variant(row, wanted, **BY)
 
     def rename(number: int) -> Callable[[], Any]:
-        wanted = Parts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
+        wanted = ProductParts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
         return lambda: update_product(product, {"title": f"Mug {number}"}, wanted, **BY)
 
     works = [move(row) for row in rows for _ in range(6)]
@@ -238,16 +238,16 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
         product = make_product(prices=("1.00",))
         row = Variant.objects.select_related("inventory_item").get(product=product)
         first, depot = first_location(shop), make_location(shop)
-        inventory.connect(row.inventory_item, depot, **BY)
+        inventory.connect_item(row.inventory_item, depot, **BY)
 
     def follow(deltas: dict[int, int], **_: object) -> None:
         shown = Variant.objects.get(pk=row.pk).inventory_quantity
         Variant.objects.filter(pk=row.pk).update(inventory_quantity=shown + deltas[row.inventory_item_id])
 
-    monkeypatch.setattr(movements, "tell_stock", follow)
+    monkeypatch.setattr(movements, "notify_stock_listeners", follow)
 
     def move(location: Location) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 3, **BY)
+        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
     unguarded(shop, move(first), move(depot))
 
@@ -264,7 +264,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
         location = first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 1, **BY)
+        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 1, **BY)
 
     at_once(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
 
@@ -287,7 +287,7 @@ def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
     with pytest.raises(OperationalError, match="deadlock"):
         meanwhile(
             shop,
-            lambda: reread(level),
+            lambda: refresh_for_update(level),
             lambda: delete_product(product, **BY),
             then=lambda: lock_product(product.pk),
         )

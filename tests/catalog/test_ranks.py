@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from apps.api.rows import narrowed
+from apps.api.rows import filtered_pages
 from apps.catalog.models import Product, ProductRank
 from apps.customers.models import Customer, CustomerProfile, CustomerRank
-from apps.ground import ranks
-from apps.ground.ranks import Rank
-from apps.ground.rows import ShopOwned
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground import sort_tables
+from apps.ground.base_models import ShopOwned
+from apps.ground.sort_tables import Rank
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
@@ -30,7 +30,7 @@ def differing() -> dict[str, object]:
     found: dict[str, object] = {}
     for model, rank in RANKED:
         names = [field.name for field in rank._meta.concrete_fields if field.name != "of"]
-        with every_shop():
+        with all_shops_scope():
             rows = set(model.objects.values_list("pk", *names))
         held = set(rank._default_manager.values_list("pk", *names))
         if rows != held:
@@ -117,8 +117,8 @@ def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop:
 def test_rows_behind_the_end_of_the_walk_are_found_by_their_ranks(
     api: ApiClient, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch, walked_ranks: int
 ) -> None:
-    monkeypatch.setattr(narrowed, "WALKED", 2)
-    monkeypatch.setattr(narrowed, "WALKED_RANKS", walked_ranks)
+    monkeypatch.setattr(filtered_pages, "MAX_WALK", 2)
+    monkeypatch.setattr(filtered_pages, "MAX_SORT_TABLE_WALK", walked_ranks)
     for each in (shop, other_shop):
         with shop_scope(each):
             rows = [make_product(f"Mug {number}") for number in range(9)]
@@ -155,11 +155,11 @@ def test_lost_triggers_and_ranks_come_back_with_the_next_migration(api: ApiClien
         made = make_product("Bowl")
     assert differing()
 
-    ranks.ensure(ProductRank, "default")
+    sort_tables.create_sort_triggers(ProductRank, "default")
 
     assert differing() == {}
     ProductRank.objects.filter(pk=made.pk).delete()
-    ranks.ensure(ProductRank, "default")
+    sort_tables.create_sort_triggers(ProductRank, "default")
     assert differing() == {}
     with shop_scope(shop):
         Product.objects.filter(pk=made.pk).update(units_sold=4)

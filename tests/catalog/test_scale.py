@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows import rendering
+from apps.api.rows import render_cache
 from apps.catalog.domain.collections.membership import ORDERS
 from apps.catalog.models import Collection, Product
 from apps.ground.tenancy import shop_scope
@@ -38,7 +38,7 @@ def test_every_order_costs_the_same_queries_and_hides_nothing(
     queries = {}
     for name in ORDERS:
         Collection.objects.filter(pk=filled[kind]).update(sort_order=name)
-        rendering.cache.clear()
+        render_cache.cache.clear()
         with CaptureQueriesContext(connection) as captured:
             first = api.get(path, limit=PAGE)
         queries[name] = len(captured)

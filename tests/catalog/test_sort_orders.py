@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.catalog.domain.collections.membership import ORDERS
-from apps.catalog.domain.sales import count_units
+from apps.catalog.domain.sales_counters import add_units_sold
 from apps.catalog.models import Collection, Product
 from apps.shops.models import Shop
 from tests.api.test_paging import links
@@ -39,8 +39,8 @@ def members(in_shop: Shop) -> list[Product]:
     ]
     for product, days in zip(made, (3, 2, 4, 1), strict=True):
         Product.objects.filter(pk=product.pk).update(created_at=NOON + timedelta(days=days))
-    count_units({made[1].pk: 5, made[3].pk: 2, made[0].pk: 4})
-    count_units({made[0].pk: -9})
+    add_units_sold({made[1].pk: 5, made[3].pk: 2, made[0].pk: 4})
+    add_units_sold({made[0].pk: -9})
     return made
 
 
@@ -118,7 +118,7 @@ def test_a_page_that_follows_keeps_the_order_of_the_first(api: ApiClient, member
 def test_sales_move_nothing_that_the_product_shows(members: list[Product]) -> None:
     product = Product.objects.get(pk=members[0].pk)
 
-    count_units({product.pk: 3})
+    add_units_sold({product.pk: 3})
 
     after = Product.objects.get(pk=product.pk)
     assert (after.version, after.updated_at) == (product.version, product.updated_at)

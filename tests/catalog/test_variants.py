@@ -168,7 +168,7 @@ def test_a_change_of_the_item_or_its_stock_is_seen_in_the_product(api: ApiClient
     with shop_scope(shop):
         item = InventoryItem.objects.get(pk=before["inventory_item_id"])
         inventory.set_available(item, first_location(shop), 7, actor="staff:1", at=NOON)
-        inventory.adjust(item.pk, first_location(shop).pk, -2, actor="staff:1", at=NOON)
+        inventory.adjust_available(item.pk, first_location(shop).pk, -2, actor="staff:1", at=NOON)
         inventory.update_item(item, {"sku": "NEW"}, actor="staff:1", at=NOON)
 
     after = api.get(path).json()["product"]["variants"][0]

@@ -17,7 +17,7 @@ from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
 from apps.shops.models import Installation, Shop
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.machine import patience
 
@@ -139,7 +139,7 @@ def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[No
 @pytest.fixture
 def client_shop(server: Server, db: None) -> Iterator[Shop]:
     """The shop that the client works for, new for each test; its files are the server's."""
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", server.data_dir / "media")}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", server.data_dir / "media")}):
         yield factories.make_shop(name="Client Shop", timezone="Europe/Berlin")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from apps.api.shapes import Schema
+from apps.api.types import Schema
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import App, Shop
 from tests.catalog.factories import make_custom, make_product, make_smart
@@ -104,14 +104,21 @@ def describe(ids: Ids, path: Path) -> Path:
     for address, operations in document["paths"].items():
         for operation in operations.values():
             operation["parameters"] = [
-                {**parameter, "schema": _parameter(address, parameter, ids)}
+                {**_without_example(parameter), "schema": _parameter(address, parameter, ids)}
                 for parameter in operation["parameters"]
                 if parameter["name"] != "page_info"
             ]
             if "requestBody" in operation:
-                _narrow(operation["requestBody"]["content"]["application/json"]["schema"], ids)
+                content = operation["requestBody"]["content"]
+                content["application/json"] = _without_example(content["application/json"])
+                _narrow(content["application/json"]["schema"], ids)
     path.write_text(json.dumps(document))
     return path
+
+
+def _without_example(declaration: Schema) -> Schema:
+    """Return the declaration without the example, which has ids of the demo store."""
+    return {name: value for name, value in declaration.items() if name != "example"}
 
 
 def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import pulling
+from apps.fulfillment.demo_warehouse import ApiClient, Warehouse
+from apps.fulfillment.domain import service_polling
 from apps.fulfillment.models import FulfillmentService, Pull
-from apps.fulfillment.warehouse import Interface, Warehouse
 from apps.ground.tenancy import shop_scope
-from apps.inventory.domain.stock import primary_location
+from apps.inventory.domain.stock import get_primary_location
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import Server
 from tests.machine import until
@@ -31,7 +31,7 @@ SCOPES = ("write_fulfillments", "write_assigned_fulfillment_orders")
 class Merchant:
     """The merchant's app, which sells one mug and looks after what becomes of its orders."""
 
-    def __init__(self, shop: Shop, interface: Interface, handle: str) -> None:
+    def __init__(self, shop: Shop, interface: ApiClient, handle: str) -> None:
         self.shop, self.interface = shop, interface
         variant = {"price": "10.00", "sku": "MUG", "fulfillment_service": handle}
         product = interface.post("products.json", {"product": {"title": "Mug", "variants": [variant]}})["product"]
@@ -49,7 +49,7 @@ class Merchant:
         with shop_scope(self.shop):
             keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("id").values_list("key", flat=True))
         for key in keys:
-            queue.run(key)
+            queue.run_job(key)
 
     def order(self, order_id: int) -> dict[str, Any]:
         """An order as it is now."""
@@ -80,7 +80,7 @@ class Merchant:
 def warehouse(server: Server, client_shop: Shop, settings: Any) -> Iterator[Warehouse]:
     settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
     installation = factories.make_installation(client_shop, SCOPES)
-    interface = Interface(server.url, factories.make_token(installation))
+    interface = ApiClient(server.url, factories.make_token(installation))
     with Warehouse(interface, [installation.app.api_secret], stock={"MUG": 10}) as running:
         yield running
 
@@ -88,12 +88,12 @@ def warehouse(server: Server, client_shop: Shop, settings: Any) -> Iterator[Ware
 @pytest.fixture
 def merchant(server: Server, client_shop: Shop, warehouse: Warehouse) -> Merchant:
     token = factories.make_token(factories.make_installation(client_shop))
-    return Merchant(client_shop, Interface(server.url, token), warehouse.service["handle"])
+    return Merchant(client_shop, ApiClient(server.url, token), warehouse.service["handle"])
 
 
 def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: Warehouse, client_shop: Shop) -> None:
     listener = factories.make_installation(client_shop)
-    with Catcher([listener.app.api_secret]) as catcher, dispatching():
+    with WebhookReceiver([listener.app.api_secret]) as catcher, dispatching():
         subscribe(listener, catcher.url, topic="fulfillments/create")
         order = merchant.sell(2)
         (part,) = merchant.parts(order)
@@ -114,7 +114,7 @@ def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: W
         warehouse.service["handle"],
         2,
     )
-    assert caught.header("-Topic") == "fulfillments/create"
+    assert caught.get_header("-Topic") == "fulfillments/create"
     assert [status for status, _ in merchant.states(order)] == ["closed"]
     assert "POST /fulfillment_order_notification" in warehouse.calls
     assert warehouse.stock == {"MUG": 8}
@@ -127,7 +127,7 @@ def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: W
 def test_what_is_given_back_is_sent_from_a_merchants_location(
     merchant: Merchant, warehouse: Warehouse, client_shop: Shop
 ) -> None:
-    warehouse.manners.ships = False
+    warehouse.behavior.ships = False
     order = merchant.sell(3)
     with dispatching():
         (part,) = merchant.parts(order)
@@ -136,7 +136,7 @@ def test_what_is_given_back_is_sent_from_a_merchants_location(
         merchant.ask(part, "cancellation_request")
         merchant.wait(lambda: merchant.states(order), [("cancelled", "cancellation_accepted"), ("open", "unsubmitted")])
     with shop_scope(client_shop):
-        own = primary_location().pk
+        own = get_primary_location().pk
 
     replacement = merchant.parts(order)[1]
     assert [line["quantity"] for line in replacement["line_items"]] == [3]
@@ -152,13 +152,13 @@ def test_what_is_given_back_is_sent_from_a_merchants_location(
 
 
 def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Warehouse) -> None:
-    warehouse.manners.rejects = True
+    warehouse.behavior.rejects = True
     order = merchant.sell(1)
     with dispatching():
         (part,) = merchant.parts(order)
         merchant.ask(part, "fulfillment_request")
         merchant.wait(lambda: merchant.states(order), [("open", "rejected")])
-        warehouse.manners.rejects, warehouse.manners.insists, warehouse.manners.ships = False, True, False
+        warehouse.behavior.rejects, warehouse.behavior.insists, warehouse.behavior.ships = False, True, False
         merchant.ask(part, "fulfillment_request")
         merchant.wait(lambda: merchant.states(order), [("in_progress", "accepted")])
         merchant.ask(part, "cancellation_request")
@@ -166,7 +166,7 @@ def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Wa
 
 
 def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Warehouse, client_shop: Shop) -> None:
-    warehouse.manners.numbers_later = True
+    warehouse.behavior.numbers_later = True
     order = merchant.sell(1)
     with dispatching():
         merchant.ask(merchant.parts(order)[0], "fulfillment_request")
@@ -175,7 +175,7 @@ def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Wa
 
     with shop_scope(client_shop):
         service = FulfillmentService.objects.get()
-        pulling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now())
+        service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now())
     merchant.work()
 
     (sent,) = merchant.order(order)["fulfillments"]

@@ -17,15 +17,14 @@ from apps.content.models import Asset, Theme
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
-from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
+from apps.shops.models import Installation, Shop
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.catalog.factories import make_product
 from tests.client.conftest import Server, end
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
 DOCS = settings.BASE_DIR / "docs"
-CALL = 'curl -sS -H "X-Shopify-Access-Token: $TOKEN" "$BACKOFFICE/admin/api/2026-07'
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -96,31 +95,35 @@ def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
     assert found == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
 
 
-def test_the_first_write_and_the_first_webhook_work_in_every_language(
+def test_first_app_ends_in_a_verified_webhook_in_every_language(
     environment: dict[str, str], server: Server, client_shop: Shop
 ) -> None:
     if shutil.which("node") is None or shutil.which("curl") is None:
         pytest.skip("node or curl is not on this machine")
-    _, write, subscribe = blocks("first-app.md", "sh")
-    ways = [
-        [("sh", "-c", subscribe), ("sh", "-c", write)],
-        [(sys.executable, "-c", blocks("first-app.md", "python")[1])],
-        [("node", "-e", blocks("first-app.md", "js")[1])],
-    ]
+    _, subscribe, create = blocks("first-app.md", "sh")
+    languages = {
+        "curl": ("sh", "-c", create),
+        "Python": (sys.executable, "-c", blocks("first-app.md", "python")[1]),
+        "Node": ("node", "-e", blocks("first-app.md", "js")[1]),
+    }
+    with shop_scope(client_shop):
+        secret = Installation.objects.latest("pk").app.api_secret
     dispatcher = server.start("backoffice.webhooks")
     try:
-        for way in ways:
-            with Catcher() as catcher:
-                # Each has a receiver of its own, at an address of its own.
-                told = [[part.replace("http://127.0.0.1:8099/", catcher.url) for part in command] for command in way]
-                made = [run(environment, *command) for command in told][-1]
-                catcher.wait_for(1, seconds=60)
+        with WebhookReceiver([secret]) as catcher:
+            subscribe = subscribe.replace("http://127.0.0.1:8099/", catcher.url)
+            # The command can be repeated.
+            subscriptions = [run(environment, "sh", "-c", subscribe)["webhook"]["id"] for _ in range(2)]
+            for count, (language, command) in enumerate(languages.items(), 1):
+                created = run(environment, *command)
+                received = catcher.wait_for(count, seconds=60)[-1]
 
-            assert json.loads(catcher.caught[0].body)["id"] == made["product"]["id"], way
-            (subscribed,) = run(environment, "sh", "-c", f'{CALL}/webhooks.json"')["webhooks"]
-            run(environment, "sh", "-c", f'{CALL}/webhooks/{subscribed["id"]}.json" -X DELETE')
+                assert json.loads(received.body)["id"] == created["product"]["id"], language
+                assert received.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}, language
     finally:
         end(dispatcher)
+
+    assert subscriptions[0] == subscriptions[1]
 
 
 @pytest.fixture
@@ -145,8 +148,10 @@ def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_s
         third = make_product("Bowl").pk
     recipes["sync_products"](mine, since)
     second = set(mine)
-    recipes["hear"](mine, "products/update", {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"})
-    recipes["hear"](mine, "products/delete", {"id": min(ids)})
+    recipes["apply_webhook"](
+        mine, "products/update", {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"}
+    )
+    recipes["apply_webhook"](mine, "products/delete", {"id": min(ids)})
 
     assert (first, second) == (ids, ids | {third})
     assert mine[third]["title"] == "Bowl"
@@ -157,7 +162,7 @@ def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_sho
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
     made = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0]["product"]
 
-    unknown = recipes["set_stock"]({"MUG": 7, "NONE": 1})
+    unknown = recipes["set_inventory"]({"MUG": 7, "NONE": 1})
 
     with shop_scope(client_shop):
         assert InventoryLevel.objects.get(item=made["variants"][0]["inventory_item_id"]).available == 7
@@ -168,8 +173,8 @@ def test_an_order_is_placed_and_followed(recipes: dict[str, Any], client_shop: S
     with shop_scope(client_shop):
         variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
 
-    order = recipes["place_order"](variant.pk, "ada@example.com")
-    shown = recipes["follow_order"](order)
+    order = recipes["create_order"](variant.pk, "ada@example.com")
+    shown = recipes["get_order_status"](order)
 
     assert (shown["name"], shown["financial_status"], shown["fulfillment_status"]) == ("#1001", "paid", None)
     assert shown["order_status_url"].startswith("http")

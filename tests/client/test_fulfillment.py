@@ -30,7 +30,7 @@ def routed(installation: Installation, **line: Any) -> Any:
     """The fulfillment order of an order of two mugs, which the worker has routed, as the client finds it."""
     order = shopify.Order.create({"line_items": [{**MUG, **line}], "shipping_address": ADDRESS, "email": "a@b.example"})
     with shop_scope(installation.shop):
-        routing.route(order.id, at=timezone.now())
+        routing.route_order(order.id, at=timezone.now())
     [found] = shopify.FulfillmentOrders.find(order_id=order.id)
     return found
 

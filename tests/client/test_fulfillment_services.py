@@ -7,9 +7,9 @@ import shopify
 from django.utils import timezone
 from pyactiveresource.connection import ResourceNotFound
 
-from apps.fulfillment.domain import pulling
+from apps.fulfillment.demo_warehouse import ApiClient, Warehouse
+from apps.fulfillment.domain import service_polling
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
-from apps.fulfillment.warehouse import Interface, Warehouse
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.shops.models import Shop
@@ -65,16 +65,16 @@ def test_another_apps_services_are_seen_on_request_and_not_written(connect: Conn
 def test_a_warehouse_registers_itself_and_tells_its_stock(server: Server, client_shop: Shop, settings: Any) -> None:
     settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
     installation = factories.make_installation(client_shop)
-    interface = Interface(server.url, factories.make_token(installation))
+    interface = ApiClient(server.url, factories.make_token(installation))
     with shop_scope(client_shop), Warehouse(interface, [installation.app.api_secret], stock={"MUG": 12}) as warehouse:
         service = FulfillmentService.objects.get(pk=warehouse.service["id"])
         mug = make_item(client_shop, sku="MUG")
         put(mug, service.location, 1)
 
-        assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+        assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
         assert level_of(mug, service.location) == 12
-        warehouse.manners.bad_answer, warehouse.stock = "html", {"MUG": 13}
-        assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+        warehouse.behavior.bad_response, warehouse.stock = "html", {"MUG": 13}
+        assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
 
         assert level_of(mug, service.location) == 12
         assert [row.outcome for row in PullAttempt.objects.order_by("id")] == ["ok", "bad_answer"]

@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.outgoing.connections import tls_context
+from apps.outgoing.guarded_connections import create_tls_context
 from apps.shops.models import Shop
 
 LAYOUT = "layout/theme.liquid"
@@ -74,7 +74,7 @@ class Origin:
 def origin(settings: Any) -> Iterator[Origin]:
     """Somebody else's web server, which the guarded client may reach."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    settings.OUTGOING_REFUSED_HOSTS = []
+    settings.OUTGOING_BLOCKED_HOSTS = []
     server = Origin()
     yield server
     server.close()
@@ -84,17 +84,17 @@ def origin(settings: Any) -> Iterator[Origin]:
 def secure_origin(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
     """The same behind TLS, with a certificate that the client trusts."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    settings.OUTGOING_REFUSED_HOSTS = []
+    settings.OUTGOING_BLOCKED_HOSTS = []
     file = tmp_path / "certificate.pem"
     file.write_bytes(_certificate())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    tls_context.cache_clear()
+    create_tls_context.cache_clear()
     server = Origin(context)
     yield server
     server.close()
-    tls_context.cache_clear()
+    create_tls_context.cache_clear()
 
 
 def _certificate() -> bytes:
@@ -144,7 +144,7 @@ def run_jobs(shop: Shop) -> Callable[[], list[Job]]:
         with shop_scope(shop):
             waiting = list(Job.objects.filter(state=Job.State.WAITING).order_by("id"))
         for job in waiting:
-            jobs.run(job.key)
+            jobs.run_job(job.key)
         with shop_scope(shop):
             return list(Job.objects.filter(pk__in=[job.pk for job in waiting]).order_by("id"))
 

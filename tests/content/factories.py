@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from apps.content.domain import articles, assets, blogs, contents, store_files, themes
+from apps.content.domain import articles, assets, blob_store, blogs, store_files, themes
 from apps.content.models import Article, AssetVersion, Blog, StoreFile, Theme
 from tests.media.pictures import plain
 
@@ -26,12 +26,12 @@ def make_rewritten() -> tuple[int, int]:
 
 def make_draft() -> tuple[Theme, AssetVersion]:
     """An unpublished theme, and the former state of its one changed file."""
-    draft = themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    draft = themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
     for value in (b"a { color: red }", b"a { color: blue }"):
-        assets.save_asset(draft, "assets/colours.css", contents.store(value), actor="system", at=timezone.now())
+        assets.save_asset(draft, "assets/colours.css", blob_store.store_blob(value), actor="system", at=timezone.now())
     return draft, AssetVersion.objects.get(theme=draft)
 
 
 def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
     """A picture for texts, of the current shop."""
-    return store_files.keep(plain("PNG", (4, 3), color=color), name, actor="system", at=timezone.now())
+    return store_files.save_store_file(plain("PNG", (4, 3), color=color), name, actor="system", at=timezone.now())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from apps.content.domain.archive import ArchiveLimits, ArchiveRefused, open_theme
+from apps.content.domain.theme_archive import ArchiveLimits, ArchiveRefused, open_theme
 
 LAYOUT = b"<html>{{ content_for_layout }}</html>"
 REGULAR = (stat.S_IFREG | 0o644) << 16

@@ -12,11 +12,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from apps.content.domain import assets, contents
+from apps.content.domain import assets, blob_store
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.media.storage import content_storage
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.media.storage import get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith, Response
 from tests.content.conftest import LAYOUT, Origin
@@ -291,9 +291,9 @@ def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path:
 
     with shop_scope(shop):
         versions = list(AssetVersion.objects.filter(key=key).select_related("content", "theme").order_by("id"))
-        assert [contents.read(version.content) for version in versions] == [b"one", b"two"]
+        assert [blob_store.read_blob(version.content) for version in versions] == [b"one", b"two"]
         assert {version.actor for version in versions} == {f"app:{api.installation.app_id}"}
-        assets.restore_version(versions[0], actor="staff:1", at=timezone.now())
+        assets.restore_asset_version(versions[0], actor="staff:1", at=timezone.now())
     assert read(api, path, key)["value"] == "one"
 
 
@@ -301,18 +301,18 @@ def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> No
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         for number in range(assets.MAX_VERSIONS + 5):
-            content = contents.store(str(number).encode())
+            content = blob_store.store_blob(str(number).encode())
             assets.save_asset(row, "assets/n.txt", content, actor="staff:1", at=timezone.now())
 
         kept = AssetVersion.objects.filter(key="assets/n.txt").order_by("id").select_related("content")
         assert len(kept) == assets.MAX_VERSIONS
-        assert contents.read(kept[0].content) == b"4"
+        assert blob_store.read_blob(kept[0].content) == b"4"
 
 
 def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, Any]) -> None:
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
-        first, mine, theirs = (contents.store(text) for text in (b"first", b"mine", b"theirs"))
+        first, mine, theirs = (blob_store.store_blob(text) for text in (b"first", b"mine", b"theirs"))
         save: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
         assets.save_asset(row, "assets/n.txt", first, expected="", **save)
         assets.save_asset(row, "assets/n.txt", theirs, expected=first.md5, **save)
@@ -339,52 +339,52 @@ def test_a_save_moves_the_theme_and_records_it(
 
 def test_contents_are_cleared_when_nothing_refers_to_them(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
     put("assets/kept.css", value="kept{}")
-    later = timezone.now() + contents.GRACE + timedelta(minutes=1)
+    later = timezone.now() + blob_store.GRACE_PERIOD + timedelta(minutes=1)
     with shop_scope(shop):
-        loose = contents.store(b"nobody wants this")
+        loose = blob_store.store_blob(b"nobody wants this")
         used = Asset.objects.get(key="assets/kept.css").content
         stored = FileContent.objects.count()
 
-    with every_shop():
-        early = contents.clear_unused(timezone.now())
-        cleared = contents.clear_unused(later)
-        again = contents.clear_unused(later)
+    with all_shops_scope():
+        early = blob_store.delete_unused_blobs(timezone.now())
+        cleared = blob_store.delete_unused_blobs(later)
+        again = blob_store.delete_unused_blobs(later)
 
     assert (early, cleared, again) == (0, 1, 0)
     with shop_scope(shop):
         assert FileContent.objects.count() == stored - 1
-        assert contents.read(used) == b"kept{}"
+        assert blob_store.read_blob(used) == b"kept{}"
     with pytest.raises(FileNotFoundError):
-        content_storage().open(loose.name)
+        get_content_storage().open(loose.name)
 
 
 def test_deleting_a_theme_frees_what_no_other_uses(api: ApiClient, shop: Shop, origin: Origin) -> None:
     with shop_scope(shop):
         theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
-        own, shared = contents.store(b"only here"), Asset.objects.get(key=LAYOUT).content
+        own, shared = blob_store.store_blob(b"only here"), Asset.objects.get(key=LAYOUT).content
         for key, content in (("assets/own.txt", own), (LAYOUT, shared)):
             assets.save_asset(theme, key, content, actor="staff:1", at=timezone.now())
 
     api.delete(f"themes/{theme.pk}.json")
-    with every_shop():
-        contents.clear_unused(timezone.now() + timedelta(hours=2))
+    with all_shops_scope():
+        blob_store.delete_unused_blobs(timezone.now() + timedelta(hours=2))
 
     with shop_scope(shop):
         assert not FileContent.objects.filter(pk=own.pk).exists()
-        assert contents.read(shared)
+        assert blob_store.read_blob(shared)
 
 
 def test_a_content_is_stored_again_after_it_was_cleared(shop: Shop) -> None:
     with shop_scope(shop):
-        first = contents.store(b"comes and goes")
-    with every_shop():
-        contents.clear_unused(timezone.now() + timedelta(hours=2))
+        first = blob_store.store_blob(b"comes and goes")
+    with all_shops_scope():
+        blob_store.delete_unused_blobs(timezone.now() + timedelta(hours=2))
 
     with shop_scope(shop):
-        second = contents.store(b"comes and goes")
+        second = blob_store.store_blob(b"comes and goes")
 
         assert first.pk != second.pk
-        assert contents.read(second) == b"comes and goes"
+        assert blob_store.read_blob(second) == b"comes and goes"
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -394,7 +394,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     with shop_scope(shop):
         theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
         for number in range(count):
-            content = contents.store(str(number).encode())
+            content = blob_store.store_blob(str(number).encode())
             assets.save_asset(theme, f"assets/{number}.txt", content, actor="staff:1", at=timezone.now())
     api.get("shop.json")
 

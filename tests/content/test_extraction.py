@@ -9,11 +9,11 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.content.domain import contents, extraction, themes
+from apps.content.domain import blob_store, theme_extraction, themes
 from apps.content.models import Asset, FileContent, Theme
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.media.storage import ContentFolder, content_storage
+from apps.media.storage import ContentFileStorage, get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
@@ -75,8 +75,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 
 def stored_files() -> set[Path]:
-    storage = content_storage()
-    assert isinstance(storage, ContentFolder)
+    storage = get_content_storage()
+    assert isinstance(storage, ContentFileStorage)
     return {path for path in Path(storage.location).rglob("*") if path.is_file()}
 
 
@@ -119,15 +119,15 @@ def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
     api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theme = create(api, src=origin.offer("/t.zip", zipped(SMALL_THEME)))
-    real = ContentFolder._save
+    real = ContentFileStorage._save
 
     def full(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ContentFolder, "_save", full)
+    monkeypatch.setattr(ContentFileStorage, "_save", full)
     (job,) = run_jobs()
     waiting = shown(api, theme)
-    monkeypatch.setattr(ContentFolder, "_save", real)
+    monkeypatch.setattr(ContentFileStorage, "_save", real)
     with shop_scope(shop):
         Job.objects.update(due_at=Now())
     run_jobs()
@@ -145,8 +145,8 @@ def test_a_job_that_runs_twice_changes_nothing_the_second_time(
     before = shown(api, theme)
 
     with shop_scope(shop):
-        extraction.extract_theme(job, theme_id=theme["id"])
-        assert not themes.complete(theme["id"], {}, actor="system", at=timezone.now())
+        theme_extraction.extract_theme(job, theme_id=theme["id"])
+        assert not themes.install_theme_files(theme["id"], {}, actor="system", at=timezone.now())
 
     assert shown(api, theme) == before
     assert len(origin.requests) == 1
@@ -154,7 +154,7 @@ def test_a_job_that_runs_twice_changes_nothing_the_second_time(
 
 def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
     with shop_scope(shop):
-        upload = contents.store(zipped(SMALL_THEME))
+        upload = blob_store.store_blob(zipped(SMALL_THEME))
         theme = themes.create_theme(name="Uploaded", upload=upload, actor="staff:1", at=timezone.now())
 
     run_jobs()
@@ -163,21 +163,21 @@ def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop,
         theme.refresh_from_db()
         assert (theme.previewable, theme.upload) == (True, None)
         assert Asset.objects.filter(theme=theme).count() == len(SMALL_THEME)
-        assert contents.unreferenced().filter(pk=upload.pk).exists()
+        assert blob_store.get_unreferenced_blobs().filter(pk=upload.pk).exists()
 
 
 def test_contents_that_somebody_else_uses_survive_a_refused_archive(
     api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
 ) -> None:
     with shop_scope(shop):
-        mine = contents.store(b"text 0" * 50)
+        mine = blob_store.store_blob(b"text 0" * 50)
     theme = create(api, src=origin.offer("/t.zip", damaged()))
 
     run_jobs()
 
     assert shown(api, theme)["previewable"] is False
     with shop_scope(shop):
-        assert contents.read(FileContent.objects.get(pk=mine.pk)) == b"text 0" * 50
+        assert blob_store.read_blob(FileContent.objects.get(pk=mine.pk)) == b"text 0" * 50
 
 
 def test_bombs_of_these_tests_are_bombs() -> None:

@@ -21,13 +21,13 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from apps.content.domain import contents, themes
+from apps.content.domain import blob_store, themes
 from apps.content.models import Asset, FileContent, Theme
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.client.conftest import database_url
 from tests.content.conftest import LAYOUT, zipped
@@ -63,7 +63,7 @@ for line in sys.stdin:
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """Files that this process and the workers share."""
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         yield tmp_path / "media"
 
 
@@ -116,9 +116,9 @@ def worker(folder: Path) -> Iterator[Worker]:
 
 
 def new_theme(archive: bytes) -> tuple[Theme, Job]:
-    upload = contents.store(archive)
+    upload = blob_store.store_blob(archive)
     theme = themes.create_theme(name="Killed", upload=upload, role="main", actor="staff:1", at=timezone.now())
-    return theme, Job.objects.get(task=themes.EXTRACT, arguments={"theme_id": theme.pk})
+    return theme, Job.objects.get(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk})
 
 
 def check(theme: Theme, files: dict[str, bytes]) -> bool:
@@ -148,7 +148,7 @@ def served_elsewhere() -> int:
 def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_completes(
     folder: Path, worker: Worker, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(jobs, "_doorbells", [])
+    monkeypatch.setattr(jobs, "_notifiers", [])
     shop: Shop = factories.make_shop()
     chance = random.Random(20_26)
     seconds, midway = 0.0, 0
@@ -180,14 +180,14 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         assert complete or moment
         if not complete:
             midway += 1
-            assert jobs.run(job.key)
+            assert jobs.run_job(job.key)
             with shop_scope(shop):
                 assert check(theme, files)
                 for asset in Asset.objects.filter(theme=theme).select_related("content")[:20]:
-                    assert contents.read(asset.content) == files[asset.key]
+                    assert blob_store.read_blob(asset.content) == files[asset.key]
 
-    with every_shop():
-        contents.clear_unused(timezone.now() + contents.GRACE + timedelta(minutes=1))
+    with all_shops_scope():
+        blob_store.delete_unused_blobs(timezone.now() + blob_store.GRACE_PERIOD + timedelta(minutes=1))
         named = {row.name for row in FileContent.objects.all()}
     assert midway >= MOMENTS // 3
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == named

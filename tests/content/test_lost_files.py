@@ -12,11 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from apps.content.domain import assets, contents, extraction, scripts, themes
+from apps.content.domain import assets, blob_store, script_loader, theme_extraction, themes
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.media.storage import ContentFolder, StorageFailed, content_storage
+from apps.media.storage import ContentFileStorage, StorageFailed, get_content_storage
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
@@ -34,9 +34,9 @@ def main(shop: Shop) -> Theme:
     """The published theme, one file of which the storage has lost."""
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
-        content = contents.store(STYLE)
+        content = blob_store.store_blob(STYLE)
         assets.save_asset(theme, KEY, content, actor="system", at=timezone.now())
-        content_storage().delete(content.name)
+        get_content_storage().delete(content.name)
     return theme
 
 
@@ -47,7 +47,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def save(*_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ContentFolder, "_save", save)
+    monkeypatch.setattr(ContentFileStorage, "_save", save)
     yield
     monkeypatch.undo()
 
@@ -80,7 +80,7 @@ def test_uploading_the_same_bytes_again_heals_every_theme_that_has_them(
     api: ApiClient, shop: Shop, main: Theme
 ) -> None:
     with shop_scope(shop):
-        copy = themes.duplicate(main, actor="system", at=timezone.now())
+        copy = themes.duplicate_theme(main, actor="system", at=timezone.now())
     assert api.get(files(copy), **{"asset[key]": KEY}).status_code == 503
 
     again = api.put(files(main), {"asset": {"key": KEY, "value": STYLE.decode()}})
@@ -101,7 +101,7 @@ def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop
     )
     with shop_scope(shop):
         assert not Asset.objects.filter(key=KEY).exists()
-        assert not FileContent.objects.filter(stored=False).exclude(pk__in=contents.unreferenced()).exists()
+        assert not FileContent.objects.filter(stored=False).exclude(pk__in=blob_store.get_unreferenced_blobs()).exists()
 
 
 def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main: Theme) -> None:
@@ -114,7 +114,7 @@ def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main: 
     saved = panel.post("content_theme_code", main.pk, key=KEY, expected=md5, text="b { color: blue }")
 
     assert (page.status_code, searched.status_code) == (200, 200)
-    assert b"The storage has lost this file" in page.content
+    assert b"This file is missing from the storage" in page.content
     assert [hit.key for hit in searched.context["hits"]] == [LAYOUT]
     assert downloaded.status_code == 302
     assert saved.status_code == 302
@@ -129,12 +129,12 @@ def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main: 
 
 def test_an_upload_that_was_lost_is_tried_again_and_fails_the_theme_in_the_end(shop: Shop) -> None:
     with shop_scope(shop):
-        upload = contents.store(zipped(SMALL_THEME))
+        upload = blob_store.store_blob(zipped(SMALL_THEME))
         theme = themes.create_theme(name="Lost", upload=upload, actor="staff:1", at=timezone.now())
-        content_storage().delete(upload.name)
+        get_content_storage().delete(upload.name)
         job = Job.objects.get()
         with pytest.raises(StorageFailed):
-            extraction.extract_theme(job, theme_id=theme.pk)
+            theme_extraction.extract_theme(job, theme_id=theme.pk)
         theme.refresh_from_db()
     assert theme.processing
 
@@ -144,39 +144,39 @@ def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, se
     with shop_scope(shop):
         tag = make_tag(api, shop, src, cache=True)
         now = timezone.now()
-        assert scripts.cached_script(tag, at=now) == b"hello()"
+        assert script_loader.get_cached_script(tag, at=now) == b"hello()"
         assert tag.copy.content is not None
-        content_storage().delete(tag.copy.content.name)
-        with pytest.raises(scripts.ScriptUnavailable):
-            scripts.cached_script(tag, at=now + timedelta(minutes=1))
-        assert scripts.cached_script(tag, at=now + timedelta(minutes=1)) == b"hello()"
+        get_content_storage().delete(tag.copy.content.name)
+        with pytest.raises(script_loader.ScriptUnavailable):
+            script_loader.get_cached_script(tag, at=now + timedelta(minutes=1))
+        assert script_loader.get_cached_script(tag, at=now + timedelta(minutes=1)) == b"hello()"
 
 
 def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, main: Theme) -> None:
     with shop_scope(shop):
         layout = Asset.objects.select_related("content").get(theme=main, key=LAYOUT)
-    Path(content_storage().path(layout.content.name)).write_bytes(b"<html>other</html>")
+    Path(get_content_storage().path(layout.content.name)).write_bytes(b"<html>other</html>")
     errors = StringIO()
 
-    with pytest.raises(CommandError, match=r"^2 files are lost or damaged\.$"):
-        call_command("check_contents", stderr=errors)
+    with pytest.raises(CommandError, match=r"^2 files are missing or damaged\.$"):
+        call_command("check_blobs", stderr=errors)
     with shop_scope(shop):
-        contents.store_many([STYLE, (extraction.STARTER / LAYOUT).read_bytes()])
+        blob_store.store_blobs([STYLE, (theme_extraction.STARTER / LAYOUT).read_bytes()])
     output = StringIO()
-    call_command("check_contents", stdout=output)
+    call_command("check_blobs", stdout=output)
 
     assert f"({KEY})" in errors.getvalue()
     assert f"({LAYOUT})" in errors.getvalue()
     assert shop.domain in errors.getvalue()
-    assert output.getvalue() == "Every file is there with the bytes that it had.\n"
+    assert output.getvalue() == "All files are intact.\n"
 
 
 def test_a_bucket_that_lost_a_file_is_no_other_than_a_folder(shop: Shop, bucket: None) -> None:
     with shop_scope(shop):
-        content = contents.store(STYLE)
-        content_storage().delete(content.name)
+        content = blob_store.store_blob(STYLE)
+        get_content_storage().delete(content.name)
 
         with pytest.raises(StorageFailed):
-            contents.read(content)
-        assert not contents.is_intact(content)
-        assert contents.read(contents.store(STYLE)) == STYLE
+            blob_store.read_blob(content)
+        assert not blob_store.is_blob_intact(content)
+        assert blob_store.read_blob(blob_store.store_blob(STYLE)) == STYLE

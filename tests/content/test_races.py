@@ -11,10 +11,10 @@ import pytest
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
-from apps.content.domain import articles, blogs, contents, themes
+from apps.content.domain import articles, blob_store, blogs, themes
 from apps.content.models import Article, FileContent, Theme
 from apps.events.models import Event
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
@@ -31,11 +31,13 @@ SHOPS_AND_THEMES = {"shops_shop", "content_theme"}
 def drafts(shop: Shop, count: int) -> list[Theme]:
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
-        return [themes.duplicate(main, name=f"Draft {n}", actor="staff:1", at=timezone.now()) for n in range(count)]
+        return [
+            themes.duplicate_theme(main, name=f"Draft {n}", actor="staff:1", at=timezone.now()) for n in range(count)
+        ]
 
 
 def publish(theme: Theme) -> Callable[[], Any]:
-    return lambda: themes.publish(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
+    return lambda: themes.publish_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
 def delete(theme: Theme) -> Callable[[], Any]:
@@ -258,11 +260,11 @@ def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circ
 
     def send_back() -> None:
         with transaction.atomic():
-            themes.rename(main, "Other", actor="staff:1", at=timezone.now())
-            themes.publish(main, actor="staff:1", at=timezone.now())
+            themes.rename_theme(main, "Other", actor="staff:1", at=timezone.now())
+            themes.publish_theme(main, actor="staff:1", at=timezone.now())
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, lock_shop, send_back, then=lambda: themes.hold(draft))
+        meanwhile(shop, lock_shop, send_back, then=lambda: themes.lock_theme(draft))
 
 
 @pytest.mark.race(control="test_without_the_blogs_lock_articles_want_the_same_handle")
@@ -301,7 +303,7 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
     shop = factories.make_shop()
     datas = [f"text {number}".encode() for number in range(40)]
 
-    results = at_once(shop, *[lambda: contents.store_many(datas), lambda: contents.store_many(datas[::-1])] * 4)
+    results = at_once(shop, *[lambda: blob_store.store_blobs(datas), lambda: blob_store.store_blobs(datas[::-1])] * 4)
 
     assert {tuple(sorted(row.pk for row in rows)) for rows in results} == {tuple(sorted(row.pk for row in results[0]))}
     with shop_scope(shop):
@@ -313,7 +315,7 @@ def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
     shop = factories.make_shop()
 
     with without(FileContent, "shop_id", "sha256"):
-        unguarded(shop, lambda: contents.store(b"text"), lambda: contents.store(b"text"))
+        unguarded(shop, lambda: blob_store.store_blob(b"text"), lambda: blob_store.store_blob(b"text"))
 
         with shop_scope(shop):
             assert FileContent.objects.filter(size=4).count() == 2
@@ -326,28 +328,30 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() ->
     for number in range(ROUNDS // 2):
         data = f"wanted {number}".encode()
         with shop_scope(shop):
-            FileContent.objects.filter(pk=contents.store(data).pk).update(used_at=timezone.now() - contents.GRACE * 2)
+            FileContent.objects.filter(pk=blob_store.store_blob(data).pk).update(
+                used_at=timezone.now() - blob_store.GRACE_PERIOD * 2
+            )
 
         def clear() -> int:
-            return contents.clear_unused(timezone.now())
+            return blob_store.delete_unused_blobs(timezone.now())
 
-        stored, _ = at_once(shop, partial(contents.store, data), clear)
+        stored, _ = at_once(shop, partial(blob_store.store_blob, data), clear)
 
         with shop_scope(shop):
-            assert contents.read(FileContent.objects.get(pk=stored.pk, stored=True)) == data
+            assert blob_store.read_blob(FileContent.objects.get(pk=stored.pk, stored=True)) == data
 
 
 def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> None:
     """The control: who clears goes by what nobody had wanted before."""
     shop = factories.make_shop()
     with shop_scope(shop):
-        content = contents.store(b"wanted")
-        FileContent.objects.filter(pk=content.pk).update(used_at=timezone.now() - contents.GRACE * 2)
+        content = blob_store.store_blob(b"wanted")
+        FileContent.objects.filter(pk=content.pk).update(used_at=timezone.now() - blob_store.GRACE_PERIOD * 2)
 
     unguarded(
         shop,
-        lambda: contents.store(b"wanted"),
-        lambda: contents.clear_unused(timezone.now()),
+        lambda: blob_store.store_blob(b"wanted"),
+        lambda: blob_store.delete_unused_blobs(timezone.now()),
         locks={"content_filecontent"},
     )
 

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from apps.content.models import ScriptTag
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import installing
+from apps.shops.domain import app_installation
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.factories import ScriptTagFactory
@@ -128,7 +128,7 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
     keeper = client_with("write_script_tags")
     kept = create(keeper)
 
-    installing.uninstall(api.installation, actor="staff:1", at=timezone.now())
+    app_installation.uninstall_app(api.installation, actor="staff:1", at=timezone.now())
 
     with shop_scope(shop):
         assert list(ScriptTag.objects.values_list("id", flat=True)) == [kept["id"]]

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.content.domain import assets, contents, scripts
+from apps.content.domain import assets, blob_store, script_loader
 from apps.content.models import ScriptCopy, ScriptTag, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -73,7 +73,9 @@ def test_script_tags_load_only_while_the_theme_is_vintage(api: ApiClient, shop: 
     make_tag(api, shop, "https://s.example/1.js")
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
-        assets.save_asset(main, "templates/index.json", contents.store(b"{}"), actor="staff:1", at=timezone.now())
+        assets.save_asset(
+            main, "templates/index.json", blob_store.store_blob(b"{}"), actor="staff:1", at=timezone.now()
+        )
     with_json = sources()
     with shop_scope(shop):
         assets.delete_asset(main, "templates/index.json", actor="staff:1", at=timezone.now())
@@ -90,7 +92,7 @@ def tag(api: ApiClient, shop: Shop, secure_origin: Origin) -> ScriptTag:
 
 def read(shop: Shop, tag: ScriptTag, minutes: float = 0) -> bytes:
     with shop_scope(shop):
-        return scripts.cached_script(ScriptTag.objects.get(pk=tag.pk), at=NOON + timedelta(minutes=minutes))
+        return script_loader.get_cached_script(ScriptTag.objects.get(pk=tag.pk), at=NOON + timedelta(minutes=minutes))
 
 
 def test_a_cached_script_is_served_by_us(api: ApiClient, tag: ScriptTag) -> None:

@@ -6,8 +6,8 @@ from typing import BinaryIO, cast
 import pytest
 from django.utils import timezone
 
-from apps.content.domain import assets, contents, extraction
-from apps.content.domain.archive import DEFAULT, ArchiveRefused
+from apps.content.domain import assets, blob_store, theme_extraction
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, ArchiveRefused
 from apps.content.models import Asset, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -69,22 +69,22 @@ def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(ap
 
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
-        with extraction.archived(theme) as file:
-            again = extraction.stage(cast("BinaryIO", file), lambda done, total: None)
+        with theme_extraction.create_theme_archive(theme) as file:
+            again = theme_extraction.store_archive_files(cast("BinaryIO", file), lambda done, total: None)
         assert again.keys() == set(Asset.objects.filter(theme=theme).values_list("key", flat=True))
     assert set(taken) <= again.keys()
     assert len(taken) >= 5
 
 
 def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = DEFAULT.__class__(entries=5, unpacked_bytes=10_000)
-    monkeypatch.setattr(assets, "DEFAULT", small)
+    small = DEFAULT_LIMITS.__class__(entries=5, unpacked_bytes=10_000)
+    monkeypatch.setattr(assets, "DEFAULT_LIMITS", small)
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
         Asset.objects.filter(theme=theme).exclude(key=LAYOUT).delete()
 
         def save(key: str, size: int) -> None:
-            assets.save_asset(theme, key, contents.store(bytes(size)), actor="system", at=timezone.now())
+            assets.save_asset(theme, key, blob_store.store_blob(bytes(size)), actor="system", at=timezone.now())
 
         with pytest.raises(assets.AssetRefused, match="with this file the theme would be larger than"):
             save("assets/a.png", 10_000)
@@ -100,4 +100,4 @@ def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch
 def test_an_archive_without_a_layout_is_no_theme(shop: Shop) -> None:
     files = {key: data for key, data in SMALL_THEME.items() if key != LAYOUT}
     with shop_scope(shop), pytest.raises(ArchiveRefused, match=r"no layout/theme\.liquid"):
-        extraction.stage(io.BytesIO(zipped(files)), lambda done, total: None)
+        theme_extraction.store_archive_files(io.BytesIO(zipped(files)), lambda done, total: None)

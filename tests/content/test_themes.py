@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from apps.content.domain import extraction, themes
+from apps.content.domain import theme_extraction, themes
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.media.storage import content_storage
+from apps.media.storage import get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
@@ -201,7 +201,7 @@ def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         assert Theme.objects.count() == 20
         with pytest.raises(themes.TooManyThemes):
-            themes.duplicate(Theme.objects.get(role="main"), actor="staff:1", at=timezone.now())
+            themes.duplicate_theme(Theme.objects.get(role="main"), actor="staff:1", at=timezone.now())
 
 
 def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
@@ -214,9 +214,9 @@ def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         assert row.failure == "Could not download the archive: status 404."
-        themes.retry(row, actor="staff:1", at=timezone.now())
+        themes.retry_theme(row, actor="staff:1", at=timezone.now())
         with pytest.raises(themes.NotRetryable):
-            themes.retry(row, actor="staff:1", at=timezone.now())
+            themes.retry_theme(row, actor="staff:1", at=timezone.now())
     origin.offer("/theme.zip", zipped(SMALL_THEME))
     run_jobs()
 
@@ -237,7 +237,7 @@ def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
 
     assert [answer.status_code for answer in (published, written)] == [422, 422]
     with shop_scope(shop), pytest.raises(themes.NotCopyable):
-        themes.duplicate(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
+        themes.duplicate_theme(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
     assert api.delete(f"{path}.json").status_code == 200
 
 
@@ -247,7 +247,7 @@ def test_a_copy_takes_rows_and_no_contents(api: ApiClient, shop: Shop, origin: O
 
     with shop_scope(shop):
         before = FileContent.objects.count()
-        copy = themes.duplicate(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
+        copy = themes.duplicate_theme(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
         pairs = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content")) for pk in (theme["id"], copy.pk)]
 
     assert (copy.name, copy.role, copy.previewable) == ("Copy of Dawn", "unpublished", True)
@@ -263,7 +263,7 @@ def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
     theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)))
     run_jobs()
 
-    with shop_scope(shop), extraction.archived(Theme.objects.get(pk=theme["id"])) as file:
+    with shop_scope(shop), theme_extraction.create_theme_archive(Theme.objects.get(pk=theme["id"])) as file:
         packed = file.read()
     origin.offer("/again.zip", packed)
     again = create(api, src=origin.url("/again.zip"))
@@ -286,7 +286,7 @@ def test_equal_contents_are_stored_once_per_shop(
         assert rows.count() == 1
         name = rows.get().name
     assert name.startswith(f"shops/{shop.pk}/content/")
-    with content_storage().open(name) as file:
+    with get_content_storage().open(name) as file:
         assert file.read() == b"same"
     with shop_scope(other_shop):
         assert not FileContent.objects.filter(size=4).exists()
@@ -342,14 +342,14 @@ def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
 def failed_wish(shop: Shop) -> Theme:
     """A theme that was to be published and whose files could not be had."""
     theme = themes.create_theme(name="Late", role="main", actor="system", at=timezone.now())
-    themes.fail(theme.pk, reason="No such host", actor="system", at=timezone.now())
+    themes.mark_theme_failed(theme.pk, reason="No such host", actor="system", at=timezone.now())
     return Theme.objects.get(pk=theme.pk)
 
 
 def finish(theme: Theme) -> None:
-    themes.retry(theme, actor="system", at=timezone.now())
+    themes.retry_theme(theme, actor="system", at=timezone.now())
     files = {asset.key: asset.content for asset in Asset.objects.select_related("content").filter(theme__role="main")}
-    themes.complete(theme.pk, files, actor="system", at=timezone.now())
+    themes.install_theme_files(theme.pk, files, actor="system", at=timezone.now())
 
 
 def test_a_theme_that_failed_is_still_published_by_a_later_try(shop: Shop) -> None:
@@ -365,8 +365,8 @@ def test_who_publishes_another_theme_meanwhile_has_the_last_word(shop: Shop) -> 
     """Weeks later somebody tries the failed theme again: customers keep the theme that was chosen since."""
     with shop_scope(shop):
         theme = failed_wish(shop)
-        chosen = themes.duplicate(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
-        themes.publish(chosen, actor="staff:1", at=timezone.now())
+        chosen = themes.duplicate_theme(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
+        themes.publish_theme(chosen, actor="staff:1", at=timezone.now())
 
         finish(theme)
 
@@ -380,7 +380,7 @@ def test_of_two_themes_that_wait_the_one_asked_for_last_is_published(shop: Shop)
         second = themes.create_theme(name="Second", role="main", actor="system", at=timezone.now())
         files = {asset.key: asset.content for asset in Asset.objects.select_related("content").all()}
 
-        themes.complete(second.pk, files, actor="system", at=timezone.now())
-        themes.complete(first.pk, files, actor="system", at=timezone.now())
+        themes.install_theme_files(second.pk, files, actor="system", at=timezone.now())
+        themes.install_theme_files(first.pk, files, actor="system", at=timezone.now())
 
         assert Theme.objects.get(role="main").pk == second.pk

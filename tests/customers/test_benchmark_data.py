@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from apps.customers.domain.search_text import places_of, renew
-from apps.customers.models import SEARCHED, Address, Customer
+from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
+from apps.customers.models import SEARCH_COLUMNS, Address, Customer
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from benchmarks.data import fill_customers
@@ -17,9 +17,9 @@ def test_generated_customers_are_like_made_ones(transactional_db: None, api: Api
 
         assert (len(rows), Address.objects.count()) == (120, 240)
         for row in rows:
-            written = [getattr(row, name) for name in SEARCHED]
-            renew(row, places_of(row))
-            assert [getattr(row, name) for name in SEARCHED] == written
+            written = [getattr(row, name) for name in SEARCH_COLUMNS]
+            rebuild_search_columns(row, get_address_texts(row))
+            assert [getattr(row, name) for name in SEARCH_COLUMNS] == written
             assert row.default_address in row.addresses.all()
             row.full_clean()
 

@@ -3,7 +3,7 @@
 import unicodedata
 from datetime import UTC, datetime
 
-from apps.customers.demo import store
+from apps.customers.demo import load
 from apps.customers.models import Address, Customer
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -18,17 +18,17 @@ def rows() -> list[tuple[object, ...]]:
 
 def test_the_demo_is_the_same_each_time_and_speaks_many_scripts(shop: Shop, other_shop: Shop) -> None:
     with shop_scope(shop):
-        store.make(shop, AT)
+        load.load_demo_customers(shop, AT)
         first = rows()
         countries = set(Address.objects.values_list("country_code", flat=True))
         states = set(Customer.objects.values_list("state", flat=True))
     with shop_scope(other_shop):
-        store.make(other_shop, AT)
+        load.load_demo_customers(other_shop, AT)
         second = rows()
 
     scripts = {unicodedata.name(str(row[0])[0]).split()[0] for row in first}
     assert first == second
-    assert len(first) == store.COUNT
+    assert len(first) == load.COUNT
     assert len(countries) == 12
     assert scripts >= {"LATIN", "GREEK", "ARABIC", "CYRILLIC", "DEVANAGARI", "HEBREW", "CJK"}
     assert states == {"disabled", "invited", "enabled", "declined"}

@@ -16,18 +16,18 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.bulk.models import BulkEdit, EditedRow
-from apps.customers.domain import full_text, personal_data
+from apps.customers.domain import personal_data, sqlite_fts
 from apps.customers.models import Customer
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
-from apps.exchange.domain import checking, exports, imports
+from apps.exchange.domain import dry_run, exports, imports
 from apps.exchange.models import Import, ImportedRow
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
-from apps.ground.personal import impersonal_columns, personal_columns
+from apps.ground.privacy_registry import get_non_personal_columns, get_personal_columns
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.orders.domain import editing
+from apps.orders.domain import updates
 from apps.orders.models import Order
 from apps.shops.models import App, Shop
 from apps.staff.models import SavedView
@@ -113,17 +113,17 @@ def test_every_column_that_can_hold_words_is_declared_personal_or_impersonal() -
         f"{model._meta.label}.{field.name}"
         for model in own_tables()
         for field in telling_fields(model)
-        if field.name not in personal_columns(model._meta.label) | impersonal_columns(model._meta.label)
+        if field.name not in get_personal_columns(model._meta.label) | get_non_personal_columns(model._meta.label)
     ]
 
-    assert undeclared == [], "declare each in its app's ready(): see apps.ground.personal"
+    assert undeclared == [], "declare each in its app's ready(): see apps.ground.privacy_registry"
 
 
 def test_no_column_is_declared_twice_and_every_declared_one_is_there() -> None:
     for model in own_tables():
         label, names = model._meta.label, {field.name for field in model._meta.local_concrete_fields}
-        assert personal_columns(label) & impersonal_columns(label) == set(), label
-        assert personal_columns(label) | impersonal_columns(label) <= names, label
+        assert get_personal_columns(label) & get_non_personal_columns(label) == set(), label
+        assert get_personal_columns(label) | get_non_personal_columns(label) <= names, label
 
 
 @pytest.fixture
@@ -131,9 +131,9 @@ def listener() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(audience)
+    register_audience(audience)
     yield
-    remove_audience(audience)
+    unregister_audience(audience)
 
 
 def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
@@ -212,14 +212,16 @@ def fill_files(shop: Shop) -> None:
     """Files that go out and come in, and what is noted of their rows."""
     user, at = make_member(shop, owner=True), timezone.now()
     for kind in ("customers", "orders", "events"):
-        export = exports.start(kind=kind, format="jsonl", filters={}, user=user, actor=f"staff:{user.pk}", at=at)
+        export = exports.create_export(
+            kind=kind, format="jsonl", filters={}, user=user, actor=f"staff:{user.pk}", at=at
+        )
         job = Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
-        assert queue.run(job.key)
+        assert queue.run_job(job.key)
     searched = {"subject_label__icontains": WORD}
-    exports.start(kind="events", format="csv", filters=searched, user=user, actor=f"staff:{user.pk}", at=at)
+    exports.create_export(kind="events", format="csv", filters=searched, user=user, actor=f"staff:{user.pk}", at=at)
     table = f"first_name,email,note\n{WORD},new-{WORD}@example.com,{WORD}\n{WORD},not {WORD},\n".encode()
-    kept = imports.keep(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
-    list(checking.check(kept))
+    kept = imports.save_upload(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
+    list(dry_run.validate_file(kept))
     done = Import.objects.create(
         shop=shop,
         name=f"{WORD}.csv",
@@ -261,7 +263,7 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     """What today's code no longer writes: values in the trail's changes; and comments of staff."""
     Customer.objects.filter(pk=customer.pk).update(activation_nonce=WORD)
     Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
-    editing.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
+    updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
     for row, changes in ((order, {"tags": ["", WORD]}), (customer, {"note": [WORD, ""]})):
         Event.objects.create(
             shop=shop,
@@ -358,18 +360,18 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
             f"{model._meta.label}.{field.name}"
             for model in own_tables()
             for field in telling_fields(model)
-            if field.name in personal_columns(model._meta.label) and _holds(model, field.name)
+            if field.name in get_personal_columns(model._meta.label) and _holds(model, field.name)
         }
     assert files_with(WORDS, stored_files())
-    kept = [model for model in own_tables() if connection.vendor in getattr(model, "kept_on", {connection.vendor})]
-    everywhere = {f"{model._meta.label}.{name}" for model in kept for name in personal_columns(model._meta.label)}
+    kept = [model for model in own_tables() if connection.vendor in getattr(model, "used_on", {connection.vendor})]
+    everywhere = {f"{model._meta.label}.{name}" for model in kept for name in get_personal_columns(model._meta.label)}
     assert everywhere - filled == set(), "fill these places here, too"
 
     with shop_scope(shop):
-        personal_data.redact(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
+        personal_data.redact_customer(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
         # What goes on after the commit.
-        for job in Job.objects.filter(task__in=("exchange.delete_files", full_text.SHRED)):
-            assert queue.run(job.key)
+        for job in Job.objects.filter(task__in=("exchange.delete_files", sqlite_fts.CLEAR_TASK)):
+            assert queue.run_job(job.key)
             job.refresh_from_db()
             assert (job.state, job.error) == (Job.State.DONE, "")
 

@@ -11,14 +11,14 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.customers.domain import customers, erasing, merging, personal_data
-from apps.customers.domain.aggregate import BeingErased
-from apps.customers.domain.merged import MergeRefused
-from apps.customers.domain.merging import MergeUnderWay
+from apps.customers.domain import customers, erasure, merge, personal_data
+from apps.customers.domain.locking import BeingErased
+from apps.customers.domain.merge import MergeInProgress
+from apps.customers.domain.merge_rules import MergeRefused
 from apps.customers.models import ConsentChange, Customer
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
-from apps.ground.errors import Gone
+from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
@@ -74,14 +74,14 @@ def two(shop: Shop) -> tuple[Customer, Customer]:
 def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> None:
     keep, other = two(in_shop)
 
-    assert merging.merge(keep, other, {}, **by())
+    assert merge.merge_customers(keep, other, {}, **by())
 
     row = Customer.objects.get()
     assert (row.pk, row.name, row.email, row.phone) == (keep.pk, "Anna Lind", "anna@example.com", "+14155550123")
     assert (row.note, row.tags, row.tax_exempt) == ("Rings first\n\nLeft door", "new, old, VIP", False)
     assert (row.orders_count, row.total_spent) == (2, Decimal(40))
     assert row.last_order_id == Order.objects.latest("pk").pk
-    assert list(reconciliation.customers()) == []
+    assert list(reconciliation.check_customer_columns()) == []
     assert [address.address1 for address in row.addresses.order_by("pk")] == ["Storgatan 1", "Kungsgatan 2"]
     assert row.default_address_id == keep.default_address_id
     values = dict(Metafield.objects.filter(owner_id=keep.pk).values_list("key", "value"))
@@ -100,7 +100,7 @@ def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email
     Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
     chosen = ("name", "email", "tax", "default_address", "metafields")
 
-    merging.merge(keep, other, {**dict.fromkeys(chosen, "other"), "note": "keep"}, **by())
+    merge.merge_customers(keep, other, {**dict.fromkeys(chosen, "other"), "note": "keep"}, **by())
 
     row = Customer.objects.get()
     assert (row.name, row.email, row.email_key, row.verified_email) == (
@@ -121,9 +121,9 @@ def listener() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(audience)
+    register_audience(audience)
     yield
-    remove_audience(audience)
+    unregister_audience(audience)
 
 
 def payload_of(event: Event) -> Any:
@@ -135,7 +135,7 @@ def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> N
     keep, other = two(in_shop)
     last = Event.objects.latest("pk").pk
 
-    merging.merge(keep, other, {}, **by())
+    merge.merge_customers(keep, other, {}, **by())
 
     told = Event.objects.filter(pk__gt=last).order_by("pk")
     topics = [event.topic for event in told]
@@ -160,26 +160,26 @@ def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> N
 
 def test_an_erasure_reaches_what_was_told_of_those_who_were_merged(in_shop: Shop, listener: None) -> None:
     first, second, third = make_customer(email="old@example.com"), make_customer(), make_customer()
-    merging.merge(second, first, {}, **by())
-    merging.merge(third, second, {}, **by())
-    assert sorted(merging.former_ids(third.pk)) == [first.pk, second.pk]
+    merge.merge_customers(second, first, {}, **by())
+    merge.merge_customers(third, second, {}, **by())
+    assert sorted(merge.get_merged_ids(third.pk)) == [first.pk, second.pk]
     assert "old@example.com" in repr(list(Event.objects.values_list("payload", flat=True)))
 
-    personal_data.redact(third, **by())
+    personal_data.redact_customer(third, **by())
 
     assert "old@example.com" not in repr(list(Event.objects.values_list("payload", flat=True)))
 
 
 def test_merging_again_changes_nothing(in_shop: Shop) -> None:
     keep, other = two(in_shop)
-    merging.merge(keep, other, {}, **by())
+    merge.merge_customers(keep, other, {}, **by())
     events = Event.objects.count()
 
-    assert merging.merge(keep, other, {}, **by())
+    assert merge.merge_customers(keep, other, {}, **by())
 
     assert Event.objects.count() == events
-    with pytest.raises(Gone):
-        merging.merge(other, keep, {}, **by())
+    with pytest.raises(RowDeleted):
+        merge.merge_customers(other, keep, {}, **by())
 
 
 @pytest.mark.parametrize(
@@ -187,14 +187,14 @@ def test_merging_again_changes_nothing(in_shop: Shop) -> None:
     [
         ({"note": "all"}, "note must be one of both, keep, other"),
         ({"email": "both"}, "email must be one of keep, other"),
-        ({"orders": "keep"}, "orders is no field of a merge"),
+        ({"orders": "keep"}, "orders is not a merge field"),
     ],
 )
 def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str, str], said: str) -> None:
     keep, other = make_customer(), make_customer()
 
     with pytest.raises(MergeRefused) as refusal:
-        merging.merge(keep, other, choices, **by())
+        merge.merge_customers(keep, other, choices, **by())
 
     assert refusal.value.sentence == said
 
@@ -205,15 +205,15 @@ def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Sho
     events = Event.objects.count()
 
     with pytest.raises(MergeRefused, match="5000"):
-        merging.merge(keep, other, {}, **by())
+        merge.merge_customers(keep, other, {}, **by())
     with pytest.raises(MergeRefused, match="itself"):
-        merging.merge(keep, keep, {}, **by())
+        merge.merge_customers(keep, keep, {}, **by())
     Customer.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
     with pytest.raises(BeingErased):
-        merging.merge(keep, other, {}, **by())
+        merge.merge_customers(keep, other, {}, **by())
     Customer.objects.filter(pk=other.pk).update(erasing_at=None, redacted_at=timezone.now())
     with pytest.raises(MergeRefused, match="was erased"):
-        merging.merge(other, keep, {}, **by())
+        merge.merge_customers(other, keep, {}, **by())
 
     assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
 
@@ -222,16 +222,16 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.JOB_LEASE_SECONDS = 3600
-    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    monkeypatch.setattr(merge, "BATCH_SIZE", 2)
     keep, other = two(in_shop)
     for _ in range(4):
         make_order(in_shop, email=other.email, financial_status="paid")
     late: list[Any] = [RuntimeError("The worker is gone"), lambda: make_order(in_shop, email=other.email)]
     report = queue.report_progress
 
-    def interrupted(job: Job, *, done: int, total: int) -> None:
-        report(job, done=done, total=total)
-        assert list(reconciliation.customers()) == []
+    def interrupted(job: Job, *, completed: int, total: int) -> None:
+        report(job, completed=completed, total=total)
+        assert list(reconciliation.check_customer_columns()) == []
         if late:
             next_one = late.pop(0)
             if isinstance(next_one, Exception):
@@ -241,36 +241,36 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     monkeypatch.setattr(queue, "report_progress", interrupted)
     choices = {"email": "other"}
 
-    assert not merging.merge(keep, other, choices, **by())
-    job = Job.objects.get(task=merging.MERGE)
+    assert not merge.merge_customers(keep, other, choices, **by())
+    job = Job.objects.get(task=merge.MERGE_TASK)
     for one, another in ((keep, other), (other, keep)):
-        with pytest.raises(MergeUnderWay):
-            merging.merge(one, another, {}, **by())
-    assert queue.run(job.key)
+        with pytest.raises(MergeInProgress):
+            merge.merge_customers(one, another, {}, **by())
+    assert queue.run_job(job.key)
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
     Job.objects.filter(pk=job.pk).update(due_at=Now())
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
 
     job.refresh_from_db()
     assert (job.state, job.error) == (Job.State.DONE, "")
     row = Customer.objects.get()
     assert (row.orders_count, row.email) == (7, "Anna.Lind@example.org")
-    assert list(reconciliation.customers()) == []
+    assert list(reconciliation.check_customer_columns()) == []
     topics = list(Event.objects.values_list("topic", flat=True))
     assert (topics.count("customers/merge"), topics.count("customers/delete")) == (1, 1)
 
 
 def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    monkeypatch.setattr(merge, "BATCH_SIZE", 2)
     keep, other = two(in_shop)
     for _ in range(5):
         make_order(in_shop, email=other.email)
     ids = list(Order.objects.filter(customer=other).order_by("pk").values_list("pk", flat=True))
-    assert not merging.merge(keep, other, {}, **by())
+    assert not merge.merge_customers(keep, other, {}, **by())
 
     with CaptureQueriesContext(connection) as statements:
-        assert queue.run(Job.objects.get(task=merging.MERGE).key)
+        assert queue.run_job(Job.objects.get(task=merge.MERGE_TASK).key)
 
     behind = [re.search(r'"orders_order"."id" > (\d+)', each["sql"]) for each in statements]
     assert [int(found[1]) for found in behind if found] == [0, ids[1], ids[3], ids[5]]
@@ -278,14 +278,14 @@ def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.
 
 
 def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "AT_ONCE", 0)
+    monkeypatch.setattr(merge, "BATCH_SIZE", 0)
     keep, other = two(in_shop)
-    merging.merge(keep, other, {}, **by())
-    monkeypatch.setattr(merging, "AT_ONCE", 250)
-    erasing.erase(keep, **by())
-    job = Job.objects.get(task=merging.MERGE)
+    merge.merge_customers(keep, other, {}, **by())
+    monkeypatch.setattr(merge, "BATCH_SIZE", 250)
+    erasure.erase_customer(keep, **by())
+    job = Job.objects.get(task=merge.MERGE_TASK)
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
 
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=other).count()) == (Job.State.FAILED, 1)
@@ -296,7 +296,7 @@ def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, mon
 def test_a_merge_locks_in_order(in_shop: Shop) -> None:
     keep, other = two(in_shop)
     with watched(ROOTS) as watch:
-        merging.merge(other, keep, {"metafields": "other"}, **by())
+        merge.merge_customers(other, keep, {"metafields": "other"}, **by())
     assert breaches(watch) == []
 
 
@@ -311,12 +311,12 @@ def test_an_order_that_comes_meanwhile_goes_over_too(shop: Shop) -> None:
     with shop_scope(shop):
         keep, other = two(shop)
 
-    meanwhile(shop, lambda: ordering(shop, other.pk), lambda: merging.merge(keep, other, {}, **by()))
+    meanwhile(shop, lambda: ordering(shop, other.pk), lambda: merge.merge_customers(keep, other, {}, **by()))
 
     with shop_scope(shop):
         row = Customer.objects.get()
         assert (row.orders_count, Order.objects.filter(customer=keep).count()) == (3, 3)
-        assert list(reconciliation.customers()) == []
+        assert list(reconciliation.check_customer_columns()) == []
 
 
 @pytest.mark.postgres
@@ -330,7 +330,7 @@ def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
         unguarded(
             shop,
             lambda: ordering(shop, other.pk),
-            lambda: merging.merge(keep, other, {}, **by()),
+            lambda: merge.merge_customers(keep, other, {}, **by()),
             locks={"customers_customer", "orders_order"},
         )
 
@@ -344,21 +344,21 @@ def test_of_two_merges_of_the_same_two_one_is_done(shop: Shop) -> None:
 
     results = at_once(
         shop,
-        lambda: merging.merge(keep, other, {}, **by()),
-        lambda: merging.merge(other, keep, {}, **by()),
-        lambda: merging.merge(keep, other, {}, **by()),
+        lambda: merge.merge_customers(keep, other, {}, **by()),
+        lambda: merge.merge_customers(other, keep, {}, **by()),
+        lambda: merge.merge_customers(keep, other, {}, **by()),
     )
 
-    assert {type(result) for result in results} == {bool, Gone}
+    assert {type(result) for result in results} == {bool, RowDeleted}
     with shop_scope(shop):
         assert Customer.objects.get().orders_count == 2
         assert Event.objects.filter(topic="customers/merge").count() == 1
-        assert list(reconciliation.customers()) == []
+        assert list(reconciliation.check_customer_columns()) == []
 
 
 def test_a_deleted_customer_is_merged_with_nobody(in_shop: Shop) -> None:
     keep, other = make_customer(), make_customer()
     customers.delete_customer(Customer.objects.get(pk=other.pk), **by())
 
-    with pytest.raises(Gone):
-        merging.merge(keep, other, {}, **by())
+    with pytest.raises(RowDeleted):
+        merge.merge_customers(keep, other, {}, **by())

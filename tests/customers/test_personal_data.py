@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.api.models import IdempotencyKey
 from apps.customers.domain import personal_data
 from apps.customers.models import ConsentChange, Customer
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
@@ -46,13 +46,13 @@ def listener() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(audience)
+    register_audience(audience)
     yield
-    remove_audience(audience)
+    unregister_audience(audience)
 
 
 def test_an_export_holds_everything_that_is_known(customer: Customer) -> None:
-    exported = json.loads(json.dumps(personal_data.export(customer)))
+    exported = json.loads(json.dumps(personal_data.collect_data(customer)))
 
     assert exported["customer"]["email"] == "marker@example.com"
     assert exported["customer"]["note"] == "Marker-note"
@@ -65,7 +65,7 @@ def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(listener: None, cust
     Customer.objects.filter(pk=customer.pk).update(orders_count=2, total_spent="12.50", last_order_name="#1001")
     assert "Marker-first" in repr(list(Event.objects.values_list("payload")))
 
-    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
     row = Customer.objects.get(pk=customer.pk)
     assert (row.orders_count, str(row.total_spent), row.last_order_name) == (2, "12.500", "#1001")
@@ -78,7 +78,7 @@ def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(listener: None, cust
 
 
 def test_an_erased_customer_is_found_no_more_and_the_email_is_free(api: ApiClient, customer: Customer) -> None:
-    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
     assert api.get("customers/search.json", query="marker").json() == {"customers": []}
     assert create(api, email="marker@example.com")["id"] != customer.pk
@@ -92,7 +92,7 @@ def test_a_replay_after_an_erasure_shows_nothing_and_does_nothing(api: ApiClient
     strangers = api.post("customers.json", other, Idempotency_Key="k")
     with shop_scope(shop):
         made = Customer.objects.get(email="marker@example.com")
-        personal_data.redact(made, actor="staff:1", at=timezone.now())
+        personal_data.redact_customer(made, actor="staff:1", at=timezone.now())
         kept = repr(list(IdempotencyKey.objects.values_list()))
 
     again = api.post("customers.json", body, Idempotency_Key="marker@example.com")
@@ -105,11 +105,11 @@ def test_a_replay_after_an_erasure_shows_nothing_and_does_nothing(api: ApiClient
 
 
 def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer) -> None:
-    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
     api.put(f"customers/{customer.pk}.json", {"customer": {"email": "marker@example.com", "note": "Marker"}})
     api.post(f"customers/{customer.pk}/addresses.json", {"address": {"address1": "Marker-street"}})
 
-    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
     # The relation to the metafields, which goes to any kind of row, is unknown to the stubs.
     assert "arker" not in repr(list(Customer.objects.values_list()))  # type: ignore[misc]
@@ -122,7 +122,7 @@ def test_the_audit_trail_never_had_what_an_erasure_could_not_reach(api: ApiClien
     api.put(f"metafields/{metafield.pk}.json", {"metafield": {"value": "Marker-other"}})
     api.delete(f"metafields/{metafield.pk}.json")
 
-    personal_data.redact(Customer.objects.get(), actor="staff:1", at=timezone.now())
+    personal_data.redact_customer(Customer.objects.get(), actor="staff:1", at=timezone.now())
 
     left = repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
     assert "(hidden)" in left
@@ -136,9 +136,9 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
         erased.append((row.pk, actor))
 
     monkeypatch.setattr(personal_data, "_parts", {})
-    personal_data.register("things", redact=redact, places={}, export=lambda row, after: [(1, row.pk)])
-    exported = personal_data.export(customer)
-    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    personal_data.register_personal_data("things", redact=redact, places={}, export=lambda row, after: [(1, row.pk)])
+    exported = personal_data.collect_data(customer)
+    personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
     assert exported["things"] == [customer.pk]
     assert erased == [(customer.pk, "staff:1")]

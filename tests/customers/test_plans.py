@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows.paging import beside, beside_any
-from apps.customers.admin.searching import GLANCED, first_found, matches
-from apps.customers.api.customers import read_order
-from apps.customers.domain import full_text
-from apps.customers.domain.search import SEARCH
-from apps.customers.domain.search_text import renew
+from apps.api.rows.keyset_pagination import filter_any_by_cursor, filter_by_cursor
+from apps.customers.admin.changelist_search import RECENT_SCAN, build_search_condition, get_first_matches
+from apps.customers.api.customers import parse_search_order
+from apps.customers.domain import sqlite_fts
+from apps.customers.domain.search_columns import rebuild_search_columns
+from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Address, Customer
-from apps.ground import ranks, statistics
+from apps.ground import planner_statistics, sort_tables
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import parts
@@ -45,7 +45,7 @@ def add_crowd(shop: Shop) -> None:
             for number in range(ROWS)
         ]
         for place, row in enumerate(rows):
-            renew(row, [{"city": f"City{place % 900}", "country_code": country(place)}])
+            rebuild_search_columns(row, [{"city": f"City{place % 900}", "country_code": country(place)}])
         made = Customer.objects.bulk_create(rows, batch_size=2000)
         Address.objects.bulk_create(
             [
@@ -54,7 +54,7 @@ def add_crowd(shop: Shop) -> None:
             ],
             batch_size=2000,
         )
-        statistics.count()
+        planner_statistics.analyze_tables()
 
 
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
@@ -65,8 +65,10 @@ def plan(queryset: Any) -> str:
 
 
 def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
-    found = [Customer.objects.filter(each) for each in SEARCH.alternatives(SEARCH.parse(query), zone=shop.tzinfo)]
-    return beside_any(found, read_order(order), None, 51).values_list("pk")
+    found = [
+        Customer.objects.filter(each) for each in SEARCH.compile_alternatives(SEARCH.parse(query), zone=shop.tzinfo)
+    ]
+    return filter_any_by_cursor(found, parse_search_order(order), None, 51).values_list("pk")
 
 
 @pytest.mark.postgres
@@ -149,7 +151,9 @@ def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Sho
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'customers_%'")
             cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname LIKE 'customers_%'")
-            in_the_panel = Customer.rows().filter(matches(query, shop)).order_by("-id").values_list("pk")[:51]
+            in_the_panel = (
+                Customer.rows().filter(build_search_condition(query, shop)).order_by("-id").values_list("pk")[:51]
+            )
             for rows in (searched(shop, query), in_the_panel):
                 sql, parameters = rows.query.sql_with_params()
                 cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}", parameters)
@@ -162,9 +166,9 @@ def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Sho
 @pytest.mark.postgres
 def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_index(shop: Shop) -> None:
     def asked(text: str) -> tuple[list[str], set[int]]:
-        fits = Customer.rows().filter(matches(text, shop)).order_by()
+        fits = Customer.rows().filter(build_search_condition(text, shop)).order_by()
         with CaptureQueriesContext(connection) as queries:
-            keys = set(first_found(fits, 100).values_list("pk", flat=True))
+            keys = set(get_first_matches(fits, 100).values_list("pk", flat=True))
         with connection.cursor() as cursor:
             plans = []
             for query in queries:
@@ -180,7 +184,7 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
         met, many = asked("example person0")
         _, seldom = asked("person00003")
         first = Customer.rows().get(first_name="First00003").pk
-        nearest = set(newest[:GLANCED])
+        nearest = set(newest[:RECENT_SCAN])
 
     assert not [text for text in met if "customers_words_search" in text]
     assert len(many) == 100
@@ -211,7 +215,9 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
 
     with shop_scope(shop):
         told = {
-            order: plan(beside(Customer.objects.all(), read_order(order), None).values_list("pk")[:51])
+            order: plan(
+                filter_by_cursor(Customer.objects.all(), parse_search_order(order), None).values_list("pk")[:51]
+            )
             for order in expected
         }
 
@@ -221,7 +227,9 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
 
 def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
     with shop_scope(shop):
-        few = Customer.objects.filter(ranks.where(Customer, "email_marketing_state", "in", ["pending"]))
+        few = Customer.objects.filter(
+            sort_tables.filter_sort_column(Customer, "email_marketing_state", "in", ["pending"])
+        )
         told = plan(few.order_by("-pk").values_list("pk")[:51])
         counted = plan(few.order_by().values_list("pk")[:51])
 
@@ -246,7 +254,7 @@ def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
         told = {query: plan(searched(shop, query)) for query in queries}
         counts = {query: len(searched(shop, query)) for query in queries}
 
-    assert not [query for query in queries if full_text.TABLE not in told[query]]
+    assert not [query for query in queries if sqlite_fts.TABLE not in told[query]]
     assert not [query for query in queries if "SCAN customers_customer" in told[query]]
     assert all(counts.values())
 
@@ -258,10 +266,10 @@ def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
             cursor.execute(f"DROP TRIGGER customers_search_{name}")
     with shop_scope(shop):
         row = Customer(shop=shop, first_name="Unseen")
-        renew(row, [])
+        rebuild_search_columns(row, [])
         row.save()
         assert not list(searched(shop, "unseen"))
 
-        full_text.ensure()
+        sqlite_fts.create_search_index()
 
         assert list(searched(shop, "unseen")) == [(row.pk,)]

@@ -87,7 +87,7 @@ def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop)
 def activation(shop: Shop) -> tuple[Customer, str]:
     with shop_scope(shop):
         customer = make_customer()
-        url = accounts.make_activation_url(customer, actor="staff:1", at=timezone.now())
+        url = accounts.create_activation_url(customer, actor="staff:1", at=timezone.now())
         customer.refresh_from_db()
     return customer, url.removeprefix(settings.BASE_URL)
 

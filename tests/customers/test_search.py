@@ -12,8 +12,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.customers.domain.search_text import fold, place_words, search_text
-from apps.customers.models import SEARCHED, Customer
+from apps.customers.domain.search_columns import build_address_text, build_search_text, fold_text
+from apps.customers.models import SEARCH_COLUMNS, Customer
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -330,7 +330,7 @@ def test_search_costs_the_same_queries_however_many_rows(
 def test_search_text_is_bounded() -> None:
     hostile = Customer(first_name=". " * 127, last_name="a-" * 127, email="a.b." * 60 + "c@example.com")
 
-    assert len(search_text(hostile, ["x y " * 60] * 20)) <= 4000
+    assert len(build_search_text(hostile, ["x y " * 60] * 20)) <= 4000
 
 
 def test_no_name_is_too_long_for_the_rest_to_be_found(api: ApiClient, shop: Shop) -> None:
@@ -352,13 +352,13 @@ def test_customers_from_before_are_found_after_the_migration(
     with shop_scope(shop):
         people = [make_customer(first_name=f"Zoë{number}", tags="ÄPFEL") for number in range(5)]
         make_address(people[0], city="Ærø", company="Øl")
-        written = list(Customer.objects.order_by("pk").values_list(*SEARCHED))
+        written = list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS))
         Customer.objects.update(search_text=" zoe zoe", search_own="", search_places="")
         monkeypatch.setattr(renewing, "BATCH", 2)
 
         renewing.renew(apps, SimpleNamespace(connection=connection, execute=lambda _sql: None))
 
-        assert list(Customer.objects.order_by("pk").values_list(*SEARCHED)) == written
+        assert list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS)) == written
     assert len(api.get("customers/search.json", query="tag:äpfel").json()["customers"]) == 5
 
 
@@ -392,13 +392,13 @@ def test_only_emails_are_searched_by_their_end(api: ApiClient) -> None:
 
 
 def test_places_are_told_apart() -> None:
-    words = place_words([{"city": "York", "zip": "1"}, {"city": "New York", "zip": "1"}, {"city": "york"}])
+    words = build_address_text([{"city": "York", "zip": "1"}, {"city": "New York", "zip": "1"}, {"city": "york"}])
 
     assert words == "\x06york\x0f\x06new\x06york\x0f\x081\x0f"
 
 
 def test_fold_takes_case_accents_and_runs_of_blanks_away() -> None:
-    assert fold("  Ångström   STRASSE ß ﬁ ") == "angstrom strasse ss fi"
+    assert fold_text("  Ångström   STRASSE ß ﬁ ") == "angstrom strasse ss fi"
 
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])

@@ -7,20 +7,20 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from apps.customers.models import SEARCHED, Customer, CustomerWords
-from apps.ground import ranks
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.customers.models import SEARCH_COLUMNS, Customer, CustomerWords
+from apps.ground import sort_tables
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
 
 pytestmark = pytest.mark.postgres
-COLUMNS = ("pk", "shop", *SEARCHED)
+COLUMNS = ("pk", "shop", *SEARCH_COLUMNS)
 
 
 def differing() -> set[tuple[object, ...]]:
     """Where words and rows differ: nowhere."""
-    with every_shop():
+    with all_shops_scope():
         rows = set(Customer.objects.values_list(*COLUMNS))
     return rows ^ set(CustomerWords.objects.values_list(*COLUMNS))
 
@@ -86,7 +86,7 @@ def test_a_new_customer_is_entered_among_the_words_once(api: ApiClient, shop: Sh
 
 def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient, shop: Shop) -> None:
     filling = import_module("apps.customers.migrations.0013_words_and_their_index")
-    ranks.remove(CustomerWords, "default")
+    sort_tables.drop_sort_triggers(CustomerWords, "default")
     CustomerWords.objects.all().delete()
     with shop_scope(shop):
         made = [make_customer(first_name=f"Ann{number}") for number in range(3)]
@@ -98,5 +98,5 @@ def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient,
     shown = api.get("customers/search.json", query="ann1").json()["customers"]
     assert [row["id"] for row in shown] == [made[1].pk]
     CustomerWords.objects.filter(pk=made[0].pk).delete()
-    ranks.ensure(CustomerWords, "default")
+    sort_tables.create_sort_triggers(CustomerWords, "default")
     assert differing() == set()

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.models import Event
-from apps.exchange.domain import imports, running
-from apps.exchange.kinds.products.reading import read_products
+from apps.exchange.domain import imports, runner
 from apps.exchange.models import Import
+from apps.exchange.resources.products.export import read_products
 from apps.ground.tenancy import shop_scope
-from apps.inventory.domain.ledger import differences
+from apps.inventory.domain.ledger_check import find_differences
 from apps.inventory.models import InventoryLevel, StockMovement
 from apps.shops.models import Shop
 from tests import factories
@@ -106,7 +106,7 @@ def test_what_goes_out_comes_into_an_empty_shop_equal_and_changes_nothing_where_
             told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
             assert told_of.count() == before[0]
             assert list(Product.objects.order_by("pk").values_list("version", flat=True)) == before[1]
-    assert not list(differences())
+    assert not list(find_differences())
 
 
 @pytest.mark.django_db
@@ -141,7 +141,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
             ("3", "C", 50, 2),
         ]
         assert set(StockMovement.objects.values_list("reason", "reference")) == {("count", "Import")}
-    assert not list(differences())
+    assert not list(find_differences())
     reasons = [reason for _, fate, reason in fates(shop) if fate == "failed"]
     assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
 
@@ -164,7 +164,7 @@ REFERENCE = (
 def test_the_reference_platforms_table_comes_in_as_it_is(shop: Shop, tmp_path: Path) -> None:
     told = take_in(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
 
-    assert "No place here, and passed over: Product Category, Option1 Linked To," in told
+    assert "Unsupported columns, ignored: Product Category, Option1 Linked To," in told
     assert "1 new, 0 changed, 0 skipped, 0 failed" in told
     with shop_scope(shop):
         assert Product.objects.get().product_type == "Headwear"
@@ -179,7 +179,7 @@ def test_columns_that_cannot_be_kept_are_named_and_gift_cards_refused(shop: Shop
     told = take_in(shop, text, tmp_path, ignore_unknown=True)
 
     assert "1 new, 0 changed, 0 skipped, 1 failed" in told
-    assert "gift cards are no products here" in fates(shop)[1][2]
+    assert "gift cards are not supported" in fates(shop)[1][2]
 
 
 @pytest.mark.django_db
@@ -202,7 +202,7 @@ def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
         server.close()
 
     assert len(server.requests) == 1
-    said = "The picture http://169.254.169.254/b.png is left out: Could not download image: refused address"
+    said = "The image http://169.254.169.254/b.png was not imported: Could not download image: refused address"
     assert all(reason == said for _, _, reason in fates(shop))
     with shop_scope(shop):
         image = ProductImage.objects.get()
@@ -213,19 +213,22 @@ def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
 def test_an_import_that_was_cut_off_goes_on_with_whole_products(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
-    monkeypatch.setattr("apps.exchange.domain.batches.AT_ONCE", 2)
+    monkeypatch.setattr("apps.exchange.domain.row_batches.BATCH_SIZE", 2)
     rows = "".join(
         f"p{number},{f'P{number}' if size == 1 else ''},Size,{size},S{number}-{size},1,{size},\n"
         for number in range(5)
         for size in (1, 2, 3)
     )
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
-        imports.mark_importing(kept)
-        with closing(running.run(Import.objects.get(pk=kept.pk))) as told:
+        kept = imports.save_upload(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
+        imports.skip_validation(kept)
+        with closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told:
             next(told)
         first = Product.objects.count()
-        with closing(running.run(Import.objects.get(pk=kept.pk))) as told, django_assert_max_num_queries(45 * 3 + 60):
+        with (
+            closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told,
+            django_assert_max_num_queries(45 * 3 + 60),
+        ):
             left = len(list(told))
 
         assert (first, left) == (2, 3)

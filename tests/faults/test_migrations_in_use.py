@@ -19,8 +19,8 @@ from django.db import connection, migrations, models, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from apps.customers.models import Customer
-from apps.ground.indexes import AddIndexBeside
-from apps.ground.tenancy import every_shop
+from apps.ground.migration_operations import AddIndexWithoutBlocking
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from benchmarks.data import fill_customers
 from tests import factories
@@ -58,7 +58,7 @@ def fill_at_once(apps: Any, schema_editor: Any) -> None:
 
 
 ADD = migrations.AddField("customer", "points", models.IntegerField(null=True))
-INDEX = AddIndexBeside("customer", models.Index(fields=["shop", "points"], name="tests_customer_points"))
+INDEX = AddIndexWithoutBlocking("customer", models.Index(fields=["shop", "points"], name="tests_customer_points"))
 AS_PRESCRIBED: list[tuple[Operations, bool]] = [
     ([ADD], True),
     ([migrations.RunPython(fill_by_batches, migrations.RunPython.noop)], False),
@@ -139,7 +139,7 @@ def server(db: None, tmp_path: Path) -> Iterator[Server]:
 
 def filled(shop: Shop, rows: int) -> range:
     """The ids of the customers, so many, that the shop has now."""
-    with every_shop():
+    with all_shops_scope():
         first = (Customer.objects.order_by("pk").values_list("pk", flat=True).last() or 0) + 1
         fill_customers(shop.pk, first, first + rows - 1)
     return range(first, first + rows)
@@ -193,10 +193,10 @@ def test_a_migration_as_prescribed_fails_no_request(
     assert during > 5
     assert set(traffic.fates.statuses) == {200, 201}
     assert {pk: found[pk] for pk in ids} == {pk: pk % 7 for pk in ids}
-    with every_shop():
+    with all_shops_scope():
         stored = dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note"))
     assert stored == traffic.notes
-    with every_shop():
+    with all_shops_scope():
         made = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
     assert made == traffic.fates.statuses[201]
 

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 from django.db import connection
 
-from apps.ground.deadlines import GRACE_SECONDS
+from apps.ground.socket_timeouts import GRACE_SECONDS
 from apps.shops.models import Shop
 from tests import parts
 from tests.client.conftest import Server, database_url

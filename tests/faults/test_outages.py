@@ -15,7 +15,7 @@ from django.test import Client
 
 from apps.api.requests import views
 from apps.content.models import Blog, ScriptTag
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import AccessToken, Shop
 from tests import factories
 from tests.conftest import ApiClient, ClientWith, Response
@@ -69,7 +69,7 @@ def test_pages_say_that_the_database_is_away(staff: Panel, shop: Shop, request: 
 
     for answer in answers[:3]:
         assert_comes_again(answer)
-        assert "does not answer at the moment" in answer.text
+        assert "The database is not responding" in answer.text
     assert all(answer.status_code in {404, 503} for answer in answers[3:])
 
 
@@ -142,7 +142,7 @@ def written_elsewhere(api: ApiClient, staff: Panel) -> Iterator[None]:
 def test_readers_never_wait_for_a_writer(
     api: ApiClient, staff: Panel, shop: Shop, request: pytest.FixtureRequest
 ) -> None:
-    with every_shop():
+    with all_shops_scope():
         AccessToken.objects.update(last_used_at=None)
     home = staff.url()
     request.getfixturevalue("written_elsewhere")
@@ -152,14 +152,14 @@ def test_readers_never_wait_for_a_writer(
 
     assert [answer.status_code for answer in answers] == [200] * 3
     assert time.monotonic() - began < patience(2)
-    with every_shop():
+    with all_shops_scope():
         assert AccessToken.objects.get(installation=api.installation).last_used_at is None
 
 
 def test_use_of_a_token_is_noted(api: ApiClient) -> None:
     api.get("shop.json")
 
-    with every_shop():
+    with all_shops_scope():
         assert AccessToken.objects.get(installation=api.installation).last_used_at is not None
 
 
@@ -256,7 +256,7 @@ def test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again(
     client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control."""
-    monkeypatch.setattr(views, "is_undone", lambda _: False)
+    monkeypatch.setattr(views, "is_rolled_back", lambda _: False)
 
     assert posted_at_once(client_with) == [201, 503]
     assert len(tags(shop)) == 1

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.shops.models import Shop
-from apps.webhooks.domain.engine.loop import doorbell
+from apps.webhooks.domain.engine.dispatcher import notify
 from tests import factories
 from tests.client.conftest import database_url
 from tests.conftest import ApiClient
@@ -52,7 +52,7 @@ def test_nothing_stays_in_the_sessions_of_a_pooler(shop: Shop, tmp_path: Path) -
     api = ApiClient(factories.make_token(installation), installation)
 
     call_command("migrate", verbosity=0)
-    asyncio.run(asyncio.wait_for(doorbell.listen(lambda: None), 10))
+    asyncio.run(asyncio.wait_for(notify.listen_for_notifications(lambda: None), 10))
     with pytest.raises(CommandError, match="cannot work through a pooler"):
         call_command("backup", str(tmp_path / "backup"))
 
@@ -69,7 +69,7 @@ def test_a_read_only_shop_is_so_behind_a_pooler_and_its_archive_is_whole(shop: S
     call_command("export_shop", shop.domain, str(tmp_path / "archive"), "--final")
     refused = api.post("script_tags.json", TAG)
     read = api.get("script_tags.json")
-    call_command("read_only_shop", shop.domain, "--off")
+    call_command("set_shop_read_only", shop.domain, "--off")
 
     assert (written.status_code, refused.status_code, read.status_code) == (201, 503, 200)
     assert [tag["id"] for tag in read.json()["script_tags"]] == [written.json()["script_tag"]["id"]]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import database_url, end
 from tests.faults.clusters import Cluster, own_cluster
@@ -36,9 +36,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def catcher(settings: Any) -> Iterator[Catcher]:
+def catcher(settings: Any) -> Iterator[WebhookReceiver]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    with Catcher() as catcher:
+    with WebhookReceiver() as catcher:
         yield catcher
 
 
@@ -90,7 +90,7 @@ def test_a_restart_under_load_refuses_some_and_loses_nothing(
     start: Start,  # noqa: F811
     shop: Shop,
     cluster: Cluster,
-    catcher: Catcher,
+    catcher: WebhookReceiver,
 ) -> None:
     installation = factories.make_installation(shop)
     token = factories.make_token(installation)
@@ -124,5 +124,5 @@ def test_a_restart_under_load_refuses_some_and_loses_nothing(
     assert acknowledged <= stored
     # A write whose answer was lost on its way is whole, too.
     assert events == (len(stored),)
-    until(lambda: {json.loads(each.body)["src"] for each in list(catcher.caught)}, stored.__eq__, seconds=40)
+    until(lambda: {json.loads(each.body)["src"] for each in list(catcher.requests)}, stored.__eq__, seconds=40)
     end(dispatcher)

@@ -21,10 +21,10 @@ from django.conf import settings as project
 from django.db import connection
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.catcher import Behaviour, Catcher
 from apps.webhooks.models import Attempt, Delivery, Pending
+from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests import factories
 from tests.client.conftest import database_url
 from tests.faults.conftest import Sql
@@ -86,14 +86,14 @@ def keys(shop: Shop) -> set[str]:
         return {str(key) for key in Delivery.objects.values_list("key", flat=True)}
 
 
-def assert_all_arrived(shop: Shop, catcher: Catcher, *, twice: int) -> None:
+def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> None:
     """Each delivery came, what came more often is byte for byte the same, and no more did than were under way."""
     bodies: dict[str, set[bytes]] = {}
-    for each in catcher.caught:
-        bodies.setdefault(each.header("-Webhook-Id"), set()).add(each.body)
+    for each in catcher.requests:
+        bodies.setdefault(each.get_header("-Webhook-Id"), set()).add(each.body)
     assert bodies.keys() == keys(shop)
     assert all(len(found) == 1 for found in bodies.values())
-    assert len(catcher.caught) - len(bodies) <= twice
+    assert len(catcher.requests) - len(bodies) <= twice
     with shop_scope(shop):
         assert not Pending.objects.exists()
 
@@ -102,7 +102,7 @@ def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
     shop: Shop, installation: Installation, start: Start
 ) -> None:
     """The receiver has read the bodies; the dispatcher dies before it can write that down."""
-    with Catcher(behaviour=Behaviour(hang=1.5)) as catcher:
+    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=1.5)) as catcher:
         subscribe(installation, catcher.url)
         first = start()
         happen(shop, 10)
@@ -110,7 +110,7 @@ def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
         first.kill()
         first.wait()
         assert states(shop)["leased"] >= 2
-        catcher.behaviour = Behaviour()
+        catcher.behavior = ReceiverBehavior()
         let_leases_end(shop)
         start()
         until(lambda: states(shop), lambda found: found == {"done": 10}, seconds=40)
@@ -120,20 +120,20 @@ def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
 def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing(
     shop: Shop, installation: Installation, start: Start
 ) -> None:
-    with Catcher(behaviour=Behaviour(hang=2)) as catcher:
+    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
         subscribe(installation, catcher.url)
         frozen = start()
         happen(shop, 2)
         catcher.wait_for(2, seconds=30)
         frozen.send_signal(signal.SIGSTOP)
-        catcher.behaviour = Behaviour()
+        catcher.behavior = ReceiverBehavior()
         let_leases_end(shop)
         start()
         until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
         with shop_scope(shop):
             before = list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at"))
         frozen.send_signal(signal.SIGCONT)
-        with every_shop():
+        with all_shops_scope():
             fenced = until(lambda: Attempt.objects.filter(shop=shop, fenced=True).count(), lambda n: n == 2, seconds=20)
         with shop_scope(shop):
             assert list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at")) == before
@@ -144,7 +144,7 @@ def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing
 def test_a_dispatcher_that_is_told_to_end_finishes_what_is_under_way(
     shop: Shop, installation: Installation, start: Start
 ) -> None:
-    with Catcher(behaviour=Behaviour(hang=2)) as catcher:
+    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
         subscribe(installation, catcher.url)
         process = start()
         happen(shop, 20)
@@ -164,7 +164,7 @@ def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_onl
     shop: Shop, installation: Installation, start: Start
 ) -> None:
     port = int(connection.settings_dict["PORT"] or 5432)
-    with Proxy(port).running() as proxy, Catcher(behaviour=Behaviour(hang=2)) as catcher:
+    with Proxy(port).running() as proxy, WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
         parts = urlsplit(database_url())
         at_proxy = parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}"))
         subscribe(installation, catcher.url)
@@ -176,18 +176,18 @@ def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_onl
         proxy.suffer(Fault.NONE)
         until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
         happen(shop, 20)
-        catcher.behaviour = Behaviour()
+        catcher.behavior = ReceiverBehavior()
         until(lambda: states(shop), lambda found: found == {"done": 22}, seconds=40)
         assert_all_arrived(shop, catcher, twice=2)
 
 
 def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installation, start: Start) -> None:
-    with Catcher(behaviour=Behaviour(hang=60)) as dead, Catcher() as well:
+    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=60)) as dead, WebhookReceiver() as well:
         subscribe(installation, dead.url)
         subscribe(installation, well.url)
         start()
         happen(shop, 200)
-        with every_shop():
+        with all_shops_scope():
             healthy = Delivery.objects.filter(shop=shop, endpoint__uri=well.url)
             until(lambda: healthy.filter(state="done").count(), lambda count: count == 200, seconds=60)
             delays = sorted(
@@ -203,7 +203,7 @@ def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installatio
 
 
 def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, start: Start) -> None:
-    with Catcher() as catcher:
+    with WebhookReceiver() as catcher:
         subscribe(installation, catcher.url)
         start()
         start()
@@ -220,7 +220,7 @@ def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
     """Dispatchers are killed, their sessions ended by the database, the network reset; the two sets are equal."""
     total = int(os.environ.get("WEBHOOK_EVENTS") or soaked(10_000))
     port = int(connection.settings_dict["PORT"] or 5432)
-    with Proxy(port).running() as proxy, Catcher([installation.app.api_secret]) as catcher:
+    with Proxy(port).running() as proxy, WebhookReceiver([installation.app.api_secret]) as catcher:
         parts = urlsplit(database_url())
         url = urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}")))
         subscribe(installation, catcher.url)
@@ -249,5 +249,5 @@ def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
             let_leases_end(shop) if found["leased"] > 100 else None
             time.sleep(2)
         assert states(shop) == {"done": total}
-        assert all(all(each.verified.values()) for each in catcher.caught)
+        assert all(all(each.verified.values()) for each in catcher.requests)
         assert_all_arrived(shop, catcher, twice=200 * rounds)

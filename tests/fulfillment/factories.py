@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.fulfillment.domain import fulfilling, routing, services, tracking, units
-from apps.fulfillment.domain.fulfilling import Part
+from apps.fulfillment.domain import fulfillments, line_quantities, routing, services, tracking
+from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import (
     Fulfillment,
     FulfillmentEvent,
@@ -28,7 +28,7 @@ def make_service(app: App, **attrs: Any) -> FulfillmentService:
 
 def route(order: Order) -> list[FulfillmentOrder]:
     """The fulfillment orders of an order, made as the worker makes them."""
-    return routing.route(order.pk, at=timezone.now())
+    return routing.route_order(order.pk, at=timezone.now())
 
 
 def make_fulfillment_order(
@@ -56,18 +56,18 @@ def put_into(row: FulfillmentOrder, status: str, request_status: str) -> None:
     if status == "on_hold":
         FulfillmentHold.objects.create(shop_id=row.shop_id, fulfillment_order=row, reason="other", actor="system")
     if status in {"closed", "cancelled", "incomplete"}:
-        lines = units.remaining(row)
+        lines = line_quantities.get_remaining(row)
         for line, count in lines.items():
             line.quantity -= count
             line.fulfillable_quantity -= count
-        units.save_lines(lines)
+        line_quantities.save_lines(lines)
 
 
 def make_fulfillment(row: FulfillmentOrder | None = None, **values: Any) -> Fulfillment:
     """All that remains of a fulfillment order, sent."""
     row = row or make_fulfillment_order(email="some@example.com")
-    part = Part(row, values.pop("lines", None))
-    return fulfilling.create_fulfillment([part], actor="system", at=timezone.now(), **values)
+    part = FulfillmentPart(row, values.pop("lines", None))
+    return fulfillments.create_fulfillment([part], actor="system", at=timezone.now(), **values)
 
 
 def make_event(fulfillment: Fulfillment | None = None, **attrs: Any) -> FulfillmentEvent:

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.fulfillment.domain import carriers
-from apps.fulfillment.domain.tracking import Tracking, completed
+from apps.fulfillment.domain.tracking import Tracking, complete_tracking
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from apps.fulfillment.domain.tracking import Tracking, completed
     ],
 )
 def test_a_number_tells_its_carrier(number: str, company: str | None) -> None:
-    found = carriers.recognise(number)
+    found = carriers.recognize_carrier(number)
 
     assert (found and found.name) == company
 
@@ -39,16 +39,16 @@ def test_every_changed_digit_is_noticed() -> None:
     for number in ("1Z5R89390357567127", "9361289878700317633795", "986578788855", "3318810025"):
         for place in range(len(number) - 6, len(number)):
             other = number[:place] + str((int(number[place]) + 1) % 10) + number[place + 1 :]
-            assert carriers.recognise(other) is None, other
+            assert carriers.recognize_carrier(other) is None, other
 
 
 def test_what_is_known_is_completed_and_what_is_said_stays() -> None:
     ups = "https://www.ups.com/track?tracknum=1Z5R89390357567127"
 
-    assert completed({"number": "1Z5R89390357567127"}) == Tracking(("1Z5R89390357567127",), (ups,), "UPS")
-    assert completed({"number": "A 1", "company": "ups"}).urls == ("https://www.ups.com/track?tracknum=A%201",)
-    assert completed({"numbers": ["1", "2", "1"], "url": "https://x.example/", "company": "Van"}) == Tracking(
+    assert complete_tracking({"number": "1Z5R89390357567127"}) == Tracking(("1Z5R89390357567127",), (ups,), "UPS")
+    assert complete_tracking({"number": "A 1", "company": "ups"}).urls == ("https://www.ups.com/track?tracknum=A%201",)
+    assert complete_tracking({"numbers": ["1", "2", "1"], "url": "https://x.example/", "company": "Van"}) == Tracking(
         ("1", "2"), ("https://x.example/",), "Van"
     )
-    assert completed({"number": "unknown"}) == Tracking(("unknown",), (), "")
-    assert completed({}) == Tracking()
+    assert complete_tracking({"number": "unknown"}) == Tracking(("unknown",), (), "")
+    assert complete_tracking({}) == Tracking()

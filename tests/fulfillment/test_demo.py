@@ -5,10 +5,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.fulfillment import demo
+from apps.fulfillment.demo_warehouse import SERVICE_NAME
 from apps.fulfillment.domain import reconciliation
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
-from apps.fulfillment.warehouse import NAME
-from apps.inventory.domain import ledger
+from apps.inventory.domain import ledger_check
 from apps.orders.models import Order
 from apps.refunds import demo as refunds
 from apps.refunds.models import Refund
@@ -30,8 +30,8 @@ def test_the_demo_has_work_in_each_state_and_refunds(in_shop: Shop) -> None:
     lines = [{"variant_id": variant.pk, "quantity": 3}]
     old = make_order(lines=lines, financial_status="paid", created_at=now - timedelta(days=6))
 
-    demo.make(in_shop, now)
-    refunds.make(in_shop, now)
+    demo.load_demo_fulfillment(in_shop, now)
+    refunds.create_demo_refunds(in_shop, now)
 
     assert set(FulfillmentOrder.objects.values_list("status", "request_status")) == STATES
     told = set(Fulfillment.objects.values_list("shipment_status", flat=True))
@@ -41,15 +41,19 @@ def test_the_demo_has_work_in_each_state_and_refunds(in_shop: Shop) -> None:
     assert Refund.objects.get(order=old).refund_line_items.get().restock_type == "cancel"
     assert {"refunded", "partially_refunded"} <= set(Order.objects.values_list("financial_status", flat=True))
     assert FulfillmentOrder.objects.filter(fulfill_by__lt=now).exists()
-    service = FulfillmentService.objects.get(name=NAME)
+    service = FulfillmentService.objects.get(name=SERVICE_NAME)
     assert FulfillmentOrder.objects.filter(assigned_location=service.location_id).count() == 6
     assert set(Delivery.objects.values_list("state", flat=True)) == {Delivery.State.CANCELLED}
-    assert [*reconciliation.units(), *reconciliation.sent(), *map(str, ledger.differences())] == []
+    assert [
+        *reconciliation.find_wrong_fulfillable_quantities(),
+        *reconciliation.find_wrong_fulfilled_quantities(),
+        *map(str, ledger_check.find_differences()),
+    ] == []
 
 
 def test_a_shop_without_goods_gets_the_warehouse_alone(in_shop: Shop) -> None:
-    demo.make(in_shop, timezone.now())
-    refunds.make(in_shop, timezone.now())
+    demo.load_demo_fulfillment(in_shop, timezone.now())
+    refunds.create_demo_refunds(in_shop, timezone.now())
 
-    assert set(FulfillmentOrder.objects.values_list("assigned_location__name", flat=True)) == {NAME}
+    assert set(FulfillmentOrder.objects.values_list("assigned_location__name", flat=True)) == {SERVICE_NAME}
     assert not Refund.objects.exists()

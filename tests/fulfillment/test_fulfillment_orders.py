@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import moving, reconciliation
+from apps.fulfillment.domain import location_moves, reconciliation
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
@@ -49,7 +49,10 @@ def some(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
 
 
 def conserved() -> bool:
-    return [*reconciliation.units(), *reconciliation.sent()] == []
+    return [
+        *reconciliation.find_wrong_fulfillable_quantities(),
+        *reconciliation.find_wrong_fulfilled_quantities(),
+    ] == []
 
 
 @pytest.fixture
@@ -256,7 +259,10 @@ def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) ->
         "Cellar": (True, ""),
         "Shop location": (False, "Current location."),
     }
-    for target, message in {attic.pk: moving.NOTHING_STOCKED, row.assigned_location_id: moving.CURRENT}.items():
+    for target, message in {
+        attic.pk: location_moves.NOTHING_STOCKED,
+        row.assigned_location_id: location_moves.CURRENT_LOCATION,
+    }.items():
         said = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
         assert said == {"errors": {"new_location_id": [message]}}
     for target in (closed.pk, 1):

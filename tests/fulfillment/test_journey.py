@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.fulfillment.domain import journey, transitions
+from apps.fulfillment.domain import customer_tracking, transitions
 from apps.fulfillment.domain.tracking import Tracking
 from apps.fulfillment.models import FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.orders.models import Order
@@ -49,12 +49,12 @@ def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> Non
     shown = page(order)
 
     assert "<h3> Out for delivery </h3>" in shown
-    assert "Expected on Wednesday, 4 March" in shown
+    assert "Estimated delivery: Wednesday, 4 March" in shown
     assert "2 × Mug" in shown
     assert f'href="https://www.ups.com/track?tracknum={UPS}" target="_blank" rel="noopener noreferrer"' in shown
-    assert "Carried by UPS <a" in shown
-    assert shown.index("Out for delivery</span>") < shown.index("On its way, Boston, United States</span>")
-    assert "Still to come" not in shown
+    assert "Shipped with UPS <a" in shown
+    assert shown.index("Out for delivery</span>") < shown.index("In transit, Boston, United States</span>")
+    assert "Not shipped yet" not in shown
     for part in ("Ada", "Secret", "02110"):
         assert part not in shown
 
@@ -65,39 +65,39 @@ def test_every_event_has_words_and_an_end_has_no_expectation(in_shop: Shop) -> N
 
     for minute, status in enumerate(FulfillmentEvent.Status.values):
         make_event(parcel, status=status, happened_at=NOON + timedelta(minutes=minute), estimated_delivery_at=NOON)
-        (told,) = journey.parcels_of(order)
-        assert told.now == journey.HAPPENED[status]
+        (told,) = customer_tracking.get_shipments(order)
+        assert told.status == customer_tracking.EVENT_TEXTS[status]
         assert (told.expected is None) == (status in {"delivered", "picked_up", "failure"})
-        assert told.now in page(order)
+        assert told.status in page(order)
 
 
 def test_what_is_still_to_come_is_told_with_its_reason(in_shop: Shop) -> None:
     order = make_order(lines=[MUG, SCARF])
-    assert "Not packed yet" in page(order), "before a worker routes it"
+    assert "Preparing for shipment" in page(order), "before a worker routes it"
     (row,) = route(order)
     mug = row.lines.order_by("pk")[0]
     make_fulfillment(row, lines=[{"id": mug.pk, "quantity": 1}])
 
     shown = page(order)
 
-    assert "Your parcel" in shown
-    assert "Still to come" in shown
-    waiting = shown[shown.index("Still to come") :]
+    assert "Your shipment" in shown
+    assert "Not shipped yet" in shown
+    waiting = shown[shown.index("Not shipped yet") :]
     assert "Being packed" in waiting
     assert "1 × Mug" in waiting
     assert "1 × Scarf" in waiting
 
 
 def test_each_hold_has_words_for_the_buyer_and_keeps_what_staff_noted(in_shop: Shop) -> None:
-    assert set(journey.WAITS) == set(FulfillmentHold.Reason)
+    assert set(customer_tracking.HOLD_TEXTS) == set(FulfillmentHold.Reason)
     row = make_fulfillment_order()
     for reason in FulfillmentHold.Reason.values:
         FulfillmentHold.objects.all().delete()
-        transitions.hold(row, actor="system", at=NOON, reason=reason, notes="Ada is a cheat")
+        transitions.hold_fulfillment_order(row, actor="system", at=NOON, reason=reason, notes="Ada is a cheat")
 
         shown = page(row.order)
 
-        assert journey.WAITS[reason] in shown
+        assert customer_tracking.HOLD_TEXTS[reason] in shown
         for part in ("cheat", "fraud"):
             assert part not in shown
 
@@ -108,7 +108,7 @@ def test_a_scheduled_order_tells_its_day_in_the_shops_time(in_shop: Shop) -> Non
     row = make_fulfillment_order(status="scheduled")
     FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_at=datetime(2027, 3, 2, 20, tzinfo=UTC))
 
-    assert "Will be sent from 3 March 2027 on" in page(row.order)
+    assert "Ships from 3 March 2027" in page(row.order)
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "//x", "https://[", "ftp://x.example/"])
@@ -118,7 +118,7 @@ def test_an_address_that_is_none_of_the_web_is_no_link(in_shop: Shop, url: str) 
 
     shown = page(order)
 
-    assert "Number 77" in shown
+    assert "Tracking number 77" in shown
     assert "Bike &lt;b&gt;" in shown
     assert url not in shown
 
@@ -127,12 +127,12 @@ def test_parcels_that_were_taken_back_and_cancelled_orders_tell_nothing(in_shop:
     order = make_order(lines=[MUG])
     parcel = sent(order)
     assert api.post(f"fulfillments/{parcel.pk}/cancel.json", {}).status_code == 200
-    assert "Your parcel" not in page(order)
-    assert "Still to come" in page(order)
+    assert "Your shipment" not in page(order)
+    assert "Not shipped yet" in page(order)
 
     assert api.post(f"orders/{order.pk}/cancel.json", {}).status_code == 200
 
-    assert "Still to come" not in page(order)
+    assert "Not shipped yet" not in page(order)
 
 
 def test_the_page_costs_the_same_queries_however_many_parcels(in_shop: Shop) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import notifying, services
-from apps.fulfillment.domain.notifying import Request
+from apps.fulfillment.domain import service_notifications, services
+from apps.fulfillment.domain.service_notifications import RequestKind
 from apps.fulfillment.models import FulfillmentService
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import installing
+from apps.shops.domain import app_installation
 from apps.shops.models import Installation, Shop
-from apps.webhooks.catcher import Behaviour, Catcher
 from apps.webhooks.models import Attempt, Delivery
+from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
 from tests.webhooks.worlds import dispatching, settled
@@ -32,21 +32,21 @@ def installation(shop: Shop) -> Installation:
 
 
 @pytest.fixture
-def warehouse(installation: Installation, settings: Any) -> Iterator[Catcher]:
+def warehouse(installation: Installation, settings: Any) -> Iterator[WebhookReceiver]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    with Catcher([installation.app.api_secret]) as catcher:
+    with WebhookReceiver([installation.app.api_secret]) as catcher:
         yield catcher
 
 
 @pytest.fixture
-def service(shop: Shop, installation: Installation, warehouse: Catcher) -> FulfillmentService:
+def service(shop: Shop, installation: Installation, warehouse: WebhookReceiver) -> FulfillmentService:
     with shop_scope(shop):
         return make_service(installation.app, callback_url=f"{warehouse.url}callbacks")
 
 
-def tell(shop: Shop, service: FulfillmentService, kind: Request = Request.FULFILLMENT) -> None:
+def tell(shop: Shop, service: FulfillmentService, kind: RequestKind = RequestKind.FULFILLMENT) -> None:
     with shop_scope(shop):
-        notifying.notify(service, kind, at=timezone.now())
+        service_notifications.notify_service(service, kind, at=timezone.now())
 
 
 def recorded(shop: Shop) -> list[tuple[Any, ...]]:
@@ -54,10 +54,10 @@ def recorded(shop: Shop) -> list[tuple[Any, ...]]:
         return list(Attempt.objects.order_by("id").values_list("number", "outcome", "status"))
 
 
-def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
+def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver) -> None:
     with dispatching():
         tell(shop, service)
-        tell(shop, service, Request.CANCELLATION)
+        tell(shop, service, RequestKind.CANCELLATION)
         caught = warehouse.wait_for(2)
         assert settled(shop) == {"done": 2}
 
@@ -65,13 +65,15 @@ def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, wareh
     bodies = [json.loads(each.body) for each in caught]
     assert sorted(body["kind"] for body in bodies) == ["CANCELLATION_REQUEST", "FULFILLMENT_REQUEST"]
     assert [each.verified for each in caught] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 2
-    assert caught[0].header("-Topic") == "fulfillment_order_notification"
-    assert caught[0].header("-Shop-Domain") == shop.domain
+    assert caught[0].get_header("-Topic") == "fulfillment_order_notification"
+    assert caught[0].get_header("-Shop-Domain") == shop.domain
     assert recorded(shop) == [(1, "ok", 200), (1, "ok", 200)]
 
 
-def test_a_notification_that_failed_goes_out_again(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
-    warehouse.behaviour = Behaviour(status=503, failing=1)
+def test_a_notification_that_failed_goes_out_again(
+    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
+) -> None:
+    warehouse.behavior = ReceiverBehavior(status=503, failure_count=1)
     with dispatching():
         tell(shop, service)
         warehouse.wait_for(1)
@@ -81,23 +83,25 @@ def test_a_notification_that_failed_goes_out_again(shop: Shop, service: Fulfillm
         first, second = warehouse.wait_for(2)
         assert settled(shop) == {"done": 1}
 
-    assert (first.body, first.header("-Webhook-Id")) == (second.body, second.header("-Webhook-Id"))
+    assert (first.body, first.get_header("-Webhook-Id")) == (second.body, second.get_header("-Webhook-Id"))
     assert recorded(shop) == [(1, "status", 503), (2, "ok", 200)]
 
 
 def test_nothing_is_told_once_the_app_is_gone(
-    shop: Shop, service: FulfillmentService, warehouse: Catcher, installation: Installation
+    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver, installation: Installation
 ) -> None:
     tell(shop, service)
-    installing.uninstall(installation, actor="system", at=timezone.now())
+    app_installation.uninstall_app(installation, actor="system", at=timezone.now())
 
     with dispatching():
         assert settled(shop) == {"cancelled": 1}
 
-    assert (warehouse.caught, recorded(shop)) == ([], [])
+    assert (warehouse.requests, recorded(shop)) == ([], [])
 
 
-def test_nothing_is_told_once_the_service_is_gone(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
+def test_nothing_is_told_once_the_service_is_gone(
+    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
+) -> None:
     tell(shop, service)
     with shop_scope(shop):
         services.delete_service(service, actor="system", at=timezone.now())
@@ -105,4 +109,4 @@ def test_nothing_is_told_once_the_service_is_gone(shop: Shop, service: Fulfillme
     with dispatching():
         assert settled(shop) == {"cancelled": 1}
 
-    assert warehouse.caught == []
+    assert warehouse.requests == []

@@ -15,17 +15,17 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import pulling, records, services
+from apps.fulfillment.domain import callback_retention, service_polling, services
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.outgoing.client import Answer, request
-from apps.shops.domain import installing
+from apps.outgoing.sync_client import CallbackResponse, send_request
+from apps.shops.domain import app_installation
 from apps.shops.models import Installation, Shop
-from apps.webhooks.catcher import verify
-from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
+from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
+from apps.webhooks.webhook_receiver import verify_signatures
 from tests.catalog.factories import make_product
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
@@ -69,8 +69,8 @@ def says(warehouse: Server, *body: object) -> None:
 
 def pull(service: FulfillmentService, **options: Any) -> PullAttempt:
     """Ask the service now; the record of the call."""
-    assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
-    assert Job.objects.filter(task=pulling.PULL, state=Job.State.FAILED).count() == 0
+    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
+    assert Job.objects.filter(task=service_polling.PULL_TASK, state=Job.State.FAILED).count() == 0
     return PullAttempt.objects.order_by("-id")[0]
 
 
@@ -90,7 +90,10 @@ def test_stock_is_asked_for_signed_and_set(
     assert query.pop("shop") == [in_shop.domain]
     assert abs(int(query.pop("timestamp")[0]) - time.time()) < 60
     assert query == {}
-    assert verify(headers, b"", [service.app.api_secret]) == {"X-Hmac-Sha256": True, "webhook-signature": True}
+    assert verify_signatures(headers, b"", [service.app.api_secret]) == {
+        "X-Hmac-Sha256": True,
+        "webhook-signature": True,
+    }
     assert headers["X-Platform-Topic"] == "fetch_stock"
     assert level_of(mug, service.location) == 12
     assert ledger_of(mug, service.location)[-1] == (5, 12, "service")
@@ -103,25 +106,25 @@ def test_stock_is_asked_for_signed_and_set(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "The answer is no JSON object."),
-        (b"<!doctype html><h1>Welcome</h1>", "The answer is no JSON that we take: "),
-        (b'{"MUG": 12', "The answer is no JSON that we take: "),
-        (b'{"MUG": 12, "MUG": 13}', "a key stands twice"),
-        (b'{"MUG": 1e400}', "The quantity of 'MUG' is no whole number."),
-        (b'{"MUG": NaN}', "NaN is no number"),
-        (b'{"MUG": 12.5}', "no whole number"),
+        (b"", "The response is not a JSON object."),
+        (b"<!doctype html><h1>Welcome</h1>", "The response is not valid JSON: "),
+        (b'{"MUG": 12', "The response is not valid JSON: "),
+        (b'{"MUG": 12, "MUG": 13}', "a key occurs twice"),
+        (b'{"MUG": 1e400}', "The quantity of 'MUG' is not a whole number."),
+        (b'{"MUG": NaN}', "NaN is not a number"),
+        (b'{"MUG": 12.5}', "not a whole number"),
         (b"[" * 100 + b"]" * 100, "nested deeper than 32"),
-        (b'{"MUG": 1, "\\u0000": 2}', "The answer is no JSON that we take"),
-        (b"\xff\xfe", "The answer is no JSON that we take"),
-        ([{"MUG": 12}], "The answer is no JSON object."),
+        (b'{"MUG": 1, "\\u0000": 2}', "The response is not valid JSON"),
+        (b"\xff\xfe", "The response is not valid JSON"),
+        ([{"MUG": 12}], "The response is not a JSON object."),
         ({"MUG": 12, "JUG": -1}, "The quantity of 'JUG' is not between 0 and 1000000000."),
         ({"MUG": 12, "JUG": 10**9 + 1}, "The quantity of 'JUG' is not between 0 and 1000000000."),
         ({"MUG": 10**40}, "is not between"),
-        ({"MUG": "9" * 5000}, "no whole number"),
-        ({"MUG": "12 pieces"}, "no whole number"),
-        ({"MUG": True}, "no whole number"),
-        ({"MUG": None}, "no whole number"),
-        ({"MUG": {"available": 12}}, "no whole number"),
+        ({"MUG": "9" * 5000}, "not a whole number"),
+        ({"MUG": "12 pieces"}, "not a whole number"),
+        ({"MUG": True}, "not a whole number"),
+        ({"MUG": None}, "not a whole number"),
+        ({"MUG": {"available": 12}}, "not a whole number"),
     ],
 )
 def test_a_bad_answer_changes_nothing_and_the_next_one_is_taken(
@@ -148,7 +151,7 @@ def test_an_answer_without_end_is_cut(
 
     record = pull(service)
 
-    assert (record.outcome, record.message) == ("bad_answer", f"The answer is longer than {4 * 1024 * 1024} bytes.")
+    assert (record.outcome, record.message) == ("bad_answer", f"The response is longer than {4 * 1024 * 1024} bytes.")
     assert len(record.excerpt) <= 4096
     assert level_of(mug, service.location) == 7
 
@@ -219,7 +222,7 @@ def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server
 def test_more_skus_than_one_transaction_takes(
     service: FulfillmentService, warehouse: Server, in_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.fulfillment.domain.stock_reports._BATCH", 2)
+    monkeypatch.setattr("apps.fulfillment.domain.stock_sync._BATCH", 2)
     items = [make_item(in_shop, sku=f"MUG-{number}") for number in range(5)]
     for item in items:
         put(item, service.location, 1)
@@ -249,12 +252,12 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
     record = pull(service)
 
     assert ((record.outcome, record.status), record.number) == (ended, 1)
-    again = Job.objects.get(task=pulling.PULL, state=Job.State.WAITING)
+    again = Job.objects.get(task=service_polling.PULL_TASK, state=Job.State.WAITING)
     waits = (again.due_at - before).total_seconds()
     assert RETRY_SECONDS[0] * 0.8 <= waits <= RETRY_SECONDS[0] * 1.2 + 5
     says(warehouse, {"MUG": 12})
     Job.objects.filter(pk=again.pk).update(due_at=before)
-    assert queue.run(again.key)
+    assert queue.run_job(again.key)
     assert level_of(mug, service.location) == 12
     assert PullAttempt.objects.order_by("-id")[0].number == 2
     assert len(warehouse.requests) == 2
@@ -288,15 +291,19 @@ def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
     make_service(installation.app, callback_url=warehouse.url)
     now = timezone.now() + timedelta(seconds=1)
 
-    assert [pulling.begin_due(now), pulling.begin_due(now), pulling.begin_due(now + timedelta(minutes=59))] == [1, 0, 0]
-    assert pulling.begin_due(now + timedelta(minutes=61)) == 1
+    assert [
+        service_polling.begin_due_rounds(now),
+        service_polling.begin_due_rounds(now),
+        service_polling.begin_due_rounds(now + timedelta(minutes=59)),
+    ] == [1, 0, 0]
+    assert service_polling.begin_due_rounds(now + timedelta(minutes=61)) == 1
 
-    first, second = Job.objects.filter(task=pulling.PULL).order_by("id")
-    assert queue.run(first.key)
+    first, second = Job.objects.filter(task=service_polling.PULL_TASK).order_by("id")
+    assert queue.run_job(first.key)
     assert not warehouse.requests, "a round that another one follows asks nobody"
-    installing.uninstall(installation, actor="system", at=now)
-    assert queue.run(second.key)
-    assert pulling.begin_due(now + timedelta(hours=5)) == 0
+    app_installation.uninstall_app(installation, actor="system", at=now)
+    assert queue.run_job(second.key)
+    assert service_polling.begin_due_rounds(now + timedelta(hours=5)) == 0
     assert (warehouse.requests, PullAttempt.objects.count()) == ([], 0)
 
 
@@ -306,12 +313,12 @@ def test_a_late_answer_changes_nothing(
     """While the first answer is on its way, another round begins."""
     says(warehouse, {"MUG": 12})
 
-    def request_late(*given: Any, **options: Any) -> Answer:
+    def request_late(*given: Any, **options: Any) -> CallbackResponse:
         Pull.objects.update(round=F("round") + 1)
-        return request(*given, **options)
+        return send_request(*given, **options)
 
-    monkeypatch.setattr("apps.fulfillment.domain.pulling.request", request_late)
-    assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+    monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
+    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
 
     assert (level_of(mug, service.location), PullAttempt.objects.count()) == (7, 0)
 
@@ -323,8 +330,8 @@ def test_a_service_is_asked_for_what_it_says_it_reports(service: FulfillmentServ
     assert kinds() == ["stock"]
     services.change_service(service, {"inventory_management": False, "tracking_support": True}, **BY)
     assert kinds() == ["tracking"]
-    with pytest.raises(pulling.Uncalled, match="does not report stock"):
-        pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
+    with pytest.raises(service_polling.PullNotSupported, match="does not report stock"):
+        service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
     services.delete_service(service, **BY)
     assert not Pull.objects.exists()
 
@@ -333,7 +340,7 @@ def test_a_location_that_staff_deactivated_takes_no_report(
     service: FulfillmentService, warehouse: Server, in_shop: Shop
 ) -> None:
     item = make_item(in_shop, sku="MUG")
-    stock.connect(item, service.location, **BY)
+    stock.connect_item(item, service.location, **BY)
     Location.objects.filter(pk=service.location_id).update(active=False)
     says(warehouse, {"MUG": 12})
 
@@ -349,6 +356,6 @@ def test_records_of_calls_go_after_thirty_days(
     old, young = pull(service), pull(service)
     PullAttempt.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
 
-    assert records.clear(timezone.now()) == 1
+    assert callback_retention.delete_old_attempts(timezone.now()) == 1
 
     assert [*PullAttempt.objects.all()] == [young]

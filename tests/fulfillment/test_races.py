@@ -10,10 +10,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import fulfilling, moving, reconciliation, requests, routing, transitions
-from apps.fulfillment.domain.fulfilling import Part
+from apps.fulfillment.domain import (
+    fulfillment_requests,
+    fulfillments,
+    location_moves,
+    reconciliation,
+    routing,
+    transitions,
+)
+from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location
 from apps.orders.models import LineItem
@@ -35,39 +42,43 @@ def by() -> dict[str, Any]:
 
 
 def send(row: FulfillmentOrder) -> Fulfillment:
-    return fulfilling.create_fulfillment([Part(row)], **by())
+    return fulfillments.create_fulfillment([FulfillmentPart(row)], **by())
 
 
-def elsewhere(row: FulfillmentOrder) -> moving.Moved:
+def elsewhere(row: FulfillmentOrder) -> location_moves.MoveResult:
     target = Location.objects.filter(legacy=False).exclude(pk=row.assigned_location_id).order_by("pk").first()
     assert target is not None
-    return moving.move(row, target.pk, **by())
+    return location_moves.move_to_location(row, target.pk, **by())
 
 
 PAIRS: dict[str, tuple[Do, Do, tuple[str, str]]] = {
     "two fulfillments": (send, send, ("open", "unsubmitted")),
-    "fulfil and cancel": (send, lambda row: transitions.cancel(row, **by()), ("open", "unsubmitted")),
-    "fulfil and hold": (send, lambda row: transitions.hold(row, reason="other", **by()), ("open", "unsubmitted")),
+    "fulfil and cancel": (send, lambda row: transitions.cancel_fulfillment_order(row, **by()), ("open", "unsubmitted")),
+    "fulfil and hold": (
+        send,
+        lambda row: transitions.hold_fulfillment_order(row, reason="other", **by()),
+        ("open", "unsubmitted"),
+    ),
     "fulfil and move": (send, elsewhere, ("open", "unsubmitted")),
     "two moves": (elsewhere, elsewhere, ("open", "unsubmitted")),
     "accept and reject": (
-        lambda row: requests.accept_request(row, **by()),
-        lambda row: requests.reject_request(row, **by()),
+        lambda row: fulfillment_requests.accept_request(row, **by()),
+        lambda row: fulfillment_requests.reject_request(row, **by()),
         ("open", "submitted"),
     ),
     "accept and cancel": (
-        lambda row: requests.accept_request(row, **by()),
-        lambda row: transitions.cancel(row, **by()),
+        lambda row: fulfillment_requests.accept_request(row, **by()),
+        lambda row: transitions.cancel_fulfillment_order(row, **by()),
         ("open", "submitted"),
     ),
     "two requests": (
-        lambda row: requests.request_fulfillment(row, **by()),
-        lambda row: requests.request_fulfillment(row, **by()),
+        lambda row: fulfillment_requests.request_fulfillment(row, **by()),
+        lambda row: fulfillment_requests.request_fulfillment(row, **by()),
         ("open", "rejected"),
     ),
     "close and give back": (
-        lambda row: transitions.close(row, **by()),
-        lambda row: requests.accept_cancellation(row, **by()),
+        lambda row: transitions.close_fulfillment_order(row, **by()),
+        lambda row: fulfillment_requests.accept_cancellation(row, **by()),
         ("in_progress", "cancellation_requested"),
     ),
 }
@@ -87,7 +98,10 @@ def test_of_two_that_exclude_each_other_one_happens(pair: str, shop: Shop) -> No
 
     assert sum(isinstance(outcome, DomainError) for outcome in outcomes) == 1, outcomes
     with shop_scope(shop):
-        assert [*reconciliation.units(), *reconciliation.sent()] == []
+        assert [
+            *reconciliation.find_wrong_fulfillable_quantities(),
+            *reconciliation.find_wrong_fulfilled_quantities(),
+        ] == []
         line = LineItem.objects.get()
         assert line.fulfilled_quantity + line.fulfillable_quantity == line.quantity
         if pair == "two requests":
@@ -101,7 +115,7 @@ def test_twenty_parcels_of_one_unit_each_hold_no_more_than_there_are(shop: Shop)
         line = row.lines.get().pk
 
     def send_one() -> Fulfillment:
-        return fulfilling.create_fulfillment([Part(row, [{"id": line, "quantity": 1}])], **by())
+        return fulfillments.create_fulfillment([FulfillmentPart(row, [{"id": line, "quantity": 1}])], **by())
 
     outcomes = at_once(shop, *[send_one] * 12)
 
@@ -116,11 +130,11 @@ def test_twenty_parcels_of_one_unit_each_hold_no_more_than_there_are(shop: Shop)
 def test_an_order_is_routed_once_by_many_workers(shop: Shop) -> None:
     order = make_order(shop)
 
-    at_once(shop, *[lambda: routing.route(order.pk, at=timezone.now())] * 6)
+    at_once(shop, *[lambda: routing.route_order(order.pk, at=timezone.now())] * 6)
 
     with shop_scope(shop):
         assert FulfillmentOrder.objects.count() == 1
-        assert list(reconciliation.units()) == []
+        assert list(reconciliation.find_wrong_fulfillable_quantities()) == []
 
 
 def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
@@ -129,11 +143,11 @@ def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
         order = make_order()
 
     def routed() -> list[FulfillmentOrder]:
-        return routing.route(order.pk, at=timezone.now())
+        return routing.route_order(order.pk, at=timezone.now())
 
     unguarded(shop, routed, routed, locks=["orders_order"])
 
     with shop_scope(shop):
         assert FulfillmentOrder.objects.count() == 2
-        assert list(reconciliation.units()) != []
+        assert list(reconciliation.find_wrong_fulfillable_quantities()) != []
         assert not FulfillmentLine.objects.exists()

@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import choosing, reconciliation, routing, transitions
-from apps.fulfillment.domain.choosing import Wish
+from apps.fulfillment.domain import location_selection, reconciliation, routing, transitions
+from apps.fulfillment.domain.location_selection import LineRequest
 from apps.fulfillment.models import FulfillmentOrder
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.inventory.domain import locations, stock
 from apps.inventory.models import Location
 from apps.jobs.domain import queue
@@ -45,21 +45,23 @@ def placed(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
 
 
 def test_the_fewest_locations_that_have_enough_are_chosen() -> None:
-    wishes = [Wish(1, 11, 2), Wish(2, 12, 1), Wish(3, 13, 1)]
+    wishes = [LineRequest(1, 11, 2), LineRequest(2, 12, 1), LineRequest(3, 13, 1)]
     shelves = {1: {11: 9}, 2: {11: 2, 12: 5}, 3: {13: 1, 12: 5}}
 
-    assert choosing.choose(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
+    assert location_selection.choose_locations(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
 
 
 def test_one_shelf_does_not_serve_two_lines_with_the_same_units() -> None:
-    assert choosing.choose([Wish(1, 11, 2), Wish(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}) == {1: 1, 2: 2}
+    assert location_selection.choose_locations(
+        [LineRequest(1, 11, 2), LineRequest(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}
+    ) == {1: 1, 2: 2}
 
 
 def test_what_nobody_has_enough_of_goes_where_the_most_is() -> None:
-    wishes = [Wish(1, 11, 5), Wish(2, None, 1)]
+    wishes = [LineRequest(1, 11, 5), LineRequest(2, None, 1)]
 
-    assert choosing.choose(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
-    assert choosing.choose([Wish(1, 11, 5)], [1, 2], {}) == {1: 1}
+    assert location_selection.choose_locations(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
+    assert location_selection.choose_locations([LineRequest(1, 11, 5)], [1, 2], {}) == {1: 1}
 
 
 def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: ApiClient, in_shop: Shop) -> None:
@@ -100,14 +102,14 @@ def test_routing_twice_makes_nothing_more(in_shop: Shop) -> None:
     assert len(route(order)) == 1
     assert route(order) == []
     assert Event.objects.filter(topic="fulfillment_orders/order_routing_complete").count() == 1
-    assert list(reconciliation.units()) == []
+    assert list(reconciliation.find_wrong_fulfillable_quantities()) == []
 
 
 def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None:
     made = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 3}]}})
     job = Job.objects.get(task=routing.ROUTE_TASK)
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
 
     shown = api.get(f"orders/{made.json()['order']['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
     assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in shown] == [[3]]
@@ -123,14 +125,14 @@ def test_an_order_that_is_gone_is_not_routed(gone: str, api: ApiClient, in_shop:
     else:
         api.post(f"orders/{pk}/cancel.json")
 
-    assert routing.route(pk, at=timezone.now()) == []
+    assert routing.route_order(pk, at=timezone.now()) == []
 
 
 def test_an_order_for_later_is_scheduled_and_opens_once_when_it_is_due(api: ApiClient, in_shop: Shop) -> None:
     due = timezone.now() + timedelta(hours=3)
     body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": due.isoformat()}
     api.post("orders.json", {"order": body})
-    queue.run(Job.objects.get(task=routing.ROUTE_TASK).key)
+    queue.run_job(Job.objects.get(task=routing.ROUTE_TASK).key)
     row = FulfillmentOrder.objects.get()
     assert (row.status, row.fulfill_at) == ("scheduled", due)
     job = Job.objects.get(task=transitions.OPEN_TASK)
@@ -158,14 +160,14 @@ def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Sho
     order = make_order()
     row = route(order)[0]
 
-    said = list(locations.objections(row.assigned_location))
+    said = list(locations.get_deactivation_objections(row.assigned_location))
 
-    assert said == ["1 fulfillment order is to be sent from it."]
-    assert list(locations.objections(cellar)) == []
+    assert said == ["It has 1 unfinished fulfillment order."]
+    assert list(locations.get_deactivation_objections(cellar)) == []
 
 
 def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_shop: Shop) -> None:
-    places = [stock.primary_location(), *(make_location(in_shop, name=f"Depot {number}") for number in range(19))]
+    places = [stock.get_primary_location(), *(make_location(in_shop, name=f"Depot {number}") for number in range(19))]
     variants = []
     for number in range(20):
         variant = make_product(f"Mug {number}", prices=("1.00",)).variants.get()
@@ -195,13 +197,13 @@ def test_orders_that_were_never_routed_are_found(in_shop: Shop) -> None:
     Order.objects.exclude(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=7))
     Job.objects.all().delete()
 
-    with every_shop():
-        found = routing.begin_missing(timezone.now())
+    with all_shops_scope():
+        found = routing.enqueue_missing_routing(timezone.now())
 
     job = Job.objects.get(task=routing.ROUTE_TASK)
     assert (found, job.arguments) == (1, {"order_id": old.pk})
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
     assert FulfillmentOrder.objects.filter(order=old).count() == 1
-    with every_shop():
-        assert routing.begin_missing(timezone.now()) == 0
+    with all_shops_scope():
+        assert routing.enqueue_missing_routing(timezone.now()) == 0
     assert sent.fulfillment_status == "fulfilled"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apps.fulfillment.domain import visibility
+from apps.fulfillment.domain import scope_filter
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import Location
 from apps.shops.models import Shop
@@ -43,11 +43,11 @@ def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop)
         "others": make_fulfillment_order(make_service(strangers.app)),
     }
     expected = {place for place in PLACES if reads(scopes, COVERED[place])}
-    granted = installation.granted
+    granted = installation.all_scopes
 
-    seen = visibility.visible(granted, installation.app_id)
+    seen = scope_filter.get_visible_condition(granted, installation.app_id)
     found = set(FulfillmentOrder.objects.filter(seen).values_list("pk", flat=True))
-    hears = visibility.hears("assigned_location_id")
+    hears = scope_filter.create_audience_check("assigned_location_id")
     told = {
         place
         for place, row in rows.items()

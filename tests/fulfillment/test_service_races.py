@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.fulfillment.domain import pulling, stock_reports
+from apps.fulfillment.domain import service_polling, stock_sync
 from apps.fulfillment.models import FulfillmentService, Pull
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import stock
@@ -64,11 +64,11 @@ def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
             make_service(app, name=f"Depot {number}", inventory_management=True, tracking_support=True)
     now = timezone.now()
 
-    begun = at_once(shop, *[lambda: pulling.begin_due(now)] * 3)
+    begun = at_once(shop, *[lambda: service_polling.begin_due_rounds(now)] * 3)
 
     assert sum(begun) == 10
     with shop_scope(shop):
-        assert Job.objects.filter(task=pulling.PULL).count() == 10
+        assert Job.objects.filter(task=service_polling.PULL_TASK).count() == 10
         assert {*Pull.objects.values_list("round", flat=True)} == {1}
 
 
@@ -88,7 +88,7 @@ class Shelf:
 
     def reported(self, count: int) -> Work:
         """A report of so many mugs."""
-        return lambda: stock_reports.apply_stock(self.service, {"MUG": count}, hold=lambda: None, at=timezone.now())
+        return lambda: stock_sync.set_reported_stock(self.service, {"MUG": count}, hold=lambda: None, at=timezone.now())
 
     def sold(self, count: int) -> Work:
         """An order of so many mugs, of those that are there."""
@@ -98,7 +98,7 @@ class Shelf:
     def left(self) -> int:
         """How many the books have there; the ledger agrees."""
         with shop_scope(self.shop):
-            found = stock.total_available([self.item.pk])[self.item.pk]
+            found = stock.get_total_available([self.item.pk])[self.item.pk]
         assert sum(delta for delta, *_ in ledger_of(self.item, self.location)) == level_of(self.item, self.location)
         return found
 

@@ -9,7 +9,7 @@ from apps.events.models import Event
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel, Location
-from apps.shops.domain.installing import uninstall
+from apps.shops.domain.app_installation import uninstall_app
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, ClientWith
@@ -181,7 +181,7 @@ def test_variants_may_name_a_service(api: ApiClient) -> None:
 def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
     made = create(api)
     item = make_item(in_shop)
-    stock.connect(item, Location.objects.get(pk=made["location_id"]), **BY)
+    stock.connect_item(item, Location.objects.get(pk=made["location_id"]), **BY)
 
     assert api.delete(f"fulfillment_services/{made['id']}.json").json() == {}
 
@@ -212,7 +212,7 @@ def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
     depot, mug, jug = Location.objects.get(pk=made["location_id"]), make_item(in_shop), make_item(in_shop)
     put(mug, depot, 5)
     put(mug, yard, 2)
-    stock.take(jug, depot, 3, policy=stock.CONTINUE, **BY)
+    stock.reserve_stock(jug, depot, 3, policy=stock.CONTINUE, **BY)
     path = f"fulfillment_services/{made['id']}.json?inventory_action=transfer"
 
     assert api.delete(f"{path}&location_id={yard.pk}").status_code == 200
@@ -258,7 +258,7 @@ def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
     row = make_fulfillment_order(service, request_status="accepted", status="in_progress")
     location = service.location_id
 
-    uninstall(installation, **BY)
+    uninstall_app(installation, **BY)
 
     assert list(FulfillmentService.objects.all()) == [other]
     assert not Location.objects.filter(pk=location, active=True).exists()

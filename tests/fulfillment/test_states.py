@@ -9,9 +9,9 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.fulfillment.domain import fulfilling, moving, requests, states, transitions
-from apps.fulfillment.domain.fulfilling import Part
-from apps.fulfillment.domain.states import TABLE, Action, NotPossible, Place, possible_states, rule_for
+from apps.fulfillment.domain import fulfillment_requests, fulfillments, location_moves, states, transitions
+from apps.fulfillment.domain.fulfillments import FulfillmentPart
+from apps.fulfillment.domain.states import TABLE, Action, ManagedBy, NotPossible, get_rule, iterate_states
 from apps.fulfillment.models import FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
 from apps.shops.models import Shop
@@ -27,12 +27,12 @@ BY_THE_ORDER = {(status, request) for status in ("open", "scheduled", "on_hold")
 
 
 def test_the_table_leads_to_the_possible_states_and_to_no_others() -> None:
-    reached = {(place, *state) for place in Place for state in BEGINNINGS}
+    reached = {(place, *state) for place in ManagedBy for state in BEGINNINGS}
     while True:
         further = set(reached)
         for place, status, request in reached:
             for rule in TABLE:
-                if rule.admits((status, request), place):
+                if rule.allows((status, request), place):
                     further |= {(place, str(to), str(rule.request or request)) for to in rule.to}
             if (status, request) in BY_THE_ORDER:
                 further.add((place, "closed", request))
@@ -40,27 +40,27 @@ def test_the_table_leads_to_the_possible_states_and_to_no_others() -> None:
             break
         reached = further
 
-    assert {(status, request) for _, status, request in reached} == set(possible_states())
+    assert {(status, request) for _, status, request in reached} == set(iterate_states())
 
 
 def test_no_action_has_two_rules_for_a_state() -> None:
-    for place in Place:
+    for place in ManagedBy:
         for status in Status:
             for request in RequestStatus:
-                found = [rule.action for rule in TABLE if rule.admits((status, request), place)]
+                found = [rule.action for rule in TABLE if rule.allows((status, request), place)]
                 assert len(found) == len(set(found))
 
 
 def test_a_refusal_names_both_states() -> None:
     with pytest.raises(NotPossible, match=r"hold is not possible: .* is in_progress and its request accepted"):
-        rule_for(Action.HOLD, ("in_progress", "accepted"), Place.SERVICE)
+        get_rule(Action.HOLD, ("in_progress", "accepted"), ManagedBy.SERVICE)
 
 
 def test_the_page_shows_the_table() -> None:
     text = PAGE.read_text()
 
-    assert states.picture() in text
-    assert states.listing() in text
+    assert states.render_diagram() in text
+    assert states.render_table() in text
 
 
 Do = Callable[[FulfillmentOrder, dict[str, Any]], Any]
@@ -75,42 +75,42 @@ def _later() -> Any:
 
 
 DO: dict[Action, Do] = {
-    Action.CREATE_FULFILLMENT: lambda row, _: fulfilling.create_fulfillment([Part(row)], **_by()),
-    Action.REQUEST_FULFILLMENT: lambda row, _: requests.request_fulfillment(row, **_by()),
-    Action.ACCEPT_FULFILLMENT_REQUEST: lambda row, _: requests.accept_request(row, **_by()),
-    Action.REJECT_FULFILLMENT_REQUEST: lambda row, _: requests.reject_request(row, **_by()),
-    Action.REQUEST_CANCELLATION: lambda row, _: requests.request_cancellation(row, **_by()),
-    Action.ACCEPT_CANCELLATION_REQUEST: lambda row, _: requests.accept_cancellation(row, **_by()),
-    Action.REJECT_CANCELLATION_REQUEST: lambda row, _: requests.reject_cancellation(row, **_by()),
-    Action.CANCEL: lambda row, _: transitions.cancel(row, **_by()),
-    Action.CLOSE: lambda row, _: transitions.close(row, **_by()),
-    Action.MOVE: lambda row, world: moving.move(row, world["other"], **_by()),
-    Action.HOLD: lambda row, _: transitions.hold(row, reason="other", **_by()),
+    Action.CREATE_FULFILLMENT: lambda row, _: fulfillments.create_fulfillment([FulfillmentPart(row)], **_by()),
+    Action.REQUEST_FULFILLMENT: lambda row, _: fulfillment_requests.request_fulfillment(row, **_by()),
+    Action.ACCEPT_FULFILLMENT_REQUEST: lambda row, _: fulfillment_requests.accept_request(row, **_by()),
+    Action.REJECT_FULFILLMENT_REQUEST: lambda row, _: fulfillment_requests.reject_request(row, **_by()),
+    Action.REQUEST_CANCELLATION: lambda row, _: fulfillment_requests.request_cancellation(row, **_by()),
+    Action.ACCEPT_CANCELLATION_REQUEST: lambda row, _: fulfillment_requests.accept_cancellation(row, **_by()),
+    Action.REJECT_CANCELLATION_REQUEST: lambda row, _: fulfillment_requests.reject_cancellation(row, **_by()),
+    Action.CANCEL: lambda row, _: transitions.cancel_fulfillment_order(row, **_by()),
+    Action.CLOSE: lambda row, _: transitions.close_fulfillment_order(row, **_by()),
+    Action.MOVE: lambda row, world: location_moves.move_to_location(row, world["other"], **_by()),
+    Action.HOLD: lambda row, _: transitions.hold_fulfillment_order(row, reason="other", **_by()),
     Action.RELEASE_HOLD: lambda row, _: transitions.release_hold(row, **_by()),
     Action.MARK_AS_OPEN: lambda row, _: transitions.mark_as_open(row, **_by()),
-    Action.RESCHEDULE: lambda row, _: transitions.reschedule(row, fulfill_at=_later(), **_by()),
+    Action.RESCHEDULE: lambda row, _: transitions.reschedule_fulfillment_order(row, fulfill_at=_later(), **_by()),
     Action.SET_DEADLINE: lambda row, _: transitions.set_deadlines(
         FulfillmentOrder.objects.all(), [row.pk], fulfill_by=_later(), **_by()
     ),
 }
 
 
-@pytest.mark.parametrize("place", Place)
-@pytest.mark.parametrize("state", list(possible_states()), ids="/".join)
+@pytest.mark.parametrize("place", ManagedBy)
+@pytest.mark.parametrize("state", list(iterate_states()), ids="/".join)
 def test_what_is_supported_succeeds_and_all_else_changes_nothing(
-    state: tuple[str, str], place: Place, in_shop: Shop
+    state: tuple[str, str], place: ManagedBy, in_shop: Shop
 ) -> None:
     """Every pair of a state and an action, at both kinds of location."""
-    service = make_service(factories.make_installation(in_shop, []).app) if place is Place.SERVICE else None
+    service = make_service(factories.make_installation(in_shop, []).app) if place is ManagedBy.SERVICE else None
     other = make_location(in_shop, name="Depot").pk
-    supported = states.supported_actions(state, place)
+    supported = states.get_supported_actions(state, place)
 
     for action, do in DO.items():
         row = make_fulfillment_order(service, status=state[0], request_status=state[1])
         if action in supported:
             do(row, {"other": other})
             row.refresh_from_db()
-            rule = rule_for(action, state, place)
+            rule = get_rule(action, state, place)
             assert not rule.to or row.status in rule.to
             assert row.request_status == (rule.request or state[1])
         else:

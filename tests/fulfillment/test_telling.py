@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import reconciliation, requests, services
+from apps.fulfillment.domain import fulfillment_requests, reconciliation, services
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
@@ -36,8 +36,8 @@ def test_an_app_is_told_of_what_its_scopes_cover(in_shop: Shop) -> None:
     rows = [make_fulfillment_order(make_service(app)) for app in (mine.app, factories.make_installation(in_shop).app)]
 
     for row in rows:
-        requests.request_fulfillment(row, at=timezone.now(), **BY)
-    fan_out.fan_out()
+        fulfillment_requests.request_fulfillment(row, at=timezone.now(), **BY)
+    fan_out.create_deliveries()
 
     told = Delivery.objects.filter(topic=topic).order_by("event_id", "pk").values_list("app_id", "event__subject_id")
     assert set(told) == {
@@ -53,7 +53,7 @@ def test_what_is_told_is_what_rest_shows(topic: str, in_shop: Shop, api: ApiClie
 
     fulfillment = make_fulfillment(make_fulfillment_order())
     event = make_event(fulfillment)
-    fan_out.fan_out()
+    fan_out.create_deliveries()
 
     [delivery] = Delivery.objects.filter(topic=topic)
     assert delivery.event is not None
@@ -104,7 +104,7 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
 
     services.delete_service(service, at=timezone.now(), inventory_action="transfer", **BY)
 
-    primary = stock.primary_location()
+    primary = stock.get_primary_location()
     moved = FulfillmentOrder.objects.filter(assigned_location=primary).order_by("pk")
     found = [(row.status, row.request_status, row.lines.get().fulfillable_quantity) for row in moved]
     assert found == [("open", "unsubmitted", 2), ("open", "unsubmitted", 2), ("on_hold", "unsubmitted", 2)]
@@ -113,4 +113,7 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
     assert available(variant) == before
     taken = [item.taken_from for item in LineItem.objects.filter(fulfilled_quantity=0)]
     assert taken == [{str(primary.pk): 2}] * 3
-    assert [*reconciliation.units(), *reconciliation.sent()] == []
+    assert [
+        *reconciliation.find_wrong_fulfillable_quantities(),
+        *reconciliation.find_wrong_fulfilled_quantities(),
+    ] == []

@@ -12,10 +12,10 @@ import pytest
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import fulfilling, pulling, tracking
+from apps.fulfillment.domain import fulfillments, service_polling, tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentService, Pull, PullAttempt
 from apps.jobs.domain import queue
-from apps.outgoing.client import Answer, request
+from apps.outgoing.sync_client import CallbackResponse, send_request
 from apps.shops.models import Shop
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
@@ -47,7 +47,7 @@ def sent(service: FulfillmentService) -> Fulfillment:
 def pull(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
     """Let the warehouse answer so, and ask it now; the record of the call, if there was one."""
     warehouse.behave = answer(body if isinstance(body, bytes) else json.dumps(body).encode())
-    assert queue.run(pulling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
+    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
     return PullAttempt.objects.order_by("-id").first()
 
 
@@ -75,12 +75,15 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
     ("body", "said"),
     [
         (b"<h1>Welcome</h1>", "no JSON that we take"),
-        ([], "The answer is no JSON object."),
-        ({}, "The tracking numbers are no JSON object."),
-        ({"tracking_numbers": ["{name}"]}, "The tracking numbers are no JSON object."),
-        ({"tracking_numbers": {"{name}": "1"}, "success": False, "message": "Closed"}, "has none to tell: 'Closed'"),
-        ({"tracking_numbers": {"{name}": "1"}, "success": "yes"}, "has none to tell"),
-        ({"tracking_numbers": {"{name}": 17}}, "is no text of 1 to 255 characters"),
+        ([], "The response is not a JSON object."),
+        ({}, "tracking_numbers is not a JSON object."),
+        ({"tracking_numbers": ["{name}"]}, "tracking_numbers is not a JSON object."),
+        (
+            {"tracking_numbers": {"{name}": "1"}, "success": False, "message": "Closed"},
+            "reported no tracking numbers: 'Closed'",
+        ),
+        ({"tracking_numbers": {"{name}": "1"}, "success": "yes"}, "reported no tracking numbers"),
+        ({"tracking_numbers": {"{name}": 17}}, "is not a text of 1 to 255 characters"),
         ({"tracking_numbers": {"{name}": " "}}, "is no text"),
         ({"tracking_numbers": {"{name}": "1" * 256}}, "is no text"),
         ({"tracking_numbers": {"{name}": "1\n2"}}, "is no text"),
@@ -108,7 +111,7 @@ def test_names_of_others_are_left_out(service: FulfillmentService, warehouse: Se
 
     assert record is not None
     assert (record.outcome, record.changed) == ("ok", 1)
-    assert record.message == f"2 of the names were not asked for: '{elsewhere.name}', '#9.9'."
+    assert record.message == f"2 of the names were not requested: '{elsewhere.name}', '#9.9'."
     elsewhere.refresh_from_db()
     assert elsewhere.tracking_numbers == []
 
@@ -116,7 +119,7 @@ def test_names_of_others_are_left_out(service: FulfillmentService, warehouse: Se
 def test_a_cancelled_fulfillment_is_not_asked_for(
     service: FulfillmentService, warehouse: Server, sent: Fulfillment
 ) -> None:
-    fulfilling.cancel_fulfillment(sent, actor="system", at=timezone.now())
+    fulfillments.cancel_fulfillment(sent, actor="system", at=timezone.now())
 
     assert pull(service, warehouse, told(**{sent.name: "1"})) is None
     assert warehouse.requests == []
@@ -127,11 +130,13 @@ def test_a_number_that_came_meanwhile_stays(
 ) -> None:
     """While the answer is on its way, the service tells the number over REST."""
 
-    def request_late(*given: Any, **options: Any) -> Answer:
-        tracking.update_tracking(sent, tracking.completed({"number": "pushed"}), actor="system", at=timezone.now())
-        return request(*given, **options)
+    def request_late(*given: Any, **options: Any) -> CallbackResponse:
+        tracking.update_tracking(
+            sent, tracking.complete_tracking({"number": "pushed"}), actor="system", at=timezone.now()
+        )
+        return send_request(*given, **options)
 
-    monkeypatch.setattr("apps.fulfillment.domain.pulling.request", request_late)
+    monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
 
     record = pull(service, warehouse, told(**{sent.name: "pulled"}))
 

@@ -12,8 +12,8 @@ from django.db import OperationalError
 from graphql import GraphQLEnumType, build_client_schema, get_introspection_query
 
 from apps.api.requests import throttling
-from apps.api.requests.buckets import FileBuckets
-from apps.api.versions import served_versions
+from apps.api.requests.file_buckets import FileBucketStore
+from apps.api.versions import get_served_versions
 from apps.shops.models import Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
@@ -78,7 +78,7 @@ def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api
     granted = [each["handle"] for each in found["currentAppInstallation"]["accessScopes"]]
     assert granted == api.installation.scopes
     assert found["nodes"] == [{"__typename": "AppInstallation", "id": here}, None]
-    assert [each["handle"] for each in found["publicApiVersions"]] == list(served_versions())
+    assert [each["handle"] for each in found["publicApiVersions"]] == list(get_served_versions())
     assert stranger == {"app": None, "node": None, "appInstallation": None}
 
 
@@ -157,7 +157,7 @@ def test_values_of_variables_are_checked_first(api: ApiClient) -> None:
 
 
 def test_every_version_describes_itself(api: ApiClient) -> None:
-    for version in served_versions():
+    for version in get_served_versions():
         described = data(api.at(version), get_introspection_query())
         schema = build_client_schema(described)  # type: ignore[arg-type]
         topics = cast(GraphQLEnumType, schema.type_map["WebhookSubscriptionTopic"]).values
@@ -205,7 +205,7 @@ def test_versions_differ_as_clients_know(api: ApiClient) -> None:
 @pytest.fixture
 def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
     settings.RATE_LIMIT = True
-    buckets = FileBuckets(tmp_path / "buckets")
+    buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
     return time_machine
@@ -243,7 +243,7 @@ def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_ther
 
 
 def test_who_has_no_points_left_is_throttled(api: ApiClient, limited: Any, settings: Any) -> None:
-    settings.RATE_LIMIT_SIZE = 2
+    settings.RATE_LIMIT_BURST = 2
 
     poor = ask(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
     found = ask(api, SHOP)
@@ -286,7 +286,7 @@ def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytes
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(subscriptions, "subscriptions_of", fail)
+    monkeypatch.setattr(subscriptions, "get_api_subscriptions", fail)
     answer = ask(api, "{ shop { id } webhookSubscriptionsCount { count } }")
 
     assert codes(answer) == ["INTERNAL_SERVER_ERROR"]

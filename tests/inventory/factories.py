@@ -31,13 +31,13 @@ def make_location(shop: Shop, **fields: Any) -> Location:
         **fields,
     }
     with shop_scope(shop):
-        return locations.open_location(actor="system", at=timezone.now(), **values)
+        return locations.create_location(actor="system", at=timezone.now(), **values)
 
 
 def first_location(shop: Shop) -> Location:
     """The location that the shop was opened with."""
     with shop_scope(shop):
-        return stock.primary_location()
+        return stock.get_primary_location()
 
 
 def put(item: InventoryItem, location: Location, available: int) -> InventoryLevel:

@@ -8,7 +8,7 @@ from apps.shops.models import Shop
 
 
 def test_the_demo_store_has_three_locations_and_its_first_one_is_primary(in_shop: Shop) -> None:
-    demo.make(in_shop, timezone.now())
+    demo.load_demo_locations(in_shop, timezone.now())
 
     rows = Location.objects.order_by("priority")
     assert [(row.name, row.province_code, row.active) for row in rows] == [

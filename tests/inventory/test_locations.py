@@ -7,9 +7,9 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from apps.events.models import Event
-from apps.ground.errors import TransitionRefused
+from apps.ground.exceptions import TransitionRefused
 from apps.inventory.domain import locations, stock
-from apps.inventory.domain.locations import LimitReached, ServiceLocation, StillNeeded
+from apps.inventory.domain.locations import LocationInUse, LocationLimitReached, ServiceLocation
 from apps.inventory.models import Location
 from apps.shops.domain.countries import UnknownCountry
 from apps.shops.models import Shop
@@ -28,10 +28,10 @@ def test_the_only_active_location_stays(in_shop: Shop) -> None:
     first = first_location(in_shop)
     make_location(in_shop, name="Service", legacy=True)
 
-    with pytest.raises(StillNeeded) as refusal:
-        locations.deactivate(first, **BY)
+    with pytest.raises(LocationInUse) as refusal:
+        locations.deactivate_location(first, **BY)
 
-    assert refusal.value.errors == {"base": ["It is the only active location."]}
+    assert refusal.value.errors == {"base": ["This is the only active location."]}
     first.refresh_from_db()
     assert first.active
     assert topics_of(first) == ["locations/create"]
@@ -42,12 +42,12 @@ def test_a_location_with_stock_or_an_objection_stays_and_all_reasons_are_named(
 ) -> None:
     depot = make_location(in_shop)
     put(make_item(in_shop), depot, 1)
-    monkeypatch.setattr(locations, "_objections", {"orders": lambda location: [f"{location} has open orders."]})
+    monkeypatch.setattr(locations, "_objection_sources", {"orders": lambda location: [f"{location} has open orders."]})
 
-    with pytest.raises(StillNeeded) as refusal:
-        locations.deactivate(depot, **BY)
+    with pytest.raises(LocationInUse) as refusal:
+        locations.deactivate_location(depot, **BY)
 
-    assert refusal.value.errors == {"base": ["Stock is left of 1 item.", "Depot has open orders."]}
+    assert refusal.value.errors == {"base": ["1 item still has stock here.", "Depot has open orders."]}
     assert Location.objects.get(pk=depot.pk).active
 
 
@@ -55,13 +55,13 @@ def test_deactivating_and_activating_is_recorded_and_shown(in_shop: Shop, api: A
     depot = make_location(in_shop)
     before = api.get(f"locations/{depot.pk}.json").json()["location"]
 
-    locations.deactivate(depot, **BY)
+    locations.deactivate_location(depot, **BY)
     inactive = api.get(f"locations/{depot.pk}.json").json()["location"]
-    with pytest.raises(StillNeeded, match="not active"):
-        locations.deactivate(depot, **BY)
-    locations.activate(depot, **BY)
+    with pytest.raises(LocationInUse, match="not active"):
+        locations.deactivate_location(depot, **BY)
+    locations.activate_location(depot, **BY)
     with pytest.raises(TransitionRefused, match="is active"):
-        locations.activate(depot, **BY)
+        locations.activate_location(depot, **BY)
 
     assert (before["active"], inactive["active"]) == (True, False)
     assert topics_of(depot) == ["locations/create", "locations/deactivate", "locations/activate"]
@@ -71,11 +71,11 @@ def test_the_next_location_becomes_primary(in_shop: Shop) -> None:
     first, second = first_location(in_shop), make_location(in_shop, name="Second", priority=2)
     third = make_location(in_shop, name="Third", priority=1)
 
-    locations.deactivate(first, **BY)
+    locations.deactivate_location(first, **BY)
 
     in_shop.refresh_from_db()
     assert in_shop.primary_location_id == third.pk
-    assert stock.primary_location() == third
+    assert stock.get_primary_location() == third
     assert second.active
 
 
@@ -83,12 +83,12 @@ def test_a_shop_has_no_more_active_locations_than_it_may(in_shop: Shop, settings
     settings.LOCATION_LIMIT = 2
     depot = make_location(in_shop)
 
-    with pytest.raises(LimitReached, match="2 active"):
+    with pytest.raises(LocationLimitReached, match="2 active"):
         make_location(in_shop)
-    locations.deactivate(depot, **BY)
+    locations.deactivate_location(depot, **BY)
     make_location(in_shop)
-    with pytest.raises(LimitReached):
-        locations.activate(depot, **BY)
+    with pytest.raises(LocationLimitReached):
+        locations.activate_location(depot, **BY)
 
     assert Location.objects.filter(active=True).count() == 2
 
@@ -96,9 +96,9 @@ def test_a_shop_has_no_more_active_locations_than_it_may(in_shop: Shop, settings
 def test_a_change_completes_the_region_and_records_what_changed(in_shop: Shop) -> None:
     depot = make_location(in_shop)
 
-    locations.change_location(depot, {"name": "Yard", "province": "ontario"}, **BY)
-    abroad = locations.change_location(depot, {"country": "Germany", "province": "Hamburg"}, **BY)
-    locations.change_location(depot, {"name": "Yard"}, **BY)
+    locations.update_location(depot, {"name": "Yard", "province": "ontario"}, **BY)
+    abroad = locations.update_location(depot, {"country": "Germany", "province": "Hamburg"}, **BY)
+    locations.update_location(depot, {"name": "Yard"}, **BY)
 
     abroad.refresh_from_db()
     assert (abroad.country_code, abroad.province, abroad.province_code) == ("DE", "Hamburg", "HH")
@@ -113,8 +113,8 @@ def test_a_services_location_is_changed_by_its_service_alone(in_shop: Shop) -> N
     legacy = make_location(in_shop, legacy=True)
 
     with pytest.raises(ServiceLocation):
-        locations.change_location(legacy, {"name": "Mine"}, **BY)
-    locations.change_location(legacy, {"name": "Its own"}, by_service=True, **BY)
+        locations.update_location(legacy, {"name": "Mine"}, **BY)
+    locations.update_location(legacy, {"name": "Its own"}, by_service=True, **BY)
 
     legacy.refresh_from_db()
     assert legacy.name == "Its own"
@@ -124,13 +124,13 @@ def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
     unused, used = make_location(in_shop, legacy=True), make_location(in_shop, legacy=True)
     item = make_item(in_shop)
     put(item, used, 3)
-    stock.connect(item, unused, **BY)
+    stock.connect_item(item, unused, **BY)
 
     assert locations.close_service_location(unused, **BY) is True
     assert locations.close_service_location(used, **BY) is False
 
     assert list(Location.objects.filter(legacy=True).values_list("id", "active")) == [(used.pk, False)]
-    assert stock.total_available([item.pk]) == {item.pk: 0}
+    assert stock.get_total_available([item.pk]) == {item.pk: 0}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.catalog.domain import stock
+from apps.catalog.domain import inventory_sync
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location
 from apps.shops.models import Shop
@@ -38,7 +38,7 @@ def test_movements_touch_no_index_of_what_they_change(
     level = {"inventory_item_id": item, "location_id": location}
     assert api.post("inventory_levels/set.json", {**level, "available": 1}).status_code == 200
     tomorrow = timezone.now() + timedelta(days=1)
-    monkeypatch.setattr(stock, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    monkeypatch.setattr(inventory_sync, "timezone", SimpleNamespace(now=lambda: tomorrow))
     before = updates()
 
     for _ in range(TIMES):

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from apps.inventory.domain import listeners, movements
 from apps.inventory.domain import stock as services
-from apps.inventory.domain.movements import LocationInactive, Move, NotStocked, OutOfStock
+from apps.inventory.domain.movements import LocationInactive, NotStocked, OutOfStock, StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from apps.shops.models import Shop
 from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
@@ -24,8 +24,8 @@ BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What listeners are told."""
     told: list[Any] = []
-    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas, **_: told.append(dict(deltas))])
-    monkeypatch.setattr(listeners, "_of_items", [lambda ids: told.append(list(ids))])
+    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: told.append(dict(deltas))])
+    monkeypatch.setattr(listeners, "_item_listeners", [lambda ids: told.append(list(ids))])
     return told
 
 
@@ -40,11 +40,11 @@ def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
     item, first = make_item(in_shop), first_location(in_shop)
 
     services.set_available(item, first, 10, **BY)
-    services.adjust(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
-    services.take(item, first, 2, policy=services.DENY, reference="#1001", **BY)
-    services.put_back(item, first, 1, reference="#1001", **BY)
+    services.adjust_available(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
+    services.reserve_stock(item, first, 2, policy=services.DENY, reference="#1001", **BY)
+    services.return_stock(item, first, 1, reference="#1001", **BY)
     services.set_available(item, first, 6, **BY)
-    services.adjust(item.pk, first.pk, 0, **BY)
+    services.adjust_available(item.pk, first.pk, 0, **BY)
 
     assert ledger_of(item, first) == [(10, 10, "count"), (-3, 7, "damaged"), (-2, 5, "sale"), (1, 6, "restock")]
     assert level_of(item, first) == 6
@@ -56,9 +56,9 @@ def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
     item, first = make_item(in_shop), first_location(in_shop)
     put(item, first, 5)
 
-    services.take(item, first, 5, policy=services.DENY, **BY)
+    services.reserve_stock(item, first, 5, policy=services.DENY, **BY)
     with pytest.raises(OutOfStock, match="0 of 1"):
-        services.take(item, first, 1, policy=services.DENY, **BY)
+        services.reserve_stock(item, first, 1, policy=services.DENY, **BY)
 
     assert level_of(item, first) == 0
 
@@ -66,10 +66,10 @@ def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
 def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> None:
     item, depot = make_item(in_shop), make_location(in_shop)
 
-    services.take(item, depot, 4, policy=services.CONTINUE, **BY)
+    services.reserve_stock(item, depot, 4, policy=services.CONTINUE, **BY)
     with pytest.raises(OutOfStock):
-        services.adjust(item.pk, depot.pk, -1, **BY)
-    services.adjust(item.pk, depot.pk, 1, **BY)
+        services.adjust_available(item.pk, depot.pk, -1, **BY)
+    services.adjust_available(item.pk, depot.pk, 1, **BY)
 
     assert level_of(item, depot) == -3
 
@@ -78,7 +78,7 @@ def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> N
     item, depot = make_item(in_shop), make_location(in_shop)
 
     with pytest.raises(NotStocked):
-        services.take(item, depot, 1, policy=services.DENY, **BY)
+        services.reserve_stock(item, depot, 1, policy=services.DENY, **BY)
 
     assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
 
@@ -86,8 +86,8 @@ def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> N
 def test_an_untracked_item_is_sold_without_being_counted(in_shop: Shop) -> None:
     item, first = make_item(in_shop, tracked=False), first_location(in_shop)
 
-    assert services.take(item, first, 3, policy=services.DENY, **BY) is None
-    assert services.put_back(item, first, 3, **BY) is None
+    assert services.reserve_stock(item, first, 3, policy=services.DENY, **BY) is None
+    assert services.return_stock(item, first, 3, **BY) is None
 
     assert level_of(item, first) == 0
 
@@ -99,19 +99,21 @@ def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None
     heard.clear()
 
     with pytest.raises(OutOfStock):
-        apply_in_transaction([Move(one.pk, first.pk, -2), Move(two.pk, first.pk, -2)])
+        apply_in_transaction([StockChange(one.pk, first.pk, -2), StockChange(two.pk, first.pk, -2)])
     assert (level_of(one, first), level_of(two, first), heard) == (5, 1, [])
 
-    apply_in_transaction([Move(two.pk, first.pk, -1), Move(one.pk, first.pk, -2), Move(one.pk, first.pk, -1)])
+    apply_in_transaction(
+        [StockChange(two.pk, first.pk, -1), StockChange(one.pk, first.pk, -2), StockChange(one.pk, first.pk, -1)]
+    )
     assert ledger_of(one, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
     assert heard == [{one.pk: -3, two.pk: -1}]
 
 
-def apply_in_transaction(moves: list[Move]) -> None:
+def apply_in_transaction(moves: list[StockChange]) -> None:
     from django.db import transaction
 
     with transaction.atomic():
-        movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+        movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +121,14 @@ def apply_in_transaction(moves: list[Move]) -> None:
     [
         (lambda item, first, depot: services.set_available(item, first, 4, **BY), {"delta": -1}),
         (lambda item, first, depot: services.set_available(item, first, 5, **BY), None),
-        (lambda item, first, depot: services.adjust(item.pk, first.pk, 2, **BY), {"delta": 2}),
+        (lambda item, first, depot: services.adjust_available(item.pk, first.pk, 2, **BY), {"delta": 2}),
         (
-            lambda item, first, depot: services.connect(item, depot, **BY) and services.disconnect(item, first, **BY),
+            lambda item, first, depot: (
+                services.connect_item(item, depot, **BY) and services.disconnect_item(item, first, **BY)
+            ),
             {"delta": -5},
         ),
-        (lambda item, first, depot: services.connect(item, depot, **BY), None),
+        (lambda item, first, depot: services.connect_item(item, depot, **BY), None),
         (lambda item, first, depot: services.update_item(item, {"sku": "NEW"}, **BY), "item"),
         (lambda item, first, depot: services.update_item(item, {"sku": item.sku}, **BY), None),
     ],
@@ -151,20 +155,20 @@ def test_totals_are_summed_over_the_locations(in_shop: Shop) -> None:
     put(one, first_location(in_shop), 5)
     put(one, make_location(in_shop), 2)
 
-    assert services.total_available([one.pk, two.pk, 999]) == {one.pk: 7, two.pk: 0, 999: 0}
+    assert services.get_total_available([one.pk, two.pk, 999]) == {one.pk: 7, two.pk: 0, 999: 0}
 
 
 def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
     item, depot = make_item(in_shop), make_location(in_shop)
-    services.connect(item, depot, **BY)
+    services.connect_item(item, depot, **BY)
     type(depot).objects.filter(pk=depot.pk).update(active=False)
     other = make_item(in_shop)
 
     attempts: list[Callable[[], Any]] = [
         lambda: services.set_available(item, depot, 1, **BY),
-        lambda: services.adjust(item.pk, depot.pk, 1, **BY),
-        lambda: services.put_back(item, depot, 1, **BY),
-        lambda: services.connect(other, depot, **BY),
+        lambda: services.adjust_available(item.pk, depot.pk, 1, **BY),
+        lambda: services.return_stock(item, depot, 1, **BY),
+        lambda: services.connect_item(other, depot, **BY),
     ]
     for attempt in attempts:
         with pytest.raises(LocationInactive):
@@ -187,9 +191,9 @@ def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
 def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Shop, other_shop: Shop) -> None:
     item, first, depot = make_item(in_shop), first_location(in_shop), make_location(in_shop)
     services.set_available(item, first, 10, **BY)
-    services.take(item, depot, 3, policy=services.CONTINUE, **BY)
-    services.disconnect(item, first, **BY)
-    services.connect(item, first, **BY)
+    services.reserve_stock(item, depot, 3, policy=services.CONTINUE, **BY)
+    services.disconnect_item(item, first, **BY)
+    services.connect_item(item, first, **BY)
     theirs = make_item(other_shop)
     put(theirs, first_location(other_shop), 2)
     out = StringIO()
@@ -221,8 +225,8 @@ def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[Inve
 
 def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Mapping[int, int]] = []
-    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas, **_: told.append(deltas)])
+    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: told.append(deltas)])
 
-    listeners.tell_stock({9: 1, 2: -1, 5: 0}, **BY)
+    listeners.notify_stock_listeners({9: 1, 2: -1, 5: 0}, **BY)
 
     assert [list(deltas.items()) for deltas in told] == [[(2, -1), (9, 1)]]

@@ -12,12 +12,12 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from apps.ground.locks import reread
+from apps.ground.row_locks import refresh_for_update
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import locations, movements
 from apps.inventory.domain import stock as services
-from apps.inventory.domain.grid import Cell, write_cells
-from apps.inventory.domain.movements import Move, OutOfStock
+from apps.inventory.domain.movements import OutOfStock, StockChange
+from apps.inventory.domain.stock_grid import Cell, save_cells
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.shops.models import Shop
 from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
@@ -48,7 +48,7 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     put(item, first, 100)
     deltas = [index - 5 for index in range(TWENTY)]
 
-    at_once(shop, *[lambda delta=delta: services.adjust(item.pk, first.pk, delta, **BY) for delta in deltas])
+    at_once(shop, *[lambda delta=delta: services.adjust_available(item.pk, first.pk, delta, **BY) for delta in deltas])
 
     assert level_of(item, first) == 100 + sum(deltas)
     assert ledger_is_sound()
@@ -59,7 +59,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     put(item, first, 5)
 
-    results = at_once(shop, *[lambda: services.take(item, first, 1, policy=services.DENY, **BY)] * TWENTY)
+    results = at_once(shop, *[lambda: services.reserve_stock(item, first, 1, policy=services.DENY, **BY)] * TWENTY)
 
     assert sum(isinstance(result, InventoryLevel) for result in results) == 5
     assert sum(isinstance(result, OutOfStock) for result in results) == 15
@@ -79,7 +79,9 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
             all_have_read.wait(timeout=30)
             if available < 1:
                 return False
-            movements.apply([Move(item.pk, first.pk, -1, may_oversell=True)], reason=StockMovement.Reason.SALE, **BY)
+            movements.apply_stock_changes(
+                [StockChange(item.pk, first.pk, -1, may_oversell=True)], reason=StockMovement.Reason.SALE, **BY
+            )
             return True
 
     sold = at_once(shop, *[take_unguarded] * TWENTY)
@@ -92,7 +94,7 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
 def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, *[lambda: services.take(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
+    at_once(shop, *[lambda: services.reserve_stock(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
 
     assert level_of(item, depot) == -TWENTY
     assert ledger_is_sound()
@@ -108,8 +110,8 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
     def order(rows: list[Any], delta: int) -> Callable[[], Any]:
         def move() -> None:
             with transaction.atomic():
-                moves = [Move(item.pk, first.pk, delta) for item in rows]
-                movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+                moves = [StockChange(item.pk, first.pk, delta) for item in rows]
+                movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
         return move
 
@@ -130,8 +132,8 @@ def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.
     one, two = make_item(shop), make_item(shop)
 
     def take(*items: Any) -> Callable[[], Any]:
-        moves = [Move(item.pk, first.pk, -1, may_oversell=True) for item in items]
-        return lambda: movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+        moves = [StockChange(item.pk, first.pk, -1, may_oversell=True) for item in items]
+        return lambda: movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
     with pytest.raises(OperationalError, match="deadlock"):
         meanwhile(shop, hold_level(one), in_transaction(take(two, one)), then=hold_level(two))
@@ -178,7 +180,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
     put(item, depot, 5)
 
     counts: list[Callable[[], object]] = [partial(services.set_available, item, depot, n, **BY) for n in range(10)]
-    at_once(shop, *counts, *[partial(services.disconnect, item, depot, **BY)] * 10)
+    at_once(shop, *counts, *[partial(services.disconnect_item, item, depot, **BY)] * 10)
 
     assert ledger_is_sound()
 
@@ -191,7 +193,7 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
     unguarded(
         shop,
         lambda: services.set_available(item, depot, 9, **BY),
-        lambda: services.disconnect(item, depot, **BY),
+        lambda: services.disconnect_item(item, depot, **BY),
         locks=ITEMS_AND_LEVELS,
     )
 
@@ -211,7 +213,7 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
         at_once(
             shop,
             *[
-                lambda cells=cells: write_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
+                lambda cells=cells: save_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
                 lambda two=two: services.set_available(two, first, 7, **BY),
                 lambda two=two: services.set_available(two, depot, 7, **BY),
             ],
@@ -238,8 +240,8 @@ def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     with pytest.raises(OperationalError, match="deadlock"):
         meanwhile(
             shop,
-            lambda: reread(item, no_key=True),
-            lambda: write_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
+            lambda: refresh_for_update(item, no_key=True),
+            lambda: save_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
             then=hold_level(item),
         )
 
@@ -256,8 +258,8 @@ def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
             *[
                 lambda item=item: services.delete_items([item.pk], **BY),
                 lambda item=item: services.set_available(item, depot, 3, **BY),
-                lambda item=item: services.connect(item, depot, **BY),
-                lambda item=item: services.disconnect(item, first, **BY),
+                lambda item=item: services.connect_item(item, depot, **BY),
+                lambda item=item: services.disconnect_item(item, first, **BY),
             ],
         )
 
@@ -273,7 +275,7 @@ def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) 
         unguarded(
             shop,
             lambda: services.delete_items([item.pk], **BY),
-            lambda: services.connect(item, depot, **BY),
+            lambda: services.connect_item(item, depot, **BY),
             locks={"inventory_inventoryitem"},
         )
 
@@ -286,7 +288,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
     at_once(
         shop,
         *[
-            lambda: locations.deactivate(depot, **BY),
+            lambda: locations.deactivate_location(depot, **BY),
             lambda: services.set_available(item, depot, 1, **BY),
             lambda: services.set_available(item, depot, 2, **BY),
         ],
@@ -304,7 +306,7 @@ def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> No
 
     unguarded(
         shop,
-        lambda: locations.deactivate(depot, **BY),
+        lambda: locations.deactivate_location(depot, **BY),
         lambda: services.set_available(item, depot, 1, **BY),
         locks={"inventory_location"},
     )
@@ -318,7 +320,9 @@ def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> No
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
     first, depot = first_location(shop), make_location(shop)
 
-    at_once(shop, *[lambda: locations.deactivate(first, **BY), lambda: locations.deactivate(depot, **BY)])
+    at_once(
+        shop, *[lambda: locations.deactivate_location(first, **BY), lambda: locations.deactivate_location(depot, **BY)]
+    )
 
     with shop_scope(shop):
         assert Location.objects.filter(active=True).count() == 1
@@ -343,11 +347,11 @@ def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, 
     with shop_scope(shop):
         *others, last = Location.objects.filter(active=True).exclude(pk=first.pk)
         assert len(others) == 1
-        locations.deactivate(last, **BY)
+        locations.deactivate_location(last, **BY)
     unguarded(
         shop,
-        lambda: locations.deactivate(first, **BY),
-        lambda: locations.deactivate(others[0], **BY),
+        lambda: locations.deactivate_location(first, **BY),
+        lambda: locations.deactivate_location(others[0], **BY),
         locks={"shops_shop"},
     )
 

@@ -32,4 +32,4 @@ def mark(job: Job, **arguments: Any) -> None:
         file.write("done\n")
 
 
-queue.register("test.mark", mark)
+queue.register_task("test.mark", mark)

@@ -11,5 +11,5 @@ from apps.jobs.domain import queue
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """The keys for which the bell was rung."""
     heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_doorbells", [heard.append])
+    monkeypatch.setattr(queue, "_notifiers", [heard.append])
     return heard

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from kombu.exceptions import OperationalError
 
-from apps.jobs.domain import bells
+from apps.jobs.domain import broker_circuit_breaker
 from backoffice.celery import app as celery
 from tests.client.conftest import free_port
 
@@ -21,21 +21,21 @@ def test_a_broker_that_took_no_bell_is_left_alone_for_a_while(monkeypatch: pytes
             raise ConnectionError("no broker")
 
     now = 1000.0
-    monkeypatch.setattr(bells, "time", SimpleNamespace(monotonic=lambda: now))
-    bell = bells.PatientBell(ring)
+    monkeypatch.setattr(broker_circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now))
+    bell = broker_circuit_breaker.BrokerCircuitBreaker(ring)
     first, second, third, *rest = (uuid.uuid4() for _ in range(6))
 
     with pytest.raises(ConnectionError):
         bell(first)
     for key in rest:
-        with pytest.raises(bells.BrokerAway):
+        with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
             bell(key)
-    now += bells.QUIET_SECONDS
+    now += broker_circuit_breaker.OPEN_SECONDS
     with pytest.raises(ConnectionError):
         bell(second)
-    with pytest.raises(bells.BrokerAway):
+    with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
         bell(third)
-    now, away = now + bells.QUIET_SECONDS, False
+    now, away = now + broker_circuit_breaker.OPEN_SECONDS, False
     for key in (third, *rest):
         bell(key)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kombu.connection import Connection
 
-from backoffice.broker import FolderTransport
+from backoffice.kombu_filesystem import FolderTransport
 
 
 class Looked:

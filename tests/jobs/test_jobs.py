@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from apps.ground.tenancy import current_shop, shop_scope
+from apps.ground.tenancy import get_current_shop, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
@@ -22,13 +22,13 @@ def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     failures: list[Exception] = []
 
     def run(job: Job, **arguments: Any) -> None:
-        calls.append((current_shop().pk, arguments))
+        calls.append((get_current_shop().pk, arguments))
         if failures:
             raise failures[0]
 
     monkeypatch.setattr(queue, "_tasks", {})
     given_up: list[int] = []
-    queue.register("test.task", run, on_give_up=lambda job: given_up.append(job.pk))
+    queue.register_task("test.task", run, on_give_up=lambda job: given_up.append(job.pk))
     return [calls, failures, given_up]
 
 
@@ -68,7 +68,7 @@ def test_bell_rings_after_the_commit_and_not_after_a_rollback(shop: Shop, task: 
 def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop, thing=7)
 
-    answers = [queue.run(job.key), queue.run(job.key)]
+    answers = [queue.run_job(job.key), queue.run_job(job.key)]
 
     assert answers == [True, False]
     assert task[0] == [(shop.pk, {"thing": 7})]
@@ -79,12 +79,12 @@ def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[u
     task[1].append(ValueError("not yet"))
     job = ask(shop)
 
-    queue.run(job.key)
+    queue.run_job(job.key)
     waiting = again(shop, job)
-    at_once = queue.run(job.key)
+    at_once = queue.run_job(job.key)
     task[1].clear()
     wait(shop, job, queue.BACK_OFF_SECONDS[0] + 1)
-    later = queue.run(job.key)
+    later = queue.run_job(job.key)
 
     assert (waiting.state, waiting.error, waiting.attempts) == (Job.State.WAITING, "not yet", 1)
     assert (at_once, later) == (False, True)
@@ -96,29 +96,29 @@ def test_job_that_always_fails_is_parked_and_others_go_on(shop: Shop, task: Any,
     job = ask(shop)
 
     for _ in range(queue.MAX_ATTEMPTS):
-        assert queue.run(job.key)
+        assert queue.run_job(job.key)
         wait(shop, job, 3601)
     parked = again(shop, job)
     task[1].clear()
     other = ask(shop)
-    queue.run(other.key)
+    queue.run_job(other.key)
 
     assert (parked.state, parked.attempts) == (Job.State.FAILED, queue.MAX_ATTEMPTS)
     assert task[2] == [job.pk]
-    assert not queue.run(job.key)
+    assert not queue.run_job(job.key)
     assert again(shop, other).state == Job.State.DONE
 
 
 def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     task[1].append(queue.GiveUp("no such file"))
     job = ask(shop)
-    queue.run(job.key)
+    queue.run_job(job.key)
     given_up = again(shop, job)
     task[1].clear()
 
     with shop_scope(shop):
-        retried = queue.retry(job)
-    queue.run(job.key)
+        retried = queue.retry_job(job)
+    queue.run_job(job.key)
 
     assert (given_up.state, given_up.error) == (Job.State.FAILED, "no such file")
     assert retried
@@ -128,9 +128,9 @@ def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, ta
 def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
 
-    early = queue.sweep()
+    early = queue.notify_stale_jobs()
     wait(shop, job, 20)
-    due = queue.sweep()
+    due = queue.notify_stale_jobs()
 
     assert (early, due) == (0, 1)
     assert rung[-1] == job.key
@@ -142,7 +142,7 @@ def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, rung
             [Job(shop=shop, task="test.task", due_at=timezone.now() - timedelta(minutes=1)) for _ in range(1200)]
         )
 
-    rung_for = [queue.sweep() for _ in range(3)]
+    rung_for = [queue.notify_stale_jobs() for _ in range(3)]
 
     assert rung_for == [1200, 0, 0]
     assert len(rung) == len(set(rung)) == 1200
@@ -151,11 +151,11 @@ def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, rung
 def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
     wait(shop, job, 20)
-    queue.sweep()
+    queue.notify_stale_jobs()
 
-    soon = queue.sweep()
+    soon = queue.notify_stale_jobs()
     wait(shop, job, 61)
-    later = queue.sweep()
+    later = queue.notify_stale_jobs()
 
     assert (soon, later) == (0, 1)
 
@@ -172,10 +172,10 @@ def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
         heard.append(key)
 
     heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_doorbells", [absent])
-    with_failure = queue.sweep()
-    monkeypatch.setattr(queue, "_doorbells", [heard.append])
-    back = queue.sweep()
+    monkeypatch.setattr(queue, "_notifiers", [absent])
+    with_failure = queue.notify_stale_jobs()
+    monkeypatch.setattr(queue, "_notifiers", [heard.append])
+    back = queue.notify_stale_jobs()
 
     assert (with_failure, back, len(set(heard))) == (1, 2, 3)
 
@@ -187,10 +187,10 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.
             state=Job.State.RUNNING, attempts=1, lease=uuid.uuid4(), lease_until=timezone.now() + timedelta(seconds=30)
         )
 
-    held = queue.run(job.key)
+    held = queue.run_job(job.key)
     wait(shop, job, 31)
-    assert queue.sweep() == 1
-    taken = queue.run(job.key)
+    assert queue.notify_stale_jobs() == 1
+    taken = queue.run_job(job.key)
 
     assert (held, taken) == (False, True)
     assert again(shop, job).attempts == 2
@@ -203,7 +203,7 @@ def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, ru
             state=Job.State.RUNNING, attempts=queue.MAX_ATTEMPTS, lease_until=timezone.now() - timedelta(seconds=1)
         )
 
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert again(shop, job).state == Job.State.FAILED
     assert task[0] == []
@@ -220,8 +220,8 @@ def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
         raise ValueError("late")
 
     monkeypatch.setattr(queue, "_tasks", {})
-    queue.register("test.task", stolen)
-    queue.run(job.key)
+    queue.register_task("test.task", stolen)
+    queue.run_job(job.key)
 
     assert (again(shop, job).state, again(shop, job).lease) == (Job.State.RUNNING, other)
 
@@ -235,9 +235,9 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUI
     job = ask(shop)
 
     with shop_scope(shop):
-        assert queue.cancel(job)
+        assert queue.cancel_job(job)
 
-    assert not queue.run(job.key)
+    assert not queue.run_job(job.key)
     assert task[0] == []
 
 
@@ -249,7 +249,7 @@ def test_failure_that_no_database_can_write_down_is_parked(
     task[1].append(queue.GiveUp("no \0 such \ud800 file"))
     job = ask(shop)
 
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert again(shop, job).state == Job.State.FAILED
     assert again(shop, job).error == "no  such ? file"
@@ -267,15 +267,15 @@ def test_job_whose_giving_up_fails_is_parked_with_both_reasons(
         raise KeyError("theme")
 
     monkeypatch.setattr(queue, "_tasks", {})
-    queue.register("test.task", run, on_give_up=give_up)
+    queue.register_task("test.task", run, on_give_up=give_up)
     job = ask(shop)
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
     parked = again(shop, job)
 
     assert (parked.state, parked.error) == (Job.State.FAILED, "no such file (and then: 'theme')")
     assert (parked.lease, parked.progress_done) == (None, 0)
-    assert not queue.run(job.key)
+    assert not queue.run_job(job.key)
 
 
 @pytest.mark.parametrize("hours", [-1, 1], ids=["an hour slow", "an hour fast"])
@@ -291,5 +291,5 @@ def test_clock_of_a_machine_that_is_wrong_changes_nothing(
     time_machine.move_to(now + timedelta(hours=hours))
     fresh = ask(shop)
 
-    assert [queue.run(job.key) for job in (held, later, fresh)] == [False, False, True]
-    assert queue.sweep() == 0
+    assert [queue.run_job(job.key) for job in (held, later, fresh)] == [False, False, True]
+    assert queue.notify_stale_jobs() == 0

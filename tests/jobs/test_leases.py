@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import current_shop, shop_scope
+from apps.ground.tenancy import get_current_shop, shop_scope
 from apps.jobs.domain import leases, queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
@@ -31,11 +31,11 @@ Work = Callable[[Job], None]
 def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
     """A waiting job that does some work, under a lease of 0.9 seconds."""
     settings.JOB_LEASE_SECONDS = 0.9
-    monkeypatch.setattr(leases, "_TRY_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
     monkeypatch.setattr(queue, "_tasks", {})
 
     def make(shop: Shop, work: Work) -> Job:
-        queue.register("test.work", lambda job, **_: work(job))
+        queue.register_task("test.work", lambda job, **_: work(job))
         with shop_scope(shop), transaction.atomic():
             return queue.enqueue("test.work")
 
@@ -52,8 +52,8 @@ def again(shop: Shop, job: Job) -> Job:
 
 
 def write_tag() -> None:
-    app = factories.make_installation(current_shop()).app
-    ScriptTag.objects.create(shop=current_shop(), app=app, src="https://a.example/late.js")
+    app = factories.make_installation(get_current_shop()).app
+    ScriptTag.objects.create(shop=get_current_shop(), app=app, src="https://a.example/late.js")
 
 
 def tags(shop: Shop) -> int:
@@ -81,14 +81,14 @@ def test_renewal_goes_on_after_an_error_of_the_database(
             time.sleep(0.5)
             other.execute("ROLLBACK")
         time.sleep(0.6)
-        taken_twice.append(queue.run(job.key))
+        taken_twice.append(queue.run_job(job.key))
         write_tag()
 
     job = does(shop, work)
     monkeypatch.setitem(
         options, "timeout" if connection.vendor == "sqlite" else "options", IMPATIENT[connection.vendor]
     )
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert "A lease could not be renewed" in caplog.text
     assert taken_twice == [False]
@@ -102,7 +102,7 @@ def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop:
         write_tag()
 
     job = does(shop, work)
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert tags(shop) == 0
     assert again(shop, job).state == Job.State.RUNNING
@@ -125,7 +125,7 @@ def test_task_that_was_frozen_past_its_lease_writes_nothing(
             write_tag()
 
     job = does(shop, work)
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert tags(shop) == 0
     assert again(shop, job).state == Job.State.WAITING
@@ -137,17 +137,17 @@ def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(sh
         with transaction.atomic():
             write_tag()
             with transaction.atomic():
-                leases._kept[job.lease]._is_lost = True
+                leases._active_leases[job.lease]._is_lost = True
                 write_tag()
 
     job = does(shop, work)
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert tags(shop) == 0
     assert again(shop, job).state == Job.State.WAITING
 
 
-@pytest.mark.parametrize("learn", [queue.hold, lambda job: queue.report_progress(job, done=1, total=2)])
+@pytest.mark.parametrize("learn", [queue.lock_lease, lambda job: queue.report_progress(job, completed=1, total=2)])
 def test_progress_and_hold_belong_to_the_lease(shop: Shop, does: Any, learn: Work) -> None:
     learnt: list[Exception] = []
 
@@ -160,7 +160,7 @@ def test_progress_and_hold_belong_to_the_lease(shop: Shop, does: Any, learn: Wor
         raise caught.value
 
     job = does(shop, work)
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert len(learnt) == 1
     assert again(shop, job).progress_done in {0, 1}
@@ -174,20 +174,20 @@ def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: 
 
     def work(job: Job) -> None:
         with transaction.atomic():
-            queue.hold(job)
+            queue.lock_lease(job)
             Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
             thread = threading.Thread(target=take_it, args=(job.key,))
             thread.start()
             time.sleep(0.5)
             assert others == []
-            queue.hold(job)
+            queue.lock_lease(job)
         thread.join()
 
     def take_it(key: uuid.UUID) -> None:
-        others.append(queue.run(key))
+        others.append(queue.run_job(key))
         connections.close_all()
 
-    queue.run(does(shop, work).key)
+    queue.run_job(does(shop, work).key)
 
     assert others == [False]
 
@@ -208,10 +208,10 @@ def test_without_being_held_the_job_is_another_workers(shop: Shop, does: Any) ->
             thread.join()
 
     def take_it(key: uuid.UUID) -> None:
-        others.append(queue.run(key))
+        others.append(queue.run_job(key))
         connections.close_all()
 
-    queue.run(does(shop, work).key)
+    queue.run_job(does(shop, work).key)
 
     assert others == [False, True]
 
@@ -226,7 +226,7 @@ def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop
         done.append(job.pk)
 
     def hear(key: uuid.UUID) -> None:
-        answers.append(queue.run(key))
+        answers.append(queue.run_job(key))
         connections.close_all()
 
     job = does(shop, work)
@@ -257,10 +257,10 @@ def test_a_lease_that_is_read_and_then_written_is_taken_twice(
         return lease
 
     def hear(key: uuid.UUID) -> None:
-        answers.append(queue.run(key))
+        answers.append(queue.run_job(key))
         connections.close_all()
 
-    monkeypatch.setattr(leases, "take", take)
+    monkeypatch.setattr(leases, "acquire_lease", take)
     job = does(shop, lambda _: None)
     threads = [threading.Thread(target=hear, args=(job.key,)) for _ in range(2)]
     for thread in threads:

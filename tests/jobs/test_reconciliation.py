@@ -13,12 +13,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
-from apps.customers.models import NEVER, Customer
+from apps.customers.models import NEVER_ORDERED, Customer
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel
-from apps.jobs.domain import reconciliation
+from apps.jobs.domain import consistency_checks
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
 from apps.shops.models import Shop
@@ -33,7 +33,7 @@ def sell(shop: Shop) -> None:
     with shop_scope(shop):
         variant = make_product("Mug", prices=("10.00",)).variants.get()
         stock.update_item(variant.inventory_item, {"tracked": True}, actor="system", at=at)
-        stock.set_available(variant.inventory_item, stock.primary_location(), 5, actor="system", at=at)
+        stock.set_available(variant.inventory_item, stock.get_primary_location(), 5, actor="system", at=at)
         order = make_order(
             shop,
             email="ann@example.com",
@@ -50,7 +50,7 @@ def run() -> str:
     """What the command says; its errors where there are any."""
     out, err = StringIO(), StringIO()
     try:
-        call_command("reconcile", stdout=out, stderr=err)
+        call_command("check_consistency", stdout=out, stderr=err)
     except CommandError:
         return err.getvalue()
     return out.getvalue()
@@ -85,28 +85,28 @@ PLANTED: dict[str, Any] = {
     "units sent": (FulfillmentOrderLine, {"fulfilled_quantity": 1, "fulfillable_quantity": 1}),
     "customers' orders": (Customer, {"orders_count": F("orders_count") + 1}),
     "customers' orders (spent)": (Customer, {"total_spent": F("total_spent") + 1}),
-    "customers' orders (the last)": (Customer, {"last_order_at": NEVER}),
+    "customers' orders (the last)": (Customer, {"last_order_at": NEVER_ORDERED}),
 }
 
 
 def test_everything_agrees_after_a_sale_and_in_a_shop_without_any(shop: Shop, other_shop: Shop) -> None:
     sell(shop)
 
-    assert run().startswith("Everything agrees.")
+    assert run().startswith("No differences.")
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None:
     sell(shop)
     model, values = PLANTED[name]
-    with every_shop():
+    with all_shops_scope():
         assert model.objects.count() == 1
         model.objects.update(**values)
         before = model.objects.values().get()
 
     said = run()
 
-    with every_shop():
+    with all_shops_scope():
         assert model.objects.values().get() == before
     assert any(line.startswith(f"{name.split(' (', maxsplit=1)[0]}: ") for line in said.splitlines()), said
     assert f"hop {shop.pk}, " in said or f"shop {shop.pk}:" in said
@@ -115,37 +115,37 @@ def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None
 def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -> None:
     sell(shop)
     shown = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
-    with every_shop():
+    with all_shops_scope():
         right = Customer.objects.values(*shown).get()
-        Customer.objects.update(orders_count=7, total_spent=0, last_order_at=NEVER, last_order_name="")
+        Customer.objects.update(orders_count=7, total_spent=0, last_order_at=NEVER_ORDERED, last_order_name="")
     with pytest.raises(CommandError):
         call_command("check_money", stderr=StringIO())
 
     out = StringIO()
     call_command("check_money", "--mend-customers", stdout=out)
 
-    assert f"shop {shop.pk}, customer {right['id']}: worked out anew" in out.getvalue()
-    with every_shop():
+    assert f"shop {shop.pk}, customer {right['id']}: recalculated" in out.getvalue()
+    with all_shops_scope():
         assert Customer.objects.values(*shown).get() == right
 
 
 def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop) -> None:
     sell(shop)
-    with every_shop():
+    with all_shops_scope():
         Order.objects.update(shop=other_shop)
         line = LineItem.objects.get()
 
     said = run()
 
     assert f"rows of other shops: shop {shop.pk}, orders_lineitem {line.pk}: its order" in said
-    with every_shop():
+    with all_shops_scope():
         assert LineItem.objects.get().shop_id == shop.pk
 
 
 def test_every_check_has_a_planted_error() -> None:
     tried = {name.split(" (")[0] for name in PLANTED} | {"rows of other shops"}
 
-    assert tried == set(reconciliation.names())
+    assert tried == set(consistency_checks.get_check_names())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -166,14 +166,14 @@ def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptur
         tried.append(caught.value)
         return [f"{before} is {seen}"]
 
-    checks = dict(reconciliation._checks)
-    reconciliation._checks.clear()
+    checks = dict(consistency_checks._checks)
+    consistency_checks._checks.clear()
     try:
-        reconciliation.register("test", check)
-        assert reconciliation.report() == 1
+        consistency_checks.register_consistency_check("test", check)
+        assert consistency_checks.log_differences() == 1
     finally:
-        reconciliation._checks.clear()
-        reconciliation._checks.update(checks)
+        consistency_checks._checks.clear()
+        consistency_checks._checks.update(checks)
 
     assert f"test: {shop.name} is {shop.name}" in caplog.text
     assert len(tried) == 1

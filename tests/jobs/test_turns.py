@@ -10,8 +10,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.ground.tenancy import current_shop, every_shop, shop_scope
-from apps.jobs.domain import queue, turns
+from apps.ground.tenancy import all_shops_scope, get_current_shop, shop_scope
+from apps.jobs.domain import fair_scheduling, queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice.celery import run_job
@@ -26,7 +26,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The shops whose jobs were done, in their order."""
     found: list[int] = []
     monkeypatch.setattr(queue, "_tasks", {})
-    queue.register("test.task", lambda job, **_: found.append(current_shop().pk))
+    queue.register_task("test.task", lambda job, **_: found.append(get_current_shop().pk))
     return found
 
 
@@ -57,13 +57,13 @@ def test_a_shop_with_one_job_does_not_wait_for_the_many_of_another(
         ask(other)
 
     for key in keys[:120]:
-        assert queue.answer(key)
+        assert queue.handle_notification(key)
 
     assert {*done} == {shop.pk, *(other.pk for other in others)}
     for key in [*keys[120:], *rung]:
-        queue.answer(key)
+        queue.handle_notification(key)
     assert Counter(done) == {shop.pk: MANY, **{other.pk: 1 for other in others}}
-    with every_shop():
+    with all_shops_scope():
         assert not Job.objects.exclude(state=Job.State.DONE).exists()
 
 
@@ -74,26 +74,26 @@ def test_who_has_fewer_in_work_is_next(shop: Shop, others: list[Shop], done: lis
     (due,) = flood(others[0], 1)
     flood(others[1], 1, due_at=later)
 
-    with every_shop():
-        assert {turns.next_key() for _ in range(20)} == {due}
+    with all_shops_scope():
+        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {due}
 
 
 def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None:
     later, sooner = ask(shop)[0], flood(shop, 1)[0]
 
-    with every_shop():
-        assert turns.next_key() == sooner
-    assert queue.run(sooner)
-    with every_shop():
-        assert turns.next_key() == later.key
+    with all_shops_scope():
+        assert fair_scheduling.get_next_job_key() == sooner
+    assert queue.run_job(sooner)
+    with all_shops_scope():
+        assert fair_scheduling.get_next_job_key() == later.key
 
 
 def test_what_a_dead_worker_left_is_done_at_its_own_bell(shop: Shop, done: list[int]) -> None:
     past = timezone.now() - timedelta(minutes=1)
     (left,) = flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
 
-    assert queue.answer(left)
-    assert not queue.answer(left)
+    assert queue.handle_notification(left)
+    assert not queue.handle_notification(left)
     assert done == [shop.pk]
 
 
@@ -102,26 +102,26 @@ def test_a_shop_that_can_only_be_read_has_no_turn(shop: Shop, others: list[Shop]
     (due,) = flood(others[0], 1)
     Shop.objects.filter(pk=shop.pk).update(read_only_at=timezone.now())
 
-    with every_shop():
-        assert {turns.next_key() for _ in range(20)} == {due}
+    with all_shops_scope():
+        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {due}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
     shop: Shop, done: list[int], rung: list[uuid.UUID], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.JOBS_PER_SHOP = 1
+    settings.MAX_JOBS_PER_SHOP = 1
     first, second = flood(shop, 2)
     answers: list[bool] = []
-    queue.register("test.long", lambda job, **_: answers.append(queue.answer(second)))
+    queue.register_task("test.long", lambda job, **_: answers.append(queue.handle_notification(second)))
     with shop_scope(shop):
         Job.objects.filter(key=first).update(task="test.long")
 
-    assert queue.answer(first)
+    assert queue.handle_notification(first)
 
     assert answers == [False]
     assert rung == [second]
-    assert queue.answer(second)
+    assert queue.handle_notification(second)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -129,7 +129,7 @@ def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
     shop: Shop, done: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "_doorbells", [lambda *keys: messages.append(keys)])
+    monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
     with shop_scope(shop), transaction.atomic():
         jobs = queue.enqueue_many("test.task", [{"number": number} for number in range(11)])
         assert messages == []
@@ -157,18 +157,18 @@ def test_what_is_not_passed_on_is_found_by_the_sweep(
         raise ConnectionError("no broker")
 
     with monkeypatch.context() as patched:
-        patched.setattr(queue, "_doorbells", [away])
-        assert queue.answer(*keys)
+        patched.setattr(queue, "_notifiers", [away])
+        assert queue.handle_notification(*keys)
 
-    assert (len(done), queue.sweep()) == (1, 4)
+    assert (len(done), queue.notify_stale_jobs()) == (1, 4)
     for key in rung:
-        assert queue.answer(key)
+        assert queue.handle_notification(key)
     assert done == [shop.pk] * 5
 
 
 def answer_all(keys: list[uuid.UUID]) -> None:
     for key in keys:
-        queue.answer(key)
+        queue.handle_notification(key)
 
 
 @pytest.mark.postgres
@@ -179,11 +179,11 @@ def test_workers_that_hear_many_bells_at_once_do_each_job_once(shop: Shop, other
 
     at_once(shop, *(partial(answer_all, keys[worker::8]) for worker in range(8)))
 
-    with every_shop():
+    with all_shops_scope():
         left = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
     assert len(done) == len(keys) - len(left)
     for key in left:
-        queue.answer(key)
+        queue.handle_notification(key)
     assert Counter(done) == {shop.pk: 12, **{other.pk: 4 for other in others}}
 
 
@@ -191,7 +191,7 @@ def test_workers_that_hear_many_bells_at_once_do_each_job_once(shop: Shop, other
 def test_whose_turn_it_is_is_found_by_index_whatever_waits(shop: Shop, others: list[Shop]) -> None:
     flood(shop, 20_000)
     flood(others[0], 1)
-    sql = turns._NEXT.format(now=turns._NOW["postgresql"])
+    sql = fair_scheduling._NEXT_JOB_SQL.format(now=fair_scheduling._NOW["postgresql"])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_job")
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", [10])

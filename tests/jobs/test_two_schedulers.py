@@ -12,7 +12,7 @@ import time_machine
 from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import housekeeping, queue, reconciliation
+from apps.jobs.domain import consistency_checks, housekeeping, queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests.jobs.test_schedules import Beat
@@ -23,7 +23,7 @@ from tests.races import at_once, unguarded
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """The keys for which the bell was rung."""
     heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_doorbells", [heard.append])
+    monkeypatch.setattr(queue, "_notifiers", [heard.append])
     return heard
 
 
@@ -39,7 +39,7 @@ def waiting_jobs(shop: Shop, count: int) -> None:
 def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, rung: list[uuid.UUID]) -> None:
     waiting_jobs(shop, 1200)
 
-    swept = at_once(shop, *[queue.sweep] * 4)
+    swept = at_once(shop, *[queue.notify_stale_jobs] * 4)
 
     assert sum(swept) == len(rung) == len(set(rung)) == 1200
 
@@ -49,7 +49,7 @@ def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, rung: list[
 def test_without_their_locks_two_sweeps_ring_twice(shop: Shop, rung: list[uuid.UUID]) -> None:
     waiting_jobs(shop, 3)
 
-    unguarded(shop, queue.sweep, queue.sweep, locks={"jobs_job"})
+    unguarded(shop, queue.notify_stale_jobs, queue.notify_stale_jobs, locks={"jobs_job"})
 
     assert (len(rung), len(set(rung))) == (6, 3)
 
@@ -65,7 +65,7 @@ def test_nightly_and_hourly_work_asked_for_twice_at_once_is_done_once_in_effect(
         Job.objects.update(state=Job.State.DONE, finished_at=timezone.now() - timedelta(days=31))
 
     with caplog.at_level(logging.INFO):
-        at_once(shop, *[housekeeping.run_all] * 2, *[reconciliation.report] * 2)
+        at_once(shop, *[housekeeping.run_hourly_tasks] * 2, *[consistency_checks.log_differences] * 2)
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
     with shop_scope(shop):
@@ -75,7 +75,7 @@ def test_nightly_and_hourly_work_asked_for_twice_at_once_is_done_once_in_effect(
 @pytest.mark.parametrize(
     ("name", "at", "away"),
     [
-        ("sweep jobs", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=1)),
+        ("requeue stale jobs", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=1)),
         ("clear what is old", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=5)),
         ("reconcile", datetime(2026, 5, 4, 3, 0, tzinfo=UTC), timedelta(hours=1)),
     ],

@@ -112,8 +112,8 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
     """A job whose message was lost: the bell is not rung."""
-    monkeypatch.setattr(queue, "_doorbells", [])
-    monkeypatch.setitem(queue._tasks, "test.mark", queue._Registered(lambda job, **_: None, None))
+    monkeypatch.setattr(queue, "_notifiers", [])
+    monkeypatch.setitem(queue._tasks, "test.mark", queue._RegisteredTask(lambda job, **_: None, None))
     with shop_scope(shop), transaction.atomic():
         return queue.enqueue("test.mark", mode=mode)
 

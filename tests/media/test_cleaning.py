@@ -8,9 +8,9 @@ from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.utils import timezone
 
-from apps.catalog.domain.pictures import path_of
+from apps.catalog.domain.image_files import get_image_path
 from apps.catalog.models import Collection, ProductImage
-from apps.content.domain import articles, contents, pictures
+from apps.content.domain import article_images, articles, blob_store
 from apps.content.models import Article
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
@@ -25,12 +25,12 @@ KEY, OTHER = "a" * 32, "b" * 32
 
 def clean() -> str:
     out = StringIO()
-    call_command("clean_pictures", stdout=out)
+    call_command("strip_image_metadata", stdout=out)
     return out.getvalue()
 
 
 def stored(shop: Shop, key: str, name: str) -> bytes:
-    with default_storage.open(path_of(shop.pk, key, name)) as file:
+    with default_storage.open(get_image_path(shop.pk, key, name)) as file:
         data: bytes = file.read()
     return data
 
@@ -38,14 +38,14 @@ def stored(shop: Shop, key: str, name: str) -> bytes:
 def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
-        default_storage.save(path_of(shop.pk, KEY, "a.jpg"), ContentFile(talkative_jpeg(6)))
+        default_storage.save(get_image_path(shop.pk, KEY, "a.jpg"), ContentFile(talkative_jpeg(6)))
         row = {"product": product, "position": 1, "key": KEY, "name": "a.jpg", "width": 1, "height": 1}
         image = ProductImage.objects.create(shop=shop, created_at=timezone.now(), **row)
         custom = make_custom()
-        default_storage.save(path_of(shop.pk, OTHER, "b.png"), ContentFile(talkative_png()))
+        default_storage.save(get_image_path(shop.pk, OTHER, "b.png"), ContentFile(talkative_png()))
         Collection.objects.filter(pk=custom.pk).update(image_key=OTHER, image_name="b.png")
-        old = pictures.Picture(contents.store(talkative_jpeg()), "c.jpg", 64, 32)
-        article = articles.create_article(make_blog().pk, {"title": "x"}, picture=old, actor="a", at=timezone.now())
+        old = article_images.ArticleImage(blob_store.store_blob(talkative_jpeg()), "c.jpg", 64, 32)
+        article = articles.create_article(make_blog().pk, {"title": "x"}, image=old, actor="a", at=timezone.now())
         events = Event.objects.count()
 
     assert "1 pictures of products, 1 pictures of collections, 1 pictures of articles" in clean()
@@ -56,9 +56,9 @@ def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Sh
         custom = Collection.objects.get(pk=custom.pk)
         content = Article.objects.select_related("image").get(pk=article.pk).image
         assert content is not None
-        now = [stored(shop, image.key, "a.jpg"), stored(shop, custom.image_key, "b.png"), contents.read(content)]
+        now = [stored(shop, image.key, "a.jpg"), stored(shop, custom.image_key, "b.png"), blob_store.read_blob(content)]
         assert not any(SECRET in data for data in now)
         assert (image.width, image.height) == (32, 64)
         assert Event.objects.count() == events + 3
-    assert not default_storage.exists(path_of(shop.pk, KEY, "a.jpg"))
-    assert not default_storage.exists(path_of(shop.pk, OTHER, "b.png"))
+    assert not default_storage.exists(get_image_path(shop.pk, KEY, "a.jpg"))
+    assert not default_storage.exists(get_image_path(shop.pk, OTHER, "b.png"))

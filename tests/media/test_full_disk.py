@@ -143,6 +143,6 @@ def test_an_upload_for_which_there_is_no_temporary_room_is_told_so(shop: Shop, m
     refused = panel.post("catalog_product_images", product.pk, files=upload)
 
     assert refused.status_code == 503
-    assert "There is no room for the file at the moment." in refused.content.decode()
+    assert "There is not enough storage space for the file." in refused.content.decode()
     with shop_scope(shop):
         assert not ProductImage.objects.exists()

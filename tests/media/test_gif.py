@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.media.gif import GifRefused, read_structure
+from apps.media.gif_parser import InvalidGif, parse_gif_structure
 from tests.media.pictures import animation, decode, plain
 
 COMMENT = b"!\xfe\x09<script>x\x00"
@@ -10,13 +10,13 @@ COMMENT = b"!\xfe\x09<script>x\x00"
 
 @pytest.mark.parametrize("frames", [1, 2, 7])
 def test_structure_counts_frames(frames: int) -> None:
-    assert read_structure(animation(frames)).frames == frames
+    assert parse_gif_structure(animation(frames)).frames == frames
 
 
 def test_clean_keeps_an_ordinary_gif_byte_for_byte() -> None:
     data = animation(3, duration=70, loop=0)
 
-    assert read_structure(data).clean(data) == data
+    assert parse_gif_structure(data).clean(data) == data
 
 
 def test_clean_drops_comments_foreign_extensions_and_what_follows_the_trailer() -> None:
@@ -25,7 +25,7 @@ def test_clean_drops_comments_foreign_extensions_and_what_follows_the_trailer() 
     xmp = b"!\xff\x0bXMP DataXMP\x04<x/>\x00"
     dirty = data[:first_block] + COMMENT + xmp + data[first_block:] + b"<script>alert(1)</script>"
 
-    cleaned = read_structure(dirty).clean(dirty)
+    cleaned = parse_gif_structure(dirty).clean(dirty)
 
     assert cleaned == data
     assert decode(cleaned).info["loop"] == 0
@@ -37,20 +37,20 @@ def test_clean_drops_comments_foreign_extensions_and_what_follows_the_trailer() 
     ids=["empty", "signature alone", "other", "no frame", "no frame but a comment", "unknown blocks"],
 )
 def test_structure_refuses_what_is_no_gif(data: bytes) -> None:
-    with pytest.raises(GifRefused):
-        read_structure(data)
+    with pytest.raises(InvalidGif):
+        parse_gif_structure(data)
 
 
 def test_structure_refuses_every_truncation() -> None:
     data = plain("GIF", (8, 8))
 
     for length in range(len(data)):
-        with pytest.raises(GifRefused):
-            read_structure(data[:length])
+        with pytest.raises(InvalidGif):
+            parse_gif_structure(data[:length])
 
 
 def test_structure_refuses_absurd_fragmentation() -> None:
     data = plain("GIF", (8, 8), "P")
 
-    with pytest.raises(GifRefused, match="too many blocks"):
-        read_structure(data[:-1] + b"!\xfe\x00" * 400_001 + b";")
+    with pytest.raises(InvalidGif, match="too many blocks"):
+        parse_gif_structure(data[:-1] + b"!\xfe\x00" * 400_001 + b";")

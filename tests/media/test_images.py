@@ -8,7 +8,15 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
-from apps.media.pictures import MAX_BYTES, MAX_FRAMES, ImageFormat, ImageInfo, ImageRefused, identify, open_image
+from apps.media.image_validation import (
+    MAX_BYTES,
+    MAX_FRAMES,
+    ImageFormat,
+    ImageInfo,
+    ImageRefused,
+    identify_image,
+    open_image,
+)
 from tests.media.pictures import animation, blank_png, chunk, decode, encode, oriented, plain
 
 
@@ -26,31 +34,31 @@ def test_identify_goes_by_the_pixels(
     data = plain(pillow_name, (31, 17))
 
     expected = ImageInfo(image_format, 31, 17, content_type, extension)
-    assert identify(data) == expected
-    assert identify(io.BytesIO(data)) == expected
+    assert identify_image(data) == expected
+    assert identify_image(io.BytesIO(data)) == expected
 
 
 def test_identify_reads_a_file_from_where_it_stands() -> None:
     file = io.BytesIO(b"--boundary" + plain("PNG", (3, 2)))
     file.seek(10)
 
-    assert identify(file).width == 3
+    assert identify_image(file).width == 3
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 def test_identify_knows_every_kind_of_png(mode: str) -> None:
-    assert identify(plain("PNG", (5, 4), mode)).format == "png"
+    assert identify_image(plain("PNG", (5, 4), mode)).format == "png"
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
 def test_identify_knows_every_kind_of_jpeg(mode: str) -> None:
-    assert identify(plain("JPEG", (5, 4), mode, progressive=True)).format == "jpeg"
+    assert identify_image(plain("JPEG", (5, 4), mode, progressive=True)).format == "jpeg"
 
 
 def test_identify_takes_a_photograph_with_a_preview_inside_for_a_jpeg() -> None:
     data = plain("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
 
-    info = identify(data)
+    info = identify_image(data)
 
     assert decode(data).format == "MPO"
     assert (info.format, info.width, info.height, info.extension) == ("jpeg", 40, 30, "jpg")
@@ -58,7 +66,7 @@ def test_identify_takes_a_photograph_with_a_preview_inside_for_a_jpeg() -> None:
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_identify_measures_the_picture_as_it_is_displayed(orientation: int) -> None:
-    info = identify(plain("JPEG", (40, 30), exif=oriented(orientation)))
+    info = identify_image(plain("JPEG", (40, 30), exif=oriented(orientation)))
 
     assert (info.width, info.height) == ((30, 40) if orientation >= 5 else (40, 30))
 
@@ -66,7 +74,7 @@ def test_identify_measures_the_picture_as_it_is_displayed(orientation: int) -> N
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF data:UserWarning")
 @pytest.mark.parametrize("exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", oriented(9), oriented(0)])
 def test_identify_ignores_senseless_exif(exif: bytes) -> None:
-    assert identify(plain("JPEG", (40, 30), exif=exif)).width == 40
+    assert identify_image(plain("JPEG", (40, 30), exif=exif)).width == 40
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_identify_ignores_senseless_exif(exif: bytes) -> None:
 )
 def test_identify_refuses_anything_else(data: bytes) -> None:
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
-        identify(data)
+        identify_image(data)
 
 
 @pytest.mark.parametrize("size", [(12_000, 12_000), (20_000, 20_000), (5_001, 5_000)])
@@ -100,24 +108,24 @@ def test_identify_refuses_more_than_25_megapixels(size: tuple[int, int]) -> None
     data = blank_png(*size)
 
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        identify(data)
+        identify_image(data)
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize("read", [identify, open_image])
+@pytest.mark.parametrize("read", [identify_image, open_image])
 def test_too_many_pixels_are_refused_even_where_the_warning_is_silenced(read: Callable[[bytes], object]) -> None:
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
         read(blank_png(5_001, 5_000))
 
 
 def test_identify_accepts_exactly_25_megapixels() -> None:
-    assert identify(blank_png(5_000, 5_000)).height == 5_000
+    assert identify_image(blank_png(5_000, 5_000)).height == 5_000
 
 
 def test_importing_the_module_makes_all_of_pillow_strict() -> None:
     program = """
 import io, sys
-import apps.media.pictures
+import apps.media.image_validation
 from PIL import Image
 try:
     Image.open(io.BytesIO(sys.stdin.buffer.read()))
@@ -138,23 +146,23 @@ def test_identify_refuses_a_gif_frame_that_enlarges_the_canvas_beyond_the_limit(
     data[descriptor + 5 : descriptor + 9] = b"\xff\xff\xff\xff"
 
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        identify(bytes(data))
+        identify_image(bytes(data))
 
 
 def test_identify_refuses_more_than_20_mib() -> None:
     data = plain("PNG", (8, 8))
     padded = data + bytes(MAX_BYTES - len(data))
 
-    assert identify(padded).width == 8
+    assert identify_image(padded).width == 8
     for content in (padded + b"\0", io.BytesIO(padded + b"\0")):
         with pytest.raises(ImageRefused, match=r"^is larger than 20 MiB$"):
-            identify(content)
+            identify_image(content)
 
 
 def test_identify_counts_gif_frames() -> None:
-    assert identify(animation(MAX_FRAMES)).frames == MAX_FRAMES
+    assert identify_image(animation(MAX_FRAMES)).frames == MAX_FRAMES
     with pytest.raises(ImageRefused, match=r"^has more than 250 frames$"):
-        identify(animation(300))
+        identify_image(animation(300))
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
@@ -163,14 +171,14 @@ def test_identify_refuses_every_truncation(image_format: str) -> None:
 
     for length in range(len(data)):
         with pytest.raises(ImageRefused, match=r"^is invalid$"):
-            identify(data[:length])
+            identify_image(data[:length])
 
 
 def test_identify_refuses_an_animation_cut_after_its_first_frame() -> None:
     data = animation(5)
 
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
-        identify(data[: len(data) * 3 // 5])
+        identify_image(data[: len(data) * 3 // 5])
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
@@ -182,7 +190,7 @@ def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_for
             damaged = bytearray(data)
             damaged[position] ^= mask
             try:
-                answer = str(identify(bytes(damaged)).format)
+                answer = str(identify_image(bytes(damaged)).format)
             except ImageRefused as refusal:
                 answer = str(refusal)
             assert answer in {image_format.lower(), "is invalid", "is larger than 25 megapixels"}
@@ -202,6 +210,6 @@ def test_identify_refuses_a_valid_image_with_endless_headers(data: bytes, positi
     few, many = (data[:position] + stuffing + data[position:] for stuffing in (b"", padding))
     assert len(many) < MAX_BYTES
 
-    assert identify(few).width == 8
+    assert identify_image(few).width == 8
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
-        identify(many)
+        identify_image(many)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
-from apps.media.intake import PictureRefused, from_upload
+from apps.media.uploads import UploadRefused, load_uploaded_image
 from tests.each import Each
 from tests.media.pictures import animation, chunk, decode, encode, quarters
 
@@ -62,7 +62,7 @@ def test_what_a_picture_tells_beyond_its_pixels_is_gone() -> None:
         for name, data in PICTURES.items():
             with each(name):
                 assert SECRET in data
-                kept = from_upload(data, "a").data
+                kept = load_uploaded_image(data, "a").data
                 assert SECRET not in kept
                 picture = decode(kept)
                 assert not picture.getexif()
@@ -73,7 +73,7 @@ def test_the_pixels_are_the_same_to_the_bit_and_keep_their_colours() -> None:
     with Each() as each:
         for name, data in PICTURES.items():
             with each(name):
-                before, after = Image.open(io.BytesIO(data)), decode(from_upload(data, "a").data)
+                before, after = Image.open(io.BytesIO(data)), decode(load_uploaded_image(data, "a").data)
                 before.load()
                 assert after.tobytes() == before.tobytes()
                 assert after.info.get("icc_profile") == before.info.get("icc_profile")
@@ -86,7 +86,7 @@ def test_a_picture_that_asks_to_be_turned_is_turned(make: Any, orientation: int)
     data = make(orientation)
     stored = Image.open(io.BytesIO(data))
 
-    taken = from_upload(data, "a")
+    taken = load_uploaded_image(data, "a")
 
     kept = decode(taken.data)
     sideways = orientation >= 5
@@ -105,7 +105,7 @@ def test_a_turned_png_is_hardly_larger_whether_much_of_it_repeats_or_nothing() -
     for picture in (noise, quarters((300, 200))):
         data = encode(picture, "PNG", exif=exif(6), compress_level=9)
 
-        taken = from_upload(data, "a")
+        taken = load_uploaded_image(data, "a")
 
         assert decode(taken.data).tobytes() == picture.transpose(Image.Transpose.ROTATE_270).tobytes()
         assert len(taken.data) < 1.1 * len(data) + 1000
@@ -115,15 +115,15 @@ def test_a_damaged_picture_that_asks_to_be_turned_is_refused() -> None:
     for make in (talkative_jpeg, talkative_png):
         data = make(6)
         for end in (len(data) // 2, 40):
-            with pytest.raises(PictureRefused):
-                from_upload(data[:end], "a")
+            with pytest.raises(UploadRefused):
+                load_uploaded_image(data[:end], "a")
 
 
 def test_an_animated_png_stays_animated() -> None:
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "blue")]
     data = encode(frames[0], "PNG", save_all=True, append_images=frames[1:], exif=exif())
 
-    kept = decode(from_upload(data, "a").data)
+    kept = decode(load_uploaded_image(data, "a").data)
 
     assert getattr(kept, "n_frames", 1) == 2
 
@@ -134,7 +134,7 @@ def test_a_small_copy_inside_the_header_goes() -> None:
     assert data[2:4] == b"\xff\xe0"
     rest = data[4 + struct.unpack(">H", data[4:6])[0] :]
 
-    kept = from_upload(data[:2] + segment(0xE0, small) + rest, "a").data
+    kept = load_uploaded_image(data[:2] + segment(0xE0, small) + rest, "a").data
 
     assert SECRET[:12] not in kept
     assert decode(kept).size == (64, 32)
@@ -143,7 +143,7 @@ def test_a_small_copy_inside_the_header_goes() -> None:
 def test_a_preview_behind_a_photograph_goes() -> None:
     data = encode(quarters((64, 32)), "MPO", save_all=True, append_images=[quarters((32, 16))])
 
-    kept = from_upload(data, "a").data
+    kept = load_uploaded_image(data, "a").data
 
     assert kept.count(b"\xff\xd8\xff") == 1
     assert decode(kept).format == "JPEG"
@@ -153,5 +153,5 @@ def test_a_cut_header_is_refused_and_not_guessed() -> None:
     data = encode(quarters((64, 32)), "JPEG")
     with Each() as each:
         for end in range(2, len(data) - 2, 7):
-            with each(end), pytest.raises(PictureRefused):
-                from_upload(data[:end], "a")
+            with each(end), pytest.raises(UploadRefused):
+                load_uploaded_image(data[:end], "a")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normalise_filename, parse_transformation
-from apps.media.pictures import ImageFormat
+from apps.media.image_validation import ImageFormat
+from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normalize_filename, parse_transformation
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from apps.media.pictures import ImageFormat
     ],
 )
 def test_filename_is_normalised(sent: str, kept: str) -> None:
-    assert normalise_filename(sent, ImageFormat.JPEG) == kept
+    assert normalize_filename(sent, ImageFormat.JPEG) == kept
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_filename_is_normalised(sent: str, kept: str) -> None:
     [(ImageFormat.PNG, "mug.png"), (ImageFormat.GIF, "mug.gif"), (ImageFormat.JPEG, "mug.jpg")],
 )
 def test_filename_takes_the_extension_of_the_content(image_format: ImageFormat, kept: str) -> None:
-    assert normalise_filename("mug.webp", image_format) == kept
+    assert normalize_filename("mug.webp", image_format) == kept
 
 
 @given(sent=st.text(max_size=300), image_format=st.sampled_from(ImageFormat))
 def test_filename_is_always_safe_and_stable(sent: str, image_format: ImageFormat) -> None:
-    kept = normalise_filename(sent, image_format)
+    kept = normalize_filename(sent, image_format)
 
     stem, dot, extension = kept.rpartition(".")
     assert dot
@@ -62,7 +62,7 @@ def test_filename_is_always_safe_and_stable(sent: str, image_format: ImageFormat
     assert stem.replace("-", "").replace("_", "").isalnum()
     assert stem[0].isalnum()
     assert stem[-1].isalnum()
-    assert normalise_filename(kept, image_format) == kept
+    assert normalize_filename(kept, image_format) == kept
 
 
 @pytest.mark.parametrize(

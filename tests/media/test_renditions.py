@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 
-from apps.media.renditions import MOST, ROOM, rendition
-from apps.media.storage import WholeFiles, folders_in, names_in, read_file
+from apps.media.renditions import DELETED_AT_ONCE, MAX_RENDITIONS, get_or_create_rendition
+from apps.media.storage import AtomicFileStorage, list_files, list_folders, read_file
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> WholeFiles:
+def storage(tmp_path: Path) -> AtomicFileStorage:
     """An empty folder."""
-    return WholeFiles(location=str(tmp_path))
+    return AtomicFileStorage(location=str(tmp_path))
 
 
-def made(storage: WholeFiles, *numbers: int) -> list[int]:
+def made(storage: AtomicFileStorage, *numbers: int) -> list[int]:
     """Which of these versions had to be made."""
     asked: list[int] = []
 
@@ -31,39 +31,39 @@ def made(storage: WholeFiles, *numbers: int) -> list[int]:
         return make
 
     for number in numbers:
-        assert rendition(storage, "a/sizes", f"{number}.png", maker(number)) == str(number).encode()
+        assert get_or_create_rendition(storage, "a/sizes", f"{number}.png", maker(number)) == str(number).encode()
         path = Path(storage.path(f"a/sizes/{number}.png"))
         if number in asked:
             os.utime(path, (number, number))
     return asked
 
 
-def test_a_version_is_made_once(storage: WholeFiles) -> None:
+def test_a_version_is_made_once(storage: AtomicFileStorage) -> None:
     assert made(storage, 1, 2, 1, 2) == [1, 2]
 
 
-def test_the_oldest_versions_make_room_for_more(storage: WholeFiles) -> None:
-    made(storage, *range(1, MOST + 1))
+def test_the_oldest_versions_make_room_for_more(storage: AtomicFileStorage) -> None:
+    made(storage, *range(1, MAX_RENDITIONS + 1))
 
-    assert made(storage, MOST + 1) == [MOST + 1]
-    assert made(storage, MOST + 1, ROOM + 1, MOST) == []
-    assert len(names_in(storage, "a/sizes")) == MOST - ROOM + 1
-    assert made(storage, 1, ROOM) == [1, ROOM]
+    assert made(storage, MAX_RENDITIONS + 1) == [MAX_RENDITIONS + 1]
+    assert made(storage, MAX_RENDITIONS + 1, DELETED_AT_ONCE + 1, MAX_RENDITIONS) == []
+    assert len(list_files(storage, "a/sizes")) == MAX_RENDITIONS - DELETED_AT_ONCE + 1
+    assert made(storage, 1, DELETED_AT_ONCE) == [1, DELETED_AT_ONCE]
 
 
-def test_there_are_never_more_than_may_be_kept(storage: WholeFiles) -> None:
-    for number in range(1, 3 * MOST):
+def test_there_are_never_more_than_may_be_kept(storage: AtomicFileStorage) -> None:
+    for number in range(1, 3 * MAX_RENDITIONS):
         made(storage, number)
-        assert len(names_in(storage, "a/sizes")) <= MOST
+        assert len(list_files(storage, "a/sizes")) <= MAX_RENDITIONS
 
 
-class _FullDisk(WholeFiles):
+class _FullDisk(AtomicFileStorage):
     def _save(self, name: str, content: Any) -> str:
         raise OSError(28, "No space left on device")
 
 
 def test_a_version_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
-    assert rendition(_FullDisk(location=str(tmp_path)), "a/sizes", "1.png", lambda: b"one") == b"one"
+    assert get_or_create_rendition(_FullDisk(location=str(tmp_path)), "a/sizes", "1.png", lambda: b"one") == b"one"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -82,7 +82,7 @@ class _Slow(ContentFile[bytes]):
         yield b"second half"
 
 
-def test_a_file_is_there_completely_or_not_at_all(storage: WholeFiles) -> None:
+def test_a_file_is_there_completely_or_not_at_all(storage: AtomicFileStorage) -> None:
     content = _Slow()
     writer = threading.Thread(target=lambda: storage.save("a/file.png", content))
     writer.start()
@@ -92,9 +92,9 @@ def test_a_file_is_there_completely_or_not_at_all(storage: WholeFiles) -> None:
     content.go_on.set()
     writer.join(timeout=30)
     assert read_file(storage, "a/file.png") == b"first half, second half"
-    assert names_in(storage, "a") == ["file.png"]
+    assert list_files(storage, "a") == ["file.png"]
 
 
-def test_what_is_not_there_is_nothing(storage: WholeFiles) -> None:
+def test_what_is_not_there_is_nothing(storage: AtomicFileStorage) -> None:
     assert read_file(storage, "no/file") is None
-    assert names_in(storage, "no") == folders_in(storage, "no") == []
+    assert list_files(storage, "no") == list_folders(storage, "no") == []

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from apps.media import transform as transform_module
+from apps.media.image_validation import ImageRefused, identify_image
 from apps.media.names import Crop, Transformation
-from apps.media.pictures import ImageRefused, identify
-from apps.media.transform import transform
+from apps.media.transform import transform_image
 from tests.media.pictures import animation, decode, encode, oriented, plain, quarters
 
 MARKER = b"<script>alert(1)</script>"
@@ -47,7 +47,7 @@ def near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, in
 def test_transform_fits_the_box_and_never_enlarges(
     image_format: str, wish: Transformation, size: tuple[int, int]
 ) -> None:
-    result = identify(transform(plain(image_format, (400, 200)), wish))
+    result = identify_image(transform_image(plain(image_format, (400, 200)), wish))
 
     assert (result.format, result.width, result.height) == (image_format.lower(), *size)
 
@@ -56,7 +56,7 @@ def test_transform_fits_the_box_and_never_enlarges(
 @pytest.mark.parametrize("crop", [None, *Crop])
 def test_transform_survives_extreme_proportions(size: tuple[int, int], crop: Crop | None) -> None:
     for image_format in ("PNG", "JPEG", "GIF"):
-        result = identify(transform(plain(image_format, size), Transformation(97, 31, crop)))
+        result = identify_image(transform_image(plain(image_format, size), Transformation(97, 31, crop)))
 
         assert result.width <= min(97, size[0])
         assert result.height <= min(31, size[1])
@@ -82,7 +82,7 @@ def test_transform_crops_to_the_wanted_side(
 ) -> None:
     data = encode(quarters((400, 400)), image_format)
 
-    result = decode(transform(data, Transformation(*box, crop)))
+    result = decode(transform_image(data, Transformation(*box, crop)))
 
     assert result.size == box
     assert near(result, (5, 5), left_top)
@@ -109,7 +109,7 @@ def test_transform_turns_the_picture_upright(
 ) -> None:
     data = encode(quarters((400, 200)), image_format, exif=oriented(orientation))
 
-    result = decode(transform(data, wish))
+    result = decode(transform_image(data, wish))
 
     right, bottom = result.width - 6, result.height - 6
     assert result.width * 2 == result.height if orientation >= 5 else result.width == result.height * 2
@@ -121,7 +121,7 @@ def test_transform_turns_the_picture_upright(
 def test_transform_crops_after_turning_upright() -> None:
     data = encode(quarters((400, 400)), "JPEG", exif=oriented(6))
 
-    result = decode(transform(data, Transformation(100, 50, Crop.TOP)))
+    result = decode(transform_image(data, Transformation(100, 50, Crop.TOP)))
 
     assert near(result, (5, 25), BLUE)
     assert near(result, (94, 25), RED)
@@ -143,7 +143,7 @@ def test_transform_drops_metadata_and_trailing_bytes(wish: Transformation) -> No
 
     for data in dirty:
         assert MARKER in data
-        assert MARKER not in transform(data, wish)
+        assert MARKER not in transform_image(data, wish)
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "JPEG"])
@@ -151,7 +151,7 @@ def test_transform_keeps_a_color_profile_that_fits(image_format: str) -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     data = encode(quarters((40, 40)), image_format, icc_profile=profile)
 
-    assert decode(transform(data, Transformation(width=10))).info["icc_profile"] == profile
+    assert decode(transform_image(data, Transformation(width=10))).info["icc_profile"] == profile
 
 
 def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> None:
@@ -160,7 +160,7 @@ def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> Non
     huge = plain("PNG", (40, 40), icc_profile=profile + bytes(70_000))
 
     for data in (four_colors, huge):
-        result = decode(transform(data, Transformation(width=10)))
+        result = decode(transform_image(data, Transformation(width=10)))
 
         assert result.mode == "RGB"
         assert "icc_profile" not in result.info
@@ -169,7 +169,7 @@ def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> Non
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 @pytest.mark.parametrize("wish", [Transformation(), Transformation(width=10)], ids=str)
 def test_transform_handles_every_kind_of_png(mode: str, wish: Transformation) -> None:
-    result = decode(transform(plain("PNG", (40, 40), mode), wish))
+    result = decode(transform_image(plain("PNG", (40, 40), mode), wish))
 
     assert result.format == "PNG"
     assert result.width == (wish.width or 40)
@@ -178,7 +178,7 @@ def test_transform_handles_every_kind_of_png(mode: str, wish: Transformation) ->
 def test_transform_keeps_the_brightness_of_16_bit_pictures() -> None:
     data = encode(Image.new("I;16", (40, 40), 0x8000), "PNG")
 
-    assert decode(transform(data, Transformation(width=10))).getpixel((5, 5)) == 0x80
+    assert decode(transform_image(data, Transformation(width=10))).getpixel((5, 5)) == 0x80
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF"])
@@ -187,7 +187,7 @@ def test_transform_keeps_transparency(image_format: str) -> None:
     picture.paste((0, 0, 255, 255), (20, 0, 40, 40))
 
     for wish in (Transformation(), Transformation(width=20)):
-        result = decode(transform(encode(picture, image_format), wish)).convert("RGBA")
+        result = decode(transform_image(encode(picture, image_format), wish)).convert("RGBA")
 
         assert result.getpixel((2, 2))[3] == 0  # type: ignore[index]
         assert result.getpixel((result.width - 3, 2)) == (0, 0, 255, 255)
@@ -202,7 +202,7 @@ def test_transform_keeps_the_transparency_of_a_palette(
     picture.putpalette([255, 0, 0, 0, 255, 0])
     data = encode(picture, "PNG", transparency=transparency)
 
-    result = decode(transform(data, wish)).convert("RGBA")
+    result = decode(transform_image(data, wish)).convert("RGBA")
 
     assert result.getpixel((5, 5))[3] == alpha  # type: ignore[index]
 
@@ -212,7 +212,7 @@ def test_transform_leaves_no_faint_pixels_in_a_gif() -> None:
     for column in range(0, 40, 4):
         picture.paste((0, 0, 255, 255), (column, 0, column + 1, 40))
 
-    result = decode(transform(encode(picture, "GIF"), Transformation(width=10))).convert("RGBA")
+    result = decode(transform_image(encode(picture, "GIF"), Transformation(width=10))).convert("RGBA")
 
     assert result.getchannel("A").getextrema() == (0, 0)
 
@@ -220,7 +220,7 @@ def test_transform_leaves_no_faint_pixels_in_a_gif() -> None:
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
 def test_transform_makes_jpegs_that_browsers_show(mode: str) -> None:
     for wish in (Transformation(), Transformation(width=10)):
-        result = decode(transform(plain("JPEG", (40, 40), mode), wish))
+        result = decode(transform_image(plain("JPEG", (40, 40), mode), wish))
 
         assert (result.format, result.mode) == ("JPEG", "L" if mode == "L" else "RGB")
 
@@ -228,7 +228,7 @@ def test_transform_makes_jpegs_that_browsers_show(mode: str) -> None:
 def test_transform_takes_only_the_photograph_of_a_jpeg_with_a_preview() -> None:
     data = plain("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
 
-    result = decode(transform(data, Transformation(width=20)))
+    result = decode(transform_image(data, Transformation(width=20)))
 
     assert (result.format, result.size) == ("JPEG", (20, 15))
 
@@ -236,7 +236,7 @@ def test_transform_takes_only_the_photograph_of_a_jpeg_with_a_preview() -> None:
 def test_transform_keeps_an_animation_with_its_times_and_loops() -> None:
     data = animation(4, duration=[70, 80, 90, 100], loop=3)
 
-    result = decode(transform(data, Transformation(width=20)))
+    result = decode(transform_image(data, Transformation(width=20)))
 
     assert (result.size, result.n_frames, result.info["loop"]) == ((20, 10), 4, 3)  # type: ignore[attr-defined]
     durations = []
@@ -248,13 +248,13 @@ def test_transform_keeps_an_animation_with_its_times_and_loops() -> None:
 
 
 def test_transform_crops_animations() -> None:
-    assert identify(transform(animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
+    assert identify_image(transform_image(animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
 
 
 def test_transform_does_not_touch_the_frames_of_a_gif_that_keeps_its_size() -> None:
     data = animation(4, duration=70, loop=0)
 
-    assert transform(data, Transformation(width=4_000)) == data
+    assert transform_image(data, Transformation(width=4_000)) == data
 
 
 @pytest.mark.parametrize("limit", ["MAX_ANIMATION_PIXELS_IN", "MAX_ANIMATION_PIXELS_OUT"])
@@ -266,9 +266,9 @@ def test_transform_makes_a_still_of_an_animation_that_costs_too_much(
     cost = 4 * 40 * 20 if limit.endswith("IN") else 4 * 20 * 10
 
     monkeypatch.setattr(transform_module, limit, cost)
-    assert identify(transform(data, wish)).frames == 4
+    assert identify_image(transform_image(data, wish)).frames == 4
     monkeypatch.setattr(transform_module, limit, cost - 1)
-    assert identify(transform(data, wish)).frames == 1
+    assert identify_image(transform_image(data, wish)).frames == 1
 
 
 def test_transform_clips_a_later_frame_that_leaves_the_canvas() -> None:
@@ -276,7 +276,7 @@ def test_transform_clips_a_later_frame_that_leaves_the_canvas() -> None:
     second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
     data[second + 1] = 4
 
-    result = identify(transform(bytes(data), Transformation(width=4)))
+    result = identify_image(transform_image(bytes(data), Transformation(width=4)))
 
     assert (result.width, result.height, result.frames) == (4, 4, 2)
 
@@ -287,7 +287,7 @@ def test_transform_refuses_a_later_frame_that_is_a_bomb() -> None:
     data[second + 5 : second + 9] = b"\xff\xff\xff\xff"
 
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        transform(bytes(data), Transformation(width=4))
+        transform_image(bytes(data), Transformation(width=4))
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
@@ -297,13 +297,13 @@ def test_transform_refuses_a_large_later_frame_even_where_the_warning_is_silence
     data[second + 5 : second + 9] = struct.pack("<2H", 5_001, 5_000)
 
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        transform(bytes(data), Transformation(width=4))
+        transform_image(bytes(data), Transformation(width=4))
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg/>", plain("WEBP", (8, 8)), plain("JPEG", (80, 80))[:-40]])
 def test_transform_refuses_what_is_no_image(data: bytes) -> None:
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
-        transform(data, Transformation(width=4))
+        transform_image(data, Transformation(width=4))
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
@@ -314,7 +314,7 @@ def test_transform_answers_every_flipped_byte_with_a_refusal_or_an_image(image_f
         damaged = bytearray(data)
         damaged[position] ^= 0xFF
         try:
-            result = transform(bytes(damaged), Transformation(width=8))
+            result = transform_image(bytes(damaged), Transformation(width=8))
         except ImageRefused:
             continue
         assert Image.open(io.BytesIO(result)).format == image_format

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from apps.catalog.models import Variant
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart

@@ -11,9 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from apps.catalog.models import ProductImage, Variant
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
-from apps.metafields.domain import setting
-from apps.metafields.domain.owners import Owner, all_owners, owner_named, owner_of, register_owner
-from apps.metafields.domain.setting import BadMetafields
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import (
+    OwnerType,
+    get_owner_type,
+    get_owner_type_of_row,
+    get_owner_types,
+    register_owner,
+)
+from apps.metafields.domain.write import BadMetafields
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
@@ -26,20 +32,20 @@ ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line
 each_owner = pytest.mark.parametrize("resource", sorted(MAKERS))
 
 
-def known(resource: str) -> Owner:
-    owner = owner_named(resource)
+def known(resource: str) -> OwnerType:
+    owner = get_owner_type(resource)
     assert owner is not None
     return owner
 
 
 def test_every_registered_owner_is_tested_here() -> None:
-    assert {owner.resource for owner in all_owners()} - {"shop"} == MAKERS.keys()
+    assert {owner.resource for owner in get_owner_types()} - {"shop"} == MAKERS.keys()
 
 
 def test_every_owner_of_the_table_that_is_registered_goes_by_the_tables_path() -> None:
     paths = {route.split("/")[1] for route in routes("metafield")}
 
-    assert {owner.path for owner in all_owners()} - {""} <= paths
+    assert {owner.path for owner in get_owner_types()} - {""} <= paths
 
 
 @each_owner
@@ -91,7 +97,7 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
 def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         variant, stranger = only_variant(), MAKERS["product"]()
-        setting.set_many(variant, [ROW], **BY)
+        write.set_metafields(variant, [ROW], **BY)
 
     counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
     elsewhere = api.get(f"products/{stranger.pk}/variants/{variant.pk}/metafields/count.json")
@@ -169,7 +175,7 @@ def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resou
     owners = [make_owner(resource, where) for where in (shop, shop, other_shop)]
     for row in owners:
         with shop_scope(row.shop):
-            setting.set_many(row, [ROW, ROW | {"key": "dry"}], **BY)
+            write.set_metafields(row, [ROW, ROW | {"key": "dry"}], **BY)
 
     with shop_scope(shop):
         type(owners[0]).objects.filter(pk=owners[0].pk).delete()
@@ -184,7 +190,7 @@ def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, sho
     variant, image = make_owner("variant", shop), make_owner("product_image", shop)
     with shop_scope(shop):
         for row in (variant, image):
-            setting.set_many(row, [ROW], **BY)
+            write.set_metafields(row, [ROW], **BY)
 
     assert isinstance(variant, Variant)
     assert isinstance(image, ProductImage)
@@ -225,8 +231,10 @@ def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_
 def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
-        first = setting.set_many(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
-        again = setting.set_many(product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY)
+        first = write.set_metafields(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
+        again = write.set_metafields(
+            product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY
+        )
         topics = list(
             Event.objects.filter(topic__startswith="product_metafields").order_by("id").values_list("topic", flat=True)
         )
@@ -259,7 +267,7 @@ def test_many_are_refused_with_all_their_faults(shop: Shop, rows: Any, errors: d
     product = make_owner("product", shop)
 
     with shop_scope(shop), pytest.raises(BadMetafields) as refusal:
-        setting.set_many(product, rows, **BY)
+        write.set_metafields(product, rows, **BY)
 
     assert refusal.value.errors == errors
     with shop_scope(shop):
@@ -270,15 +278,15 @@ def test_none_at_all_are_set_without_a_query(in_shop: Shop) -> None:
     product = make_owner("product", in_shop)
 
     with CaptureQueriesContext(connection) as queries:
-        assert setting.set_many(product, None, **BY) == setting.set_many(product, [], **BY) == []
+        assert write.set_metafields(product, None, **BY) == write.set_metafields(product, [], **BY) == []
 
     assert [query["sql"] for query in queries if "metafields" in query["sql"]] == []
 
 
 def test_owners_are_told_apart_by_their_model(shop: Shop) -> None:
-    assert owner_of(make_owner("variant", shop)).resource == "variant"
-    assert owner_of(shop).resource == "shop"
+    assert get_owner_type_of_row(make_owner("variant", shop)).resource == "variant"
+    assert get_owner_type_of_row(shop).resource == "shop"
     with pytest.raises(LookupError):
-        owner_of(Metafield())
-    with pytest.raises(ValueError, match="owns metafields already"):
+        get_owner_type_of_row(Metafield())
+    with pytest.raises(ValueError, match="already registered as a metafield owner"):
         register_owner("products", "product", Metafield, scope="products")

@@ -7,7 +7,7 @@ import pytest
 
 from apps.ground.tenancy import shop_scope
 from apps.metafields.domain import types
-from apps.metafields.domain.elements import Unfit
+from apps.metafields.domain.scalar_types import InvalidValue
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
@@ -48,11 +48,11 @@ LARGEST = 2**53 - 1
     ],
 )
 def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, kept: str, shown: Any) -> None:
-    text = types.read(kind, value)
+    text = types.read_value(kind, value)
 
     assert text == kept
-    assert types.show(kind, text) == (kept if shown is None else shown)
-    assert types.read(kind, text) == kept
+    assert types.render_value(kind, text) == (kept if shown is None else shown)
+    assert types.read_value(kind, text) == kept
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, kept: str, s
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(kind: str, value: Any) -> None:
-    with pytest.raises(Unfit, match=r"."):
-        types.read(kind, value)
+    with pytest.raises(InvalidValue, match=r"."):
+        types.read_value(kind, value)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_value_that_does_not_fit_is_refused(kind: str, value: Any) -> None:
 def test_what_is_no_type(name: str) -> None:
     assert not types.is_type(name)
     with pytest.raises(LookupError):
-        types.read(name, "x")
+        types.read_value(name, "x")
 
 
 COMPOUND: dict[str, Any] = {
@@ -164,18 +164,18 @@ PLAIN = {"language": ["en", "pt-BR", "zh-Hant"], "id": ["SKU 1", "ü"]}
 
 @pytest.mark.parametrize("kind", COMPOUND)
 def test_a_value_with_parts_is_taken_as_an_object_and_as_its_text(kind: str) -> None:
-    text = types.read(kind, COMPOUND[kind])
+    text = types.read_value(kind, COMPOUND[kind])
 
-    assert types.read(kind, text) == text
+    assert types.read_value(kind, text) == text
     spaced = f" {text} "
-    assert types.read(kind, spaced) == spaced, "a text comes back byte for byte"
+    assert types.read_value(kind, spaced) == spaced, "a text comes back byte for byte"
 
 
 @pytest.mark.parametrize("kind", ["link", "weight", "dimension", "volume", "rating"])
 def test_values_with_parts_stand_in_lists(kind: str) -> None:
-    text = types.read(f"list.{kind}", [COMPOUND[kind], COMPOUND[kind]])
+    text = types.read_value(f"list.{kind}", [COMPOUND[kind], COMPOUND[kind]])
 
-    assert types.read(f"list.{kind}", text) == text
+    assert types.read_value(f"list.{kind}", text) == text
     assert text.count("{") == 2
 
 
@@ -187,7 +187,7 @@ def test_types_of_one_value_have_no_list(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in PLAIN.items() for value in values])
 def test_languages_and_ids_are_texts(kind: str, value: str) -> None:
-    assert types.read(kind, value) == value
+    assert types.read_value(kind, value) == value
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_languages_and_ids_are_texts(kind: str, value: str) -> None:
     ],
 )
 def test_a_value_whose_parts_do_not_fit_is_refused(kind: str, value: Any) -> None:
-    with pytest.raises(Unfit, match=r"."):
-        types.read(kind, value)
+    with pytest.raises(InvalidValue, match=r"."):
+        types.read_value(kind, value)
 
 
 def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
@@ -242,8 +242,8 @@ def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
     for _ in range(13):
         node = {"type": "paragraph", "children": [node]}
 
-    with pytest.raises(Unfit, match="nested"):
-        types.read("rich_text_field", {"type": "root", "children": [node]})
+    with pytest.raises(InvalidValue, match="nested"):
+        types.read_value("rich_text_field", {"type": "root", "children": [node]})
 
 
 @pytest.mark.parametrize(

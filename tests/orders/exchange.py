@@ -21,13 +21,15 @@ from apps.staff.models import User
 def exported(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> str:
     """The text of an export."""
     with shop_scope(shop):
-        export = exports.start(kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now())
+        export = exports.create_export(
+            kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now()
+        )
         job = Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
-    jobs.run(job.key)
+    jobs.run_job(job.key)
     with shop_scope(shop):
         export.refresh_from_db()
     assert export.state == Export.State.READY
-    with default_storage.open(export.place) as file:
+    with default_storage.open(export.path) as file:
         return file.read().decode("utf-8-sig")
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
-from apps.ground.tenancy import current_shop, shop_scope
+from apps.ground.tenancy import get_current_shop, shop_scope
 from apps.inventory.domain import stock as inventory
-from apps.orders.domain import placing
-from apps.orders.domain.drafting import Parts
+from apps.orders.domain import create
+from apps.orders.domain.order_drafts import OrderParts
 from apps.orders.models import Order
 from apps.shops.models import Shop
 
@@ -18,10 +18,10 @@ MUG = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 
 def make_order(shop: Shop | None = None, **values: Any) -> Order:
     """An order of two mugs for 20.00, unless said otherwise; fields of ``Parts`` are taken as well."""
-    parts = {name: values.pop(name) for name in list(values) if name in Parts.__dataclass_fields__}
-    wanted = Parts(**{"lines": [MUG], **parts})
-    with shop_scope(shop or current_shop()):
-        return placing.create_order(values, wanted, actor=values.pop("actor", "system"), at=timezone.now())
+    parts = {name: values.pop(name) for name in list(values) if name in OrderParts.__dataclass_fields__}
+    wanted = OrderParts(**{"lines": [MUG], **parts})
+    with shop_scope(shop or get_current_shop()):
+        return create.create_order(values, wanted, actor=values.pop("actor", "system"), at=timezone.now())
 
 
 def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Variant:
@@ -32,7 +32,7 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
             [{"sku": values.pop("sku", "MUG-1"), "tracked": stock is not None}], actor="system", at=at
         )[0]
         if stock is not None:
-            inventory.set_available(item, inventory.primary_location(), stock, actor="system", at=at)
+            inventory.set_available(item, inventory.get_primary_location(), stock, actor="system", at=at)
         title = values.pop("product_title", "Mug")
         handle = f"product-{Product.objects.count() + 1}"
         product = Product.objects.create(shop=shop, title=title, handle=handle, vendor="Pottery")
@@ -47,4 +47,4 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
 def available(variant: Variant) -> int:
     """How many units all locations have."""
     with shop_scope(variant.shop):
-        return inventory.total_available([variant.inventory_item_id])[variant.inventory_item_id]
+        return inventory.get_total_available([variant.inventory_item_id])[variant.inventory_item_id]

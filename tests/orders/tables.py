@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop

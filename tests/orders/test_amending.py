@@ -10,20 +10,20 @@ from django.utils import timezone
 from apps.events.models import Event
 from apps.fulfillment.domain import routing
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
-from apps.jobs.domain import reconciliation
+from apps.jobs.domain import consistency_checks
 from apps.jobs.models import Job
-from apps.orders.domain import amending, payments, transitions
-from apps.orders.domain.edits import Edit, LineEdit
+from apps.orders.domain import edit_lines, payments, transitions
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
 from tests.orders.factories import available, make_order, make_variant
 
 BY: dict[str, Any] = {"actor": "staff:1"}
 # Not those of the catalog, whose rows the factories write by themselves.
-CHECKS = set(reconciliation.names()) - {"lowest prices", "quantities of variants"}
+CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 
 
@@ -31,11 +31,11 @@ VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 def here(shop: Shop) -> Iterator[Shop]:
     with shop_scope(shop):
         yield shop
-        assert list(reconciliation.differences(CHECKS)) == []
+        assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
-def edit(order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **more: Any) -> amending.Outcome:
-    return amending.edit_lines(order, Edit(lines or {}, added, **more), **BY, at=timezone.now())
+def edit(order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **more: Any) -> edit_lines.EditResult:
+    return edit_lines.edit_lines(order, OrderEdit(lines or {}, added, **more), **BY, at=timezone.now())
 
 
 def line_of(order: Order, place: int = 0) -> LineItem:
@@ -50,11 +50,11 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
         inventory_behaviour="decrement_obeying_policy",
         financial_status="paid",
     )
-    routing.route(order.pk, at=timezone.now())
+    routing.route_order(order.pk, at=timezone.now())
     Job.objects.all().delete()
 
     outcome = edit(order, {line_of(order).pk: LineEdit(3)}, {"variant_id": cup.pk, "quantity": 1})
-    routing.route(order.pk, at=timezone.now())
+    routing.route_order(order.pk, at=timezone.now())
 
     order.refresh_from_db()
     assert order.total_price == order.current_total_price == Decimal("44.40")
@@ -78,7 +78,7 @@ def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(h
         inventory_behaviour="decrement_obeying_policy",
         financial_status="paid",
     )
-    routing.route(order.pk, at=timezone.now())
+    routing.route_order(order.pk, at=timezone.now())
 
     edit(order, {line_of(order).pk: LineEdit(1)})
 
@@ -97,15 +97,15 @@ def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(h
 
 def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(here: Shop) -> None:
     order = make_order(here, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}])
-    wanted = Edit({line_of(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
+    wanted = OrderEdit({line_of(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
 
-    shown = amending.preview(order, wanted, **BY, at=timezone.now())
+    shown = edit_lines.preview_edit(order, wanted, **BY, at=timezone.now())
     untouched = Order.objects.get(pk=order.pk)
-    done = amending.edit_lines(order, wanted, **BY, at=timezone.now())
+    done = edit_lines.edit_lines(order, wanted, **BY, at=timezone.now())
 
     assert untouched.version == order.version
-    assert shown.sums == done.sums
-    assert ("Total", Decimal("24.00"), Decimal("18.00")) in done.sums
+    assert shown.changed_totals == done.changed_totals
+    assert ("Total", Decimal("24.00"), Decimal("18.00")) in done.changed_totals
     order.refresh_from_db()
     assert [order.total_discounts, order.total_tax, order.total_price] == [Decimal(5), Decimal(3), Decimal(18)]
     assert order.tax_lines[0]["price"] == "3.00"
@@ -125,9 +125,9 @@ def test_a_line_of_its_own_is_sold_without_a_variant(here: Shop) -> None:
 @pytest.mark.parametrize("state", ["cancelled", "closed"])
 def test_what_is_over_is_not_edited(here: Shop, state: str) -> None:
     order = make_order(here)
-    (transitions.cancel if state == "cancelled" else transitions.close)(order, **BY, at=timezone.now())
+    (transitions.cancel_order if state == "cancelled" else transitions.close_order)(order, **BY, at=timezone.now())
 
-    with pytest.raises(DomainError, match=f"The order is {state}"):
+    with pytest.raises(DomainError, match=f"The order is {state.replace('cancelled', 'canceled')}"):
         edit(order, {line_of(order).pk: LineEdit(3)})
 
     assert LineItem.objects.count() == 1

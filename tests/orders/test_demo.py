@@ -9,8 +9,8 @@ from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.orders import demo
-from apps.orders.domain import editing, hooks
-from apps.orders.domain.drafting import OrderRefused
+from apps.orders.domain import hooks, updates
+from apps.orders.domain.order_drafts import OrderRefused
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -21,7 +21,7 @@ def test_demo_has_orders_in_every_state(shop: Shop, monkeypatch: pytest.MonkeyPa
     make_variant(shop, stock=100)
 
     with shop_scope(shop):
-        demo.make(shop, timezone.now())
+        demo.create_demo_orders(shop, timezone.now())
         orders = list(Order.objects.order_by("number"))
 
     assert [order.number for order in orders] == list(range(1, 301))
@@ -39,7 +39,7 @@ def test_export_hands_over_a_persons_orders(shop: Shop) -> None:
 
     with shop_scope(shop):
         assert order.customer_id is not None
-        exported = personal_data.export(Customer.objects.get(pk=order.customer_id))
+        exported = personal_data.collect_data(Customer.objects.get(pk=order.customer_id))
 
     assert [item["name"] for item in exported["orders"]] == [order.name]
     assert (exported["orders"][0]["note"], exported["orders"][0]["email"]) == ("Ring twice", "ada@example.com")
@@ -62,10 +62,10 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
     def hook(ids: Any, *, at: Any) -> None:
         erased.extend(ids)
 
-    monkeypatch.setattr(hooks, "erasures", [*hooks.erasures, hook])
+    monkeypatch.setattr(hooks, "erasure_hooks", [*hooks.erasure_hooks, hook])
     with shop_scope(shop):
-        editing.add_comment(order, "Ada called", actor="system", at=timezone.now())
-        personal_data.redact(Customer.objects.get(), actor="system", at=timezone.now())
+        updates.add_comment(order, "Ada called", actor="system", at=timezone.now())
+        personal_data.redact_customer(Customer.objects.get(), actor="system", at=timezone.now())
 
     response = api.get(f"orders/{order.pk}.json")
     shown = response.json()["order"]
@@ -86,7 +86,7 @@ def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: py
         seen.extend(dict(parts) for _, parts in orders)
         raise OrderRefused({"fulfillments": ["is invalid"]})
 
-    monkeypatch.setattr(hooks, "creations", [refuse])
+    monkeypatch.setattr(hooks, "creation_hooks", [refuse])
     with pytest.raises(OrderRefused):
         make_order(shop, others={"fulfillments": [{"location_id": 1}]})
 

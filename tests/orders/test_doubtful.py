@@ -9,12 +9,12 @@ from django.apps import apps
 from django.db.models import F
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.orders.domain import amending, doubtful, transitions
-from apps.orders.domain.edits import Edit, LineEdit
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.orders.domain import edit_lines, repair_candidates, transitions
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 
@@ -49,34 +49,42 @@ def lives(shop: Shop) -> None:
             order = make_order(shop, financial_status=status, **options)
             with shop_scope(shop):
                 ids = list(order.line_items.order_by("pk").values_list("pk", flat=True))
-                paybacks = [Payback(Decimal("5.00"))] if status == "paid" else []
-                wanted = Wanted(units=[Units(ids[0]), Units(ids[1], 2)], shipping=Decimal("3.00"), paybacks=paybacks)
-                creating.create_refund(order, wanted, actor="system", at=timezone.now())
+                paybacks = [RefundTransactionInput(Decimal("5.00"))] if status == "paid" else []
+                wanted = RefundRequest(
+                    line_inputs=[RefundLineInput(ids[0]), RefundLineInput(ids[1], 2)],
+                    shipping=Decimal("3.00"),
+                    transaction_inputs=paybacks,
+                )
+                create.create_refund(order, wanted, actor="system", at=timezone.now())
         for restock in (True, False):
             order = make_order(shop, total_tip_received=Decimal("2.00"), financial_status="paid", **options)
             with shop_scope(shop):
-                transitions.cancel(order, restock=restock, actor="system", at=timezone.now())
+                transitions.cancel_order(order, restock=restock, actor="system", at=timezone.now())
         whole = make_order(shop, financial_status="paid", fulfillment_status="fulfilled", **options)
         with shop_scope(shop):
-            units = [Units(pk, count) for pk, count in whole.line_items.values_list("pk", "quantity")]
-            paid = Payback(whole.total_price)
-            wanted = Wanted(units=units, full_shipping=True, paybacks=[paid])
-            creating.create_refund(whole, wanted, actor="system", at=timezone.now())
-            transitions.close(whole, actor="system", at=timezone.now())
+            units = [RefundLineInput(pk, count) for pk, count in whole.line_items.values_list("pk", "quantity")]
+            paid = RefundTransactionInput(whole.total_price)
+            wanted = RefundRequest(line_inputs=units, full_shipping=True, transaction_inputs=[paid])
+            create.create_refund(whole, wanted, actor="system", at=timezone.now())
+            transitions.close_order(whole, actor="system", at=timezone.now())
         edited = make_order(shop, financial_status="paid", **options)
         with shop_scope(shop):
             first, second = edited.line_items.order_by("pk").values_list("pk", flat=True)
-            fewer = Edit({first: LineEdit(2), second: LineEdit(3)}, ())
-            amending.edit_lines(edited, fewer, actor="system", at=timezone.now())
-            wanted = Wanted(units=[Units(second, 5)], paybacks=[Payback(Decimal("5.00"))])
-            creating.create_refund(edited, wanted, actor="system", at=timezone.now())
+            fewer = OrderEdit({first: LineEdit(2), second: LineEdit(3)}, ())
+            edit_lines.edit_lines(edited, fewer, actor="system", at=timezone.now())
+            wanted = RefundRequest(
+                line_inputs=[RefundLineInput(second, 5)], transaction_inputs=[RefundTransactionInput(Decimal("5.00"))]
+            )
+            create.create_refund(edited, wanted, actor="system", at=timezone.now())
     make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
 
 
 def found() -> tuple[list[int] | None, list[int] | None]:
-    with every_shop():
+    with all_shops_scope():
         end = Order.objects.latest("pk").pk
-        return doubtful.totals(0, end, ["USD", "JPY"]), doubtful.payments(0, end)
+        return repair_candidates.find_total_candidates(
+            0, end, ["USD", "JPY"]
+        ), repair_candidates.find_payment_candidates(0, end)
 
 
 def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
@@ -122,7 +130,7 @@ def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
 
 def test_what_left_older_orders_is_worked_out(shop: Shop) -> None:
     lives(shop)
-    with every_shop():
+    with all_shops_scope():
         right = dict(Order.objects.values_list("pk", "total_removed"))
         Order.objects.update(total_removed=0)
 

@@ -9,10 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.events.domain import guarding
+from apps.events.domain import immutability
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
-from apps.orders.domain import editing
+from apps.orders.domain import updates
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.orders.factories import make_order
@@ -40,7 +40,7 @@ def test_wire_of_every_route(api: ApiClient, product: int) -> None:
 def test_an_app_sees_what_its_scopes_read(client_with: ClientWith, shop: Shop, product: int) -> None:
     order = make_order(shop)
     with shop_scope(shop):
-        editing.add_comment(order, "Call back", actor="system", at=timezone.now())
+        updates.add_comment(order, "Call back", actor="system", at=timezone.now())
         comment = Event.objects.get(topic="orders/comment")
 
     def types(*scopes: str) -> set[str]:
@@ -138,7 +138,7 @@ def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, f
 def test_what_came_since_is_counted_once_where_there_is_much_of_it(
     api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.events.domain.counting.RENEWED_FROM", 3)
+    monkeypatch.setattr("apps.events.domain.counts.REFRESH_THRESHOLD", 3)
     before = count(api, filter="Product")
     with shop_scope(shop):
         for event in Event.objects.filter(subject_type="catalog.product"):
@@ -161,7 +161,7 @@ def test_events_of_a_database_that_was_put_back_are_counted_anew(
 ) -> None:
     assert count(api, filter="Product") == len(old_events)
 
-    guarding.lift()
+    immutability.drop_event_triggers()
     with shop_scope(shop):
         Event.objects.filter(pk__in=[event.pk for event in old_events[1:]]).delete()
 
@@ -181,7 +181,7 @@ def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch:
 
 
 def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
-    with shop_scope(shop), guarding.redacting():
+    with shop_scope(shop), immutability.allow_redaction():
         Event.objects.filter(pk=old_events[0].pk).update(payload=None)
     some_time_ago = (timezone.now() - timedelta(hours=1)).isoformat()
 

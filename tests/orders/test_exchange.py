@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import batches, checking, exports, imports, running
-from apps.exchange.domain.cells import open_table, unguarded
+from apps.exchange.domain import dry_run, exports, imports, row_batches, runner
+from apps.exchange.domain.csv_reader import open_table, remove_guard
 from apps.exchange.models import Export, Import, ImportedRow
-from apps.ground.cells import Writer, guarded
+from apps.ground.csv_injection import SafeCsvWriter, escape_formula
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import housekeeping
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.orders.domain.editing import delete_order
 from apps.orders.domain.payments import create_transaction
-from apps.orders.domain.transitions import cancel, close
+from apps.orders.domain.transitions import cancel_order, close_order
+from apps.orders.domain.updates import delete_order
 from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 from apps.staff.models import User
@@ -54,7 +54,7 @@ def _files(files: Path) -> None:
 @pytest.mark.parametrize("text", RISKY)
 def test_risky_cells_open_as_text_and_come_back(text: str) -> None:
     file = io.StringIO()
-    Writer(file, ["note", "amount"]).write({"note": text, "amount": "-5.00"})
+    SafeCsvWriter(file, ["note", "amount"]).write({"note": text, "amount": "-5.00"})
     file.seek(0)
     raw = list(csv.reader(io.StringIO(file.getvalue())))[1]
 
@@ -65,7 +65,7 @@ def test_risky_cells_open_as_text_and_come_back(text: str) -> None:
 @pytest.mark.parametrize("kept", ["+14155550100", "'+14155550100"])
 def test_phone_numbers_are_written_as_they_are_and_taken_with_and_without_an_apostrophe(kept: str) -> None:
     file = io.StringIO()
-    Writer(file, ["phone", "amount"]).write({"phone": "+14155550100", "amount": "-5.00"})
+    SafeCsvWriter(file, ["phone", "amount"]).write({"phone": "+14155550100", "amount": "-5.00"})
 
     assert file.getvalue().splitlines()[1] == "+14155550100,-5.00"
     assert next(open_table(io.StringIO(f"phone\n{kept}\n")).rows)[1] == ["+14155550100"]
@@ -73,7 +73,7 @@ def test_phone_numbers_are_written_as_they_are_and_taken_with_and_without_an_apo
 
 @given(st.text())
 def test_every_cell_comes_back(text: str) -> None:
-    assert unguarded(str(guarded(text))) == text
+    assert remove_guard(str(escape_formula(text))) == text
 
 
 def filled(shop: Shop) -> None:
@@ -100,12 +100,12 @@ def filled(shop: Shop) -> None:
     partly = make_order(shop, email="ada@example.com")
     with shop_scope(shop):
         at = timezone.now()
-        close(partly, actor="system", at=at)
+        close_order(partly, actor="system", at=at)
         create_transaction(partly, {"kind": "sale", "amount": Decimal("5.00")}, actor="system", at=at)
         seen = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal("151.27"))
         in_yen = {"kind": "sale", "amount": Decimal(1000), "currency": "JPY"}
         create_transaction(seen, in_yen, actor="system", at=at)
-        cancel(make_order(shop, financial_status="authorized"), actor="system", at=at, reason="fraud")
+        cancel_order(make_order(shop, financial_status="authorized"), actor="system", at=at, reason="fraud")
 
 
 def _yen() -> dict[str, Any]:
@@ -222,7 +222,7 @@ def test_rows_of_a_table_that_nobody_can_read_stop_nothing(shop: Shop, tmp_path:
     found = {line: reason for line, fate, reason in fates(shop) if fate == "failed"}
     assert found[3] == "is not UTF-8"
     assert found[4] == "is longer than 1048576 characters"
-    assert found[7] == "has 3 cells, and there are 2 columns"
+    assert found[7] == "has 3 cells, but there are 2 columns"
     with shop_scope(shop):
         assert set(Customer.objects.values_list("email", flat=True)) == {"ada@example.com", "fay@example.com"}
 
@@ -233,7 +233,7 @@ def test_an_order_whose_rows_are_not_together_is_not_cut_in_silence(shop: Shop, 
     import_text(shop, f"order,line_title,line_price\n{rows}", tmp_path, "in.csv")
 
     assert [(line, reason) for line, fate, reason in fates(shop) if fate == "failed"] == [
-        (4, "order #1 stands in the file before; its rows must be together"),
+        (4, "order #1 occurs earlier in the file; its rows must be consecutive"),
         (5, "order #3 has more than 500 rows"),
     ]
     with shop_scope(shop):
@@ -291,7 +291,7 @@ def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> N
         (10, "skipped"),
     ]
     reasons = {line: reason for line, _, reason in found}
-    assert reasons[2].startswith("is no JSON")
+    assert reasons[2].startswith("is not valid JSON")
     assert reasons[4] == "email is invalid"
     assert reasons[6] == "line_items.0.price is invalid"
     assert reasons[7] == "total_price must be 1.00"
@@ -310,7 +310,7 @@ def test_a_dry_run_shows_every_fate_and_changes_nothing(shop: Shop, tmp_path: Pa
 
     assert said.splitlines() == [
         "line 1: new",
-        "line 2: skipped – stands in the file before",
+        "line 2: skipped – occurs earlier in the file",
         "line 3: new",
         "line 4: failed – customer must have a name or email address",
         "Would be: 2 new, 0 changed, 1 skipped, 1 failed.",
@@ -331,36 +331,36 @@ def test_a_dry_run_leaves_no_file(shop: Shop, tmp_path: Path) -> None:
 
 def test_files_that_nobody_goes_on_with_do_not_stay(shop: Shop, tmp_path: Path) -> None:
     def keep(name: str) -> Import:
-        return imports.keep(io.BytesIO(name.encode()), f"{name}.jsonl", actor="system", at=timezone.now())
+        return imports.save_upload(io.BytesIO(name.encode()), f"{name}.jsonl", actor="system", at=timezone.now())
 
     with shop_scope(shop):
         old, fresh = keep("old"), keep("fresh")
         Import.objects.filter(pk=old.pk).update(
             state=Import.State.CHECKED, updated_at=timezone.now() - timedelta(days=8)
         )
-    housekeeping.run_all()
+    housekeeping.run_hourly_tasks()
 
-    assert not default_storage.exists(old.place)
-    assert default_storage.exists(fresh.place)
+    assert not default_storage.exists(old.path)
+    assert default_storage.exists(fresh.path)
     with shop_scope(shop):
         old.refresh_from_db()
-        assert (old.state, old.problem) == ("failed", "Nobody went on with it for 7 days; the file is deleted.")
-        with pytest.raises(imports.NotChecked):
-            imports.confirm(old, actor="system", at=timezone.now())
+        assert (old.state, old.problem) == ("failed", "No activity for 7 days; the file was deleted.")
+        with pytest.raises(imports.ImportNotValidated):
+            imports.start_import(old, actor="system", at=timezone.now())
 
 
 def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "AT_ONCE", 1)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(5)]
     path = tmp_path / "in.jsonl"
     path.write_text(lines(*rows))
     with shop_scope(shop):
         with path.open("rb") as file:
-            kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
-        imports.mark_importing(kept)
-        begun = running.run(kept)
+            kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
+        imports.skip_validation(kept)
+        begun = runner.run_import(kept)
         assert isinstance(begun, Generator)
         for _ in range(3):
             next(begun)
@@ -373,7 +373,7 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
     with shop_scope(shop):
         assert Order.objects.count() == 5
         assert Import.objects.get().state == Import.State.DONE
-        assert not default_storage.exists(kept.place)
+        assert not default_storage.exists(kept.path)
 
 
 @pytest.mark.parametrize(
@@ -381,10 +381,10 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
     [
         ("in.csv", b"", "is empty"),
         ("in.xlsx", b"x", "must end in"),
-        ("in.csv", b"a,a\n1,2\n", "must name every column once"),
+        ("in.csv", b"a,a\n1,2\n", "must occur only once"),
         ("in.csv", b"email,\xff\na,b\n", "not UTF-8"),
         ("in.csv", "email\nada@example.com\n".encode("utf-16"), "not UTF-8"),
-        ("in.csv", b"Name;Total\n#1;2\n", "names no column that is known"),
+        ("in.csv", b"Name;Total\n#1;2\n", "contains no known column"),
         ("in.csv", b"x" * 2_000_000, "longer than"),
     ],
 )
@@ -513,10 +513,10 @@ def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said
     order = {"order": {"line_items": [{"title": "a", "price": "1.00"}]}}
     text = lines({"customer": {"first_name": "Ada"}}, order)
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
-        checked = {row.kind: outcome.fate for row, outcome in checking.check(kept)}
-        imports.mark_importing(kept)
-        done = {row.kind: outcome.fate for row, outcome in running.run(kept)}
+        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
+        checked = {row.kind: outcome.result for row, outcome in dry_run.validate_file(kept)}
+        imports.skip_validation(kept)
+        done = {row.kind: outcome.result for row, outcome in runner.run_import(kept)}
 
         assert checked == said
         assert done == said
@@ -526,29 +526,29 @@ def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said
 def test_the_worker_checks_and_after_a_yes_imports(shop: Shop, tmp_path: Path) -> None:
     text = lines({"customer": {"email": "a@example.com"}}, {"customer": {"email": "no"}})
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
-        imports.ask_for_check(kept, actor="system")
-        with pytest.raises(imports.NotChecked):
-            imports.confirm(kept, actor="system", at=timezone.now())
-    _run(shop, imports.CHECK)
+        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.enqueue_validation(kept, actor="system")
+        with pytest.raises(imports.ImportNotValidated):
+            imports.start_import(kept, actor="system", at=timezone.now())
+    _run(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
         kept.refresh_from_db()
         assert (kept.state, kept.total, Customer.objects.count()) == ("checked", 2, 0)
         assert list(kept.fates.values_list("fate", flat=True)) == ["new", "failed"]
-        imports.confirm(kept, actor="system", at=timezone.now())
-    _run(shop, imports.RUN)
+        imports.start_import(kept, actor="system", at=timezone.now())
+    _run(shop, imports.RUN_TASK)
     with shop_scope(shop):
         kept.refresh_from_db()
         assert (kept.state, Customer.objects.count()) == ("done", 1)
         assert not kept.fates.filter(dry=True).exists()
-        with pytest.raises(imports.NotChecked):
-            imports.confirm(kept, actor="system", at=timezone.now())
+        with pytest.raises(imports.ImportNotValidated):
+            imports.start_import(kept, actor="system", at=timezone.now())
 
 
 def _run(shop: Shop, task: str) -> None:
     with shop_scope(shop):
         key = Job.objects.get(task=task).key
-    assert jobs.run(key)
+    assert jobs.run_job(key)
 
 
 def test_exports_honour_filters_expire_and_are_recorded(shop: Shop, user: User) -> None:
@@ -559,10 +559,10 @@ def test_exports_honour_filters_expire_and_are_recorded(shop: Shop, user: User) 
     with shop_scope(shop):
         export = Export.objects.get()
         now = timezone.now()
-        assert export.is_open_to(user.pk, now)
-        assert not export.is_open_to(user.pk + 1, now)
-        assert not export.is_open_to(user.pk, now + timedelta(days=3))
-        exports.expire(Job(), export_id=export.pk)
-        assert not default_storage.exists(export.place)
+        assert export.is_downloadable_by(user.pk, now)
+        assert not export.is_downloadable_by(user.pk + 1, now)
+        assert not export.is_downloadable_by(user.pk, now + timedelta(days=3))
+        exports.expire_export(Job(), export_id=export.pk)
+        assert not default_storage.exists(export.path)
         assert Event.objects.filter(topic="orders/export").count() == 1
         assert Transaction.objects.exists()

@@ -23,18 +23,18 @@ from django.utils import timezone
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import exports, imports, parts
-from apps.exchange.domain.files import clear_strays
-from apps.exchange.domain.kinds import exporters
-from apps.exchange.kinds import person
+from apps.exchange.domain import exports, imports, resumable_file
+from apps.exchange.domain.resources import get_exporters
+from apps.exchange.domain.stored_files import delete_orphan_files
 from apps.exchange.models import Export, Import, ImportedRow
+from apps.exchange.resources import personal_data as person
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from apps.staff.models import User
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.client.conftest import database_url
 from tests.customers.factories import make_address, make_customer
@@ -48,19 +48,19 @@ import sys, time, uuid
 import django
 django.setup()
 from apps.exchange.domain import batches, exports, import_jobs, parts
-from apps.exchange.kinds import person
+from apps.exchange.resources import person
 from apps.jobs.domain import queue
 import_jobs.REPORT_EVERY = 1
 parts.PART_BYTES = 1
 exports.BATCH = batches.AT_ONCE = 2
 person._STEP = 1
 report, told = queue.report_progress, 0
-def reported(job, *, done, total):
+def reported(job, *, completed, total):
     global told
-    report(job, done=done, total=total)
+    report(job, completed=completed, total=total)
     told += 1
     if told == 3:
-        print(done, flush=True)
+        print(completed, flush=True)
         time.sleep(600)
 queue.report_progress = reported
 queue.run(uuid.UUID(sys.argv[1]))
@@ -79,12 +79,14 @@ def user(shop: Shop) -> User:
 @pytest.fixture(autouse=True)
 def _small(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of one batch of two."""
-    monkeypatch.setattr(parts, "PART_BYTES", 1)
+    monkeypatch.setattr(resumable_file, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
 
 def asked_for(user: User, form: str) -> tuple[Export, Job]:
-    export = exports.start(kind="customers", format=form, filters={}, user=user, actor="system", at=timezone.now())
+    export = exports.create_export(
+        kind="customers", format=form, filters={}, user=user, actor="system", at=timezone.now()
+    )
     return export, Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
 
 
@@ -94,12 +96,12 @@ def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done: int) -> None:
 
     def interrupted(job: Job, **told: Any) -> None:
         report(job, **told)
-        if told["done"] == done:
+        if told["completed"] == done:
             raise WorkerGone
 
     with monkeypatch.context() as patched:
         patched.setattr(queue, "report_progress", interrupted)
-        assert queue.run(job.key)
+        assert queue.run_job(job.key)
     Job.objects.filter(pk=job.pk).update(due_at=Now())
 
 
@@ -115,22 +117,22 @@ def test_an_export_goes_on_behind_its_last_part(
     people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
     whole = exported(in_shop, user, "customers", form)
     export, job = asked_for(user, form)
-    read, asked = exporters()["customers"].read, list[int]()
+    read, asked = get_exporters()["customers"].read_objects, list[int]()
 
     def noted(ids: Sequence[int]) -> Any:
         asked.extend(ids)
         return read(ids)
 
     cut_off(job, monkeypatch, done=6)
-    watched = {**exporters(), "customers": replace(exporters()["customers"], read=noted)}
-    monkeypatch.setattr(exports, "exporters", lambda: watched)
-    assert queue.run(job.key)
+    watched = {**get_exporters(), "customers": replace(get_exporters()["customers"], read_objects=noted)}
+    monkeypatch.setattr(exports, "get_exporters", lambda: watched)
+    assert queue.run_job(job.key)
 
     export.refresh_from_db()
     assert (export.state, export.row_count, export.parts) == (Export.State.READY, 7, None)
     # The third batch was written and not kept: it is written again.
     assert asked == [row.pk for row in people[4:]]
-    with default_storage.open(export.place) as file:
+    with default_storage.open(export.path) as file:
         assert file.read().decode("utf-8-sig") == whole
     assert [name for name in places(in_shop) if name.endswith(".part")] == []
 
@@ -145,10 +147,10 @@ def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, m
     assert export.parts is not None
     default_storage.delete(export.parts["places"][1])
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
 
     export.refresh_from_db()
-    with default_storage.open(export.place) as file:
+    with default_storage.open(export.path) as file:
         assert file.read().decode() == whole
     assert [name for name in places(in_shop) if name.endswith(".part")] == []
 
@@ -162,13 +164,13 @@ def test_an_erasure_takes_the_parts_along_and_whoever_writes_ends(
 
     def erased(job: Job, **told: Any) -> None:
         report(job, **told)
-        if told["done"] == 4:
-            personal_data.redact(people[0], actor="system", at=timezone.now())
+        if told["completed"] == 4:
+            personal_data.redact_customer(people[0], actor="system", at=timezone.now())
 
     with monkeypatch.context() as patched:
         patched.setattr(queue, "report_progress", erased)
-        assert queue.run(job.key)
-    assert queue.run(Job.objects.get(task="exchange.delete_files").key)
+        assert queue.run_job(job.key)
+    assert queue.run_job(Job.objects.get(task="exchange.delete_files").key)
 
     job.refresh_from_db()
     export.refresh_from_db()
@@ -185,10 +187,10 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
     cut_off(job, monkeypatch, done=6)
     tomorrow = timezone.now() + timedelta(days=2)
 
-    while_made = clear_strays(tomorrow)
+    while_made = delete_orphan_files(tomorrow)
     Export.objects.update(state=Export.State.FAILED)
 
-    assert (while_made, clear_strays(tomorrow), places(in_shop)) == (0, 2, [])
+    assert (while_made, delete_orphan_files(tomorrow), places(in_shop)) == (0, 2, [])
 
 
 def person_with_much(shop: Shop) -> Customer:
@@ -204,14 +206,14 @@ def person_with_much(shop: Shop) -> Customer:
 
 
 def asked_for_one(customer: Customer, user: User) -> tuple[Export, Job]:
-    number = person.hand_over(customer, user, "system", timezone.now())
+    number = person.create_personal_data_export(customer, user, "system", timezone.now())
     return Export.objects.get(pk=number), Job.objects.get(task=exports.EXPORT)
 
 
 def written(export: Export) -> Any:
     export.refresh_from_db()
     assert (export.state, export.parts) == (Export.State.READY, None)
-    with default_storage.open(export.place) as file:
+    with default_storage.open(export.path) as file:
         return json.loads(file.read())
 
 
@@ -220,9 +222,9 @@ def written(export: Export) -> Any:
 def test_the_file_of_a_person_goes_on_behind_its_last_part(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch, done: int
 ) -> None:
-    monkeypatch.setattr(person, "_STEP", 1)
+    monkeypatch.setattr(person, "_CHECKPOINT_EVERY", 1)
     customer = person_with_much(in_shop)
-    whole = json.loads(json.dumps(personal_data.export(customer)))
+    whole = json.loads(json.dumps(personal_data.collect_data(customer)))
     export, job = asked_for_one(customer, factories.make_member(in_shop, "customers"))
 
     cut_off(job, monkeypatch, done=done)
@@ -236,7 +238,7 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
 
     with monkeypatch.context() as patched:
         patched.setattr(person, "_json", noted)
-        assert queue.run(job.key)
+        assert queue.run_job(job.key)
 
     assert written(export) == whole
     # What was reported last was not kept; what was kept before is not written again.
@@ -257,10 +259,10 @@ def test_a_worker_that_is_killed_over_a_persons_file_costs_nothing_but_time(
 ) -> None:
     shop = factories.make_shop()
     member = factories.make_member(shop, "customers")
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         with shop_scope(shop):
             customer = person_with_much(shop)
-            whole = json.loads(json.dumps(personal_data.export(customer)))
+            whole = json.loads(json.dumps(personal_data.collect_data(customer)))
             export, job = asked_for_one(customer, member)
         finished(shop, job, tmp_path)
         with shop_scope(shop):
@@ -272,18 +274,18 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
     shop = factories.make_shop()
     member = factories.make_member(shop, "export_customers")
     people = [{"customer": {"email": f"p{number}@example.com", "note": "n"}} for number in range(9)]
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         with shop_scope(shop):
             path = tmp_path / "in.jsonl"
             path.write_text("".join(json.dumps(each) + "\n" for each in people))
             with path.open("rb") as file:
-                kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
-            imports.ask_for_check(kept, actor="system")
-            check = Job.objects.get(task=imports.CHECK)
+                kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
+            imports.enqueue_validation(kept, actor="system")
+            check = Job.objects.get(task=imports.VALIDATE_TASK)
         finished(shop, check, tmp_path)
         with shop_scope(shop):
-            imports.confirm(Import.objects.get(), actor="system", at=timezone.now())
-            job = Job.objects.get(task=imports.RUN)
+            imports.start_import(Import.objects.get(), actor="system", at=timezone.now())
+            job = Job.objects.get(task=imports.RUN_TASK)
         finished(shop, job, tmp_path)
         with shop_scope(shop):
             assert (Import.objects.get().state, Customer.objects.count()) == (Import.State.DONE, 9)
@@ -293,7 +295,7 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
         finished(shop, job, tmp_path)
         with shop_scope(shop):
             export.refresh_from_db()
-        with default_storage.open(export.place) as written:
+        with default_storage.open(export.path) as written:
             told = [json.loads(line)["customer"]["email"] for line in written.read().splitlines()]
     assert told == [each["customer"]["email"] for each in people]
 
@@ -327,7 +329,7 @@ def finished(shop: Shop, job: Job, folder: Path) -> None:
         Import.objects.update(claimed_until=past)
     until = time.monotonic() + patience(30)
     while time.monotonic() < until:
-        if queue.run(job.key):
+        if queue.run_job(job.key):
             break
         time.sleep(0.2)
     with shop_scope(shop):

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from apps.api.rows import rendering
+from apps.api.rows import render_cache
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
-from apps.jobs.domain import reconciliation
-from apps.orders.domain import buyers, payments, stocking
+from apps.jobs.domain import consistency_checks
+from apps.orders.domain import order_customers, payments, stock_reservation
 from apps.orders.models import Order, Transaction
 from apps.shops.models import Shop
 from tests.api.conftest import everything_stored
@@ -67,7 +67,7 @@ class Histories(RuleBasedStateMachine):
     def teardown(self) -> None:
         transaction.set_rollback(True)
         self._whole.__exit__(None, None, None)
-        rendering.cache.clear()
+        render_cache.cache.clear()
 
     # --- asking ---
 
@@ -237,7 +237,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def every_check_agrees(self) -> None:
-        assert list(reconciliation.differences()) == []
+        assert list(consistency_checks.find_differences()) == []
 
     @invariant()
     def stock_is_what_was_put_and_taken(self) -> None:
@@ -249,7 +249,7 @@ class Histories(RuleBasedStateMachine):
     def what_is_shown_is_what_is_stored(self) -> None:
         """A version never falls, what is shown changes with it or the customer's, and sums are those of the parts."""
         kept = {order: self.api.get(f"orders/{order}.json").content for order in self.orders}
-        rendering.cache.clear()
+        render_cache.cache.clear()
         with shop_scope(self.shop):
             rows = Order.objects.values_list("pk", "version", "customer__version")
             versions = {pk: (version, of_customer or 0) for pk, version, of_customer in rows}
@@ -311,7 +311,8 @@ def test_sums_stock_and_events_agree_after_each_step_of_any_history(histories: t
 
 
 @pytest.mark.parametrize(
-    ("module", "step"), [(buyers, "add"), (buyers, "spend"), (stocking, "give_back"), (payments, "count_sold")]
+    ("module", "step"),
+    [(order_customers, "add"), (order_customers, "spend"), (stock_reservation, "give_back"), (payments, "count_sold")],
 )
 def test_a_step_that_is_left_out_is_found(
     histories: type[Histories], monkeypatch: pytest.MonkeyPatch, module: Any, step: str

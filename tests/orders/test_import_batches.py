@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from apps.customers.models import Address, ConsentChange, Customer
 from apps.events.models import Event
-from apps.exchange.domain import batches, checking, imports, running
-from apps.exchange.domain.claims import ClaimLost
+from apps.exchange.domain import dry_run, imports, row_batches, runner
+from apps.exchange.domain.lease import ImportLeaseLost
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -60,7 +60,7 @@ def people(count: int) -> list[dict[str, Any]]:
 
 def kept_file(rows: list[dict[str, Any]]) -> Import:
     text = "".join(json.dumps({"customer": row}) + "\n" for row in rows) + "no JSON\n"
-    return imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+    return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
 
 def made_of(shop: Shop) -> list[Any]:
@@ -86,11 +86,11 @@ def made_of(shop: Shop) -> list[Any]:
 def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     other = factories.make_shop(domain="other.example")
     for each, at_once in ((shop, 1), (other, AT_ONCE)):
-        monkeypatch.setattr(batches, "AT_ONCE", at_once)
+        monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
         with shop_scope(each):
             kept = kept_file(people(8))
-            imports.mark_importing(kept)
-            with closing(running.run(kept)) as told:
+            imports.skip_validation(kept)
+            with closing(runner.run_import(kept)) as told:
                 assert len(list(told)) == 14
 
     assert made_of(other) == made_of(shop)
@@ -102,8 +102,8 @@ def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatc
 def test_a_check_writes_no_customer(in_shop: Shop) -> None:
     kept = kept_file(people(8))
 
-    with CaptureQueriesContext(connection) as statements, closing(checking.check(kept)) as told:
-        found = Counter(outcome.fate for _, outcome in told)
+    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(kept)) as told:
+        found = Counter(outcome.result for _, outcome in told)
 
     assert found == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
     written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
@@ -120,14 +120,14 @@ def cut_off(told: Any, rows: int) -> int:
 
 
 def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
     whole, broken = kept_file(people(8)), kept_file(people(8))
-    with closing(checking.check(whole)) as told:
+    with closing(dry_run.validate_file(whole)) as told:
         list(told)
-    abandoned = checking.check(broken)
+    abandoned = dry_run.validate_file(broken)
     cut_off(abandoned, 2 * AT_ONCE)
 
-    with closing(checking.check(Import.objects.get(pk=broken.pk))) as told:
+    with closing(dry_run.validate_file(Import.objects.get(pk=broken.pk))) as told:
         rest = [row.line for row, _ in told]
 
     assert rest == list(range(2 * AT_ONCE + 1, 15))
@@ -136,24 +136,24 @@ def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest
     assert (broken.state, broken.total, broken.counts) == (State.CHECKED, 14, whole.counts)
     noted = ImportedRow.objects.order_by("line").values_list("line", "fate", "reason", "changes")
     assert list(noted.filter(file=broken)) == list(noted.filter(file=whole))
-    with pytest.raises(ClaimLost):
+    with pytest.raises(ImportLeaseLost):
         list(abandoned)
 
 
 def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
     kept = kept_file(people(8))
-    imports.mark_importing(kept)
-    abandoned = running.run(kept)
+    imports.skip_validation(kept)
+    abandoned = runner.run_import(kept)
     cut_off(abandoned, AT_ONCE)
 
-    with closing(running.run(Import.objects.get(pk=kept.pk))) as told:
+    with closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told:
         rest = [row.line for row, _ in told]
 
     assert rest == list(range(AT_ONCE + 1, 15))
     assert Customer.objects.count() == 8
     assert Event.objects.filter(topic="customers/create").count() == 8
     assert ImportedRow.objects.filter(file=kept, dry=False).count() == 14
-    with pytest.raises(ClaimLost):
+    with pytest.raises(ImportLeaseLost):
         list(abandoned)
     assert Customer.objects.count() == 8

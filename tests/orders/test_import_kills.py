@@ -22,12 +22,12 @@ from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.exchange.domain import imports
 from apps.exchange.models import Import, ImportedRow
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
-from backoffice.storages import file_storages
+from backoffice.storages import get_storage_settings
 from tests.client.conftest import database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -73,7 +73,7 @@ def killed_and_done(task: str, statement: str, folder: Path) -> None:
     Import.objects.exclude(claimed_until=None).update(claimed_until=before)
     assert ended == -signal.SIGKILL
     assert 0 < Import.objects.get().done < ORDERS
-    queue.run(job.key)
+    queue.run_job(job.key)
 
 
 def orders() -> list[dict[str, Any]]:
@@ -91,16 +91,16 @@ def orders() -> list[dict[str, Any]]:
 
 
 def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Any, tmp_path: Path) -> None:
-    settings.STORAGES = {**settings.STORAGES, **file_storages("", tmp_path / "media")}
+    settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}
     text = "".join(json.dumps({"order": row}) + "\n" for row in orders())
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
-        imports.ask_for_check(kept, actor="system")
-        killed_and_done(imports.CHECK, CHECKED, tmp_path)
+        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.enqueue_validation(kept, actor="system")
+        killed_and_done(imports.VALIDATE_TASK, CHECKED, tmp_path)
         kept.refresh_from_db()
         assert (kept.state, kept.counts) == (Import.State.CHECKED, {"new": 108, "failed": 12})
-        imports.confirm(kept, actor="system", at=timezone.now())
-        killed_and_done(imports.RUN, TAKEN, tmp_path)
+        imports.start_import(kept, actor="system", at=timezone.now())
+        killed_and_done(imports.RUN_TASK, TAKEN, tmp_path)
 
         assert Counter(kept.fates.filter(dry=False).values_list("fate", flat=True)) == {"new": 108, "failed": 12}
         assert set(kept.fates.values_list("line", flat=True)) == set(range(1, ORDERS + 1))
@@ -108,5 +108,5 @@ def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: 
             assert model.objects.count() == 108
         assert Event.objects.filter(topic="orders/create").count() == 108
         assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 109))
-    with every_shop():
+    with all_shops_scope():
         assert ImportedRow.objects.filter(dry=True).count() == 0

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import batches, claims, exports, files, imports, running
+from apps.exchange.domain import exports, imports, lease, row_batches, runner, stored_files
 from apps.exchange.models import Export, Import, ImportedRow
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import housekeeping
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
@@ -41,7 +41,7 @@ def _files(files: Path) -> None:
 
 
 def kept_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
-    return imports.keep(io.BytesIO(text.encode()), name, actor=actor, at=timezone.now())
+    return imports.save_upload(io.BytesIO(text.encode()), name, actor=actor, at=timezone.now())
 
 
 def customers(shop: Shop) -> list[tuple[str, str, str]]:
@@ -58,8 +58,8 @@ BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"first_name": "Eve", "email": "eve@example.com", "phone": ADA["phone"]}, "whose e-mail is another"),
-        ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone that of Ada"),
+        ({"first_name": "Eve", "email": "eve@example.com", "phone": ADA["phone"]}, "who has a different email"),
+        ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone belongs to Ada"),
     ],
 )
 def test_a_row_whose_keys_disagree_changes_nobody_and_says_who(
@@ -126,7 +126,7 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     with shop_scope(shop):
         assert not Order.objects.exists()
         row = ImportedRow.objects.get(file__name="orders.jsonl")
-        assert row.reason.startswith(f"The phone is that of Ada (customer {Customer.objects.get().pk})")
+        assert row.reason.startswith(f"The phone belongs to Ada (customer {Customer.objects.get().pk})")
 
 
 # --- half an order is none -------------------------------------------------------------------------------------------
@@ -167,9 +167,9 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
     assert [(line, reason) for line, _, reason in fates(shop)] == [
         (
             2,
-            "order #1 is left out as a whole: line 3 has 4 cells, and there are 3 columns, and may be a part of it",
+            "order #1 is not imported: line 3 has 4 cells, but there are 3 columns, and may be a part of it",
         ),
-        (3, "has 4 cells, and there are 3 columns"),
+        (3, "has 4 cells, but there are 3 columns"),
     ]
 
 
@@ -229,7 +229,7 @@ def test_what_nobody_knows_is_said_before_and_needs_a_yes(shop: Shop, tmp_path: 
     said = import_text(shop, text, tmp_path, name, ignore_unknown=True)
 
     names = {"Shoe size", "Hat"}
-    assert names <= set(tried.splitlines()[0].removeprefix("Not known, and left out: ").split(", "))
+    assert names <= set(tried.splitlines()[0].removeprefix("Unknown columns, ignored: ").split(", "))
     assert all(column in str(refused.value) for column in names)
     assert "--ignore-unknown" in str(refused.value)
     assert left == []
@@ -244,7 +244,7 @@ def test_what_an_export_holds_is_all_known(shop: Shop, other_shop: Shop, tmp_pat
     for kind in ("customers", "orders"):
         for form in ("csv", "jsonl"):
             text = exported(shop, user, kind, form)
-            assert "not known" not in import_text(other_shop, text, tmp_path, f"{kind}.{form}", dry_run=True)
+            assert "Unknown columns" not in import_text(other_shop, text, tmp_path, f"{kind}.{form}", dry_run=True)
 
 
 # --- one at a time, and once -----------------------------------------------------------------------------------------
@@ -254,16 +254,16 @@ def begun(shop: Shop, count: int = 4) -> Import:
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(count)]
     with shop_scope(shop):
         kept = kept_file(lines(*rows))
-        imports.mark_importing(kept)
+        imports.skip_validation(kept)
     return kept
 
 
 def test_two_do_not_work_on_one_import(shop: Shop) -> None:
     kept = begun(shop)
-    with shop_scope(shop), closing(running.run(kept)) as first:
+    with shop_scope(shop), closing(runner.run_import(kept)) as first:
         next(first)
-        with pytest.raises(claims.Busy):
-            next(running.run(kept))
+        with pytest.raises(lease.ImportBusy):
+            next(runner.run_import(kept))
         rest = len(list(first))
 
         assert rest == 3
@@ -271,15 +271,15 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
 
 
 def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "AT_ONCE", 1)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
     kept = begun(shop)
-    with shop_scope(shop), closing(running.run(kept)) as first:
+    with shop_scope(shop), closing(runner.run_import(kept)) as first:
         next(first)
         # Taken for dead, and the work is taken over.
         Import.objects.filter(pk=kept.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
-        with closing(running.run(kept)) as second:
+        with closing(runner.run_import(kept)) as second:
             next(second)
-            with pytest.raises(claims.ClaimLost):
+            with pytest.raises(lease.ImportLeaseLost):
                 next(first)
             rest = len(list(second))
 
@@ -290,11 +290,11 @@ def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.
 
 def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) -> None:
     kept = begun(shop)
-    with default_storage.open(kept.place) as file:
+    with default_storage.open(kept.path) as file:
         text = file.read().decode()
-    with shop_scope(shop), closing(running.run(kept)) as first:
+    with shop_scope(shop), closing(runner.run_import(kept)) as first:
         next(first)
-        with pytest.raises(CommandError, match="Somebody else is working on this file"):
+        with pytest.raises(CommandError, match="Another worker is processing this file"):
             import_text(shop, text, tmp_path)
         list(first)
 
@@ -312,7 +312,7 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
     both = [begun(shop, 20), begun(shop, 20)]
 
     def work(kept: Import) -> Callable[[], list[str]]:
-        return lambda: [outcome.fate for _, outcome in running.run(kept)]
+        return lambda: [outcome.result for _, outcome in runner.run_import(kept)]
 
     found = at_once(shop, *(work(kept) for kept in both))
 
@@ -329,7 +329,7 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
     one, two = begun(shop, 1), begun(shop, 1)
 
     with without(ImportedRow, "shop_id", "source_key"):
-        unguarded(shop, lambda: list(running.run(one)), lambda: list(running.run(two)))
+        unguarded(shop, lambda: list(runner.run_import(one)), lambda: list(runner.run_import(two)))
 
         with shop_scope(shop):
             assert Order.objects.count() == 2
@@ -341,30 +341,30 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
 def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
     kept = begun(shop, 20)
 
-    found = at_once(shop, *[lambda: len(list(running.run(kept)))] * 4)
+    found = at_once(shop, *[lambda: len(list(runner.run_import(kept)))] * 4)
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
-    assert [result for result in found if not isinstance(result, claims.Busy)] == [20]
+    assert [result for result in found if not isinstance(result, lease.ImportBusy)] == [20]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: the second takes the claim of the first, which is thrown out of the middle of its work."""
-    monkeypatch.setattr(batches, "AT_ONCE", 1)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
     kept = begun(shop)
-    work = running.run(kept)
+    work = runner.run_import(kept)
 
     worked = unguarded(
         shop,
         lambda: next(work),
-        lambda: list(running.run(kept)),
+        lambda: list(runner.run_import(kept)),
         conditions={Import._meta.db_table: ("claimed_until",)},
     )
 
     assert len(worked) == 3, "of four rows, one was the first one's"
-    with shop_scope(shop), pytest.raises(claims.ClaimLost):
+    with shop_scope(shop), pytest.raises(lease.ImportLeaseLost):
         next(work)
 
 
@@ -375,15 +375,15 @@ def fail(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a job fail for good."""
     with shop_scope(job.shop):
         Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
-    jobs.run(job.key)
+    jobs.run_job(job.key)
     job.refresh_from_db()
     assert job.state == Job.State.FAILED
 
 
 def retried(job: Job) -> Job:
     with shop_scope(job.shop):
-        assert jobs.retry(job)
-        assert jobs.run(job.key)
+        assert jobs.retry_job(job)
+        assert jobs.run_job(job.key)
         job.refresh_from_db()
     return job
 
@@ -394,7 +394,9 @@ def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     with shop_scope(shop):
-        export = exports.start(kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now())
+        export = exports.create_export(
+            kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
+        )
         job = Job.objects.get(task=exports.EXPORT)
     fail(job, monkeypatch)
     with shop_scope(shop):
@@ -406,7 +408,7 @@ def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
     with shop_scope(shop):
         export.refresh_from_db()
     assert (given_up, job.state, export.state, export.row_count) == ("failed", "done", "ready", 1)
-    assert default_storage.exists(export.place)
+    assert default_storage.exists(export.path)
 
 
 @pytest.mark.parametrize("checking", [True, False])
@@ -415,13 +417,13 @@ def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
 ) -> None:
     with shop_scope(shop):
         kept = kept_file(lines({"customer": ADA}))
-        imports.ask_for_check(kept, actor="system")
-        job = Job.objects.get(task=imports.CHECK)
+        imports.enqueue_validation(kept, actor="system")
+        job = Job.objects.get(task=imports.VALIDATE_TASK)
     if not checking:
-        jobs.run(job.key)
+        jobs.run_job(job.key)
         with shop_scope(shop):
-            imports.confirm(kept, actor="system", at=timezone.now())
-            job = Job.objects.get(task=imports.RUN)
+            imports.start_import(kept, actor="system", at=timezone.now())
+            job = Job.objects.get(task=imports.RUN_TASK)
     fail(job, monkeypatch)
     with shop_scope(shop):
         kept.refresh_from_db()
@@ -432,7 +434,7 @@ def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
     with shop_scope(shop):
         kept.refresh_from_db()
     assert given_up[0] == "failed"
-    assert "try the background job again" in given_up[1]
+    assert "retry the background job" in given_up[1]
     assert (job.state, kept.state, kept.problem) == ("done", "checked" if checking else "done", "")
     assert bool(customers(shop)) is not checking
 
@@ -442,45 +444,47 @@ def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
 ) -> None:
     with shop_scope(shop):
         kept = kept_file(lines({"customer": ADA}))
-        imports.ask_for_check(kept, actor="system")
-        job = Job.objects.get(task=imports.CHECK)
+        imports.enqueue_validation(kept, actor="system")
+        job = Job.objects.get(task=imports.VALIDATE_TASK)
     fail(job, monkeypatch)
     with shop_scope(shop):
         Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
-    housekeeping.run_all()
+    housekeeping.run_hourly_tasks()
 
     job = retried(job)
 
     assert job.state == Job.State.FAILED
-    assert "try the background job again" in job.error or "deleted" in job.error
+    assert "retry the background job" in job.error or "deleted" in job.error
 
 
 # --- files that nobody knows -----------------------------------------------------------------------------------------
 
 
 def stored() -> set[str]:
-    return set(files._places())
+    return set(stored_files._iterate_paths())
 
 
 def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     with shop_scope(shop):
-        export = exports.start(kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now())
+        export = exports.create_export(
+            kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
+        )
         job = Job.objects.get(task=exports.EXPORT)
         once = default_storage.save
 
         def overtaken(place: str, file: Any) -> str:
             monkeypatch.undo()
-            exports.write(job, export_id=export.pk)
+            exports.write_export(job, export_id=export.pk)
             return once(place, file)
 
         monkeypatch.setattr(default_storage, "save", overtaken)
-        exports.write(job, export_id=export.pk)
+        exports.write_export(job, export_id=export.pk)
         export.refresh_from_db()
 
-        assert stored() == {export.place}
-        exports.expire(job, export_id=export.pk)
+        assert stored() == {export.path}
+        exports.expire_export(job, export_id=export.pk)
         assert stored() == set()
 
 
@@ -492,14 +496,14 @@ def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path,
         kept, lost = kept_file("x"), kept_file("y")
         lost.delete()
         export = Export.objects.get()
-        stray = files.store(export.new_place(), io.BytesIO(b"z"))
+        stray = stored_files.store_file(export.create_path(), io.BytesIO(b"z"))
 
-    housekeeping.run_all()
+    housekeeping.run_hourly_tasks()
     young = stored()
-    housekeeping.run_all(timezone.now() + timedelta(hours=25))
+    housekeeping.run_hourly_tasks(timezone.now() + timedelta(hours=25))
 
-    assert young == {kept.place, lost.place, export.place, stray}
-    assert stored() == {kept.place, export.place}
+    assert young == {kept.path, lost.path, export.path, stray}
+    assert stored() == {kept.path, export.path}
 
 
 def test_an_upload_whose_row_cannot_be_written_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -551,7 +555,7 @@ def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> 
         "#9999999999",
     ]
     assert [order.number for order in found] == list(range(1, 8))
-    assert fates(shop)[0][2] == "the name #1001 is taken here"
+    assert fates(shop)[0][2] == "the name #1001 is already taken"
 
 
 def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -> None:
@@ -588,8 +592,12 @@ def test_orders_that_were_partly_sent_come_in(
         ("partial", {}, "fulfillment_status is not included in the list"),
         ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not agree"),
         ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": 7}, "fulfillable_quantity is invalid"),
-        ("partial", {"fulfillment_status": "partial"}, "must say how many units"),
-        ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": "x"}, "must say how many units"),
+        ("partial", {"fulfillment_status": "partial"}, "must contain the unfulfilled quantity"),
+        (
+            "partial",
+            {"fulfillment_status": "partial", "fulfillable_quantity": "x"},
+            "must contain the unfulfilled quantity",
+        ),
     ],
 )
 def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line: dict[str, Any], reason: str) -> None:
@@ -628,7 +636,7 @@ def test_the_planner_knows_what_the_demo_store_holds(
 
     call_command("demo", stdout=io.StringIO())
 
-    with every_shop():
+    with all_shops_scope():
         assert counted("customers_customer") == Customer.objects.count() > 0
 
 

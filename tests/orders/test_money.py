@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.ground.money import converted, fits, is_currency, places_of, plain, portion, quantum_of, rounded, split
+from apps.ground.money import (
+    calculate_portion,
+    convert_amount,
+    format_plain,
+    get_decimal_places,
+    get_minor_unit,
+    has_valid_precision,
+    is_currency,
+    round_money,
+    split_amount,
+)
 from apps.orders.domain import pricing
 from apps.orders.models import LineItem, Order, ShippingLine
 
@@ -18,28 +28,29 @@ def amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
     """A currency, and amounts that it has."""
     currency = draw(CURRENCIES)
     units = draw(st.lists(st.integers(0, most), min_size=1, max_size=12))
-    return currency, [Decimal(unit) * quantum_of(currency) for unit in units]
+    return currency, [Decimal(unit) * get_minor_unit(currency) for unit in units]
 
 
 @given(amounts(), st.integers(0, 10**12))
 def test_split_adds_up_to_the_cent(given_amounts: tuple[str, list[Decimal]], units: int) -> None:
     currency, weights = given_amounts
-    total = Decimal(units) * quantum_of(currency)
+    total = Decimal(units) * get_minor_unit(currency)
 
-    parts = split(total, weights, currency)
+    parts = split_amount(total, weights, currency)
 
     assert sum(parts) == total
-    assert all(part >= 0 and part == rounded(part, currency) for part in parts)
+    assert all(part >= 0 and part == round_money(part, currency) for part in parts)
     if total <= sum(weights):
         assert all(part <= weight for part, weight in zip(parts, weights, strict=True))
 
 
 @given(CURRENCIES, st.integers(0, 10**9), st.integers(1, 50))
 def test_portions_of_single_units_add_up_to_the_whole(currency: str, units: int, quantity: int) -> None:
-    total = Decimal(units) * quantum_of(currency)
+    total = Decimal(units) * get_minor_unit(currency)
 
     shares = [
-        portion(total, n + 1, quantity, currency) - portion(total, n, quantity, currency) for n in range(quantity)
+        calculate_portion(total, n + 1, quantity, currency) - calculate_portion(total, n, quantity, currency)
+        for n in range(quantity)
     ]
 
     assert sum(shares) == total
@@ -67,14 +78,14 @@ def test_an_order_adds_up(
         )
         for index, price in enumerate(prices)
     ]
-    shipping = [ShippingLine(title="Post", price=quantum_of(currency) * 7)]
+    shipping = [ShippingLine(title="Post", price=get_minor_unit(currency) * 7)]
     codes = [
-        {"code": "A", "amount": Decimal(off) * quantum_of(currency), "type": "fixed_amount"},
+        {"code": "A", "amount": Decimal(off) * get_minor_unit(currency), "type": "fixed_amount"},
         {"code": "B", "amount": percent, "type": "percentage"},
-        {"code": "C", "amount": quantum_of(currency) * 3, "type": "shipping"},
+        {"code": "C", "amount": get_minor_unit(currency) * 3, "type": "shipping"},
     ]
 
-    errors = pricing.price(order, lines, shipping, codes=codes)
+    errors = pricing.price_order(order, lines, shipping, codes=codes)
 
     assert errors == {}
     rows: list[LineItem | ShippingLine] = [*lines, *shipping]
@@ -82,17 +93,17 @@ def test_an_order_adds_up(
     assert order.total_discounts == sum(row.discount for row in rows)
     assert order.total_tax == sum(Decimal(tax["price"]) for tax in order.tax_lines) == sum(row.tax for row in rows)
     assert order.subtotal_price == order.total_line_items_price - sum(line.discount for line in lines) >= 0
-    due = order.subtotal_price + quantum_of(currency) * 4 + (0 if included else order.total_tax)
+    due = order.subtotal_price + get_minor_unit(currency) * 4 + (0 if included else order.total_tax)
     assert order.total_price == order.current_total_price == due
     for line in lines:
         line.current_quantity = 0
-    pricing.total_currently(order, lines, [])
+    pricing.set_current_totals(order, lines, [])
     assert order.current_total_price == order.current_total_tax == order.current_total_discounts == 0
 
 
 @pytest.mark.parametrize(("currency", "places"), [("JPY", 0), ("USD", 2), ("KWD", 3), ("EUR", 2)])
 def test_places_are_those_of_the_currency(currency: str, places: int) -> None:
-    assert places_of(currency) == places
+    assert get_decimal_places(currency) == places
 
 
 @pytest.mark.parametrize(
@@ -106,17 +117,17 @@ def test_places_are_those_of_the_currency(currency: str, places: int) -> None:
     ],
 )
 def test_amounts_fit_with_at_most_the_decimals(amount: str, currency: str, outcome: bool) -> None:
-    assert fits(Decimal(amount), currency) is outcome
+    assert has_valid_precision(Decimal(amount), currency) is outcome
 
 
 @pytest.mark.parametrize(("number", "text"), [("0.200", "0.2"), ("10", "10"), ("1E+3", "1000"), ("0.000", "0")])
 def test_a_number_is_written_in_one_way(number: str, text: str) -> None:
-    assert plain(Decimal(number)) == text
+    assert format_plain(Decimal(number)) == text
 
 
 def test_roundings_go_half_up() -> None:
-    assert rounded(Decimal("0.125"), "USD") == Decimal("0.13")
-    assert converted(Decimal("0.005"), Decimal(100), "JPY") == 1
+    assert round_money(Decimal("0.125"), "USD") == Decimal("0.13")
+    assert convert_amount(Decimal("0.005"), Decimal(100), "JPY") == 1
 
 
 @pytest.mark.parametrize("code", ["USD", "JPY", "KWD", "XAF", "XOF", "XPF", "DEM"])

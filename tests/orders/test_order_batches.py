@@ -16,14 +16,14 @@ from django.utils import timezone
 
 from apps.customers.domain.customers import create_customer
 from apps.customers.models import Customer
-from apps.exchange.domain import batches, checking, imports, running
+from apps.exchange.domain import dry_run, imports, row_batches, runner
 from apps.exchange.models import Import, ImportedRow
-from apps.ground import statistics
+from apps.ground import planner_statistics
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.orders.domain import placing
-from apps.orders.domain.drafting import Drafted
+from apps.orders.domain import create
+from apps.orders.domain.order_drafts import OrderDraft
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
@@ -141,8 +141,8 @@ def arranged(domain: str, *, heard: bool) -> Shop:
         Customer.objects.filter(email="erased@example.com").update(erasing_at=at)
         make_order(shop, name="TAKEN")
         before = kept_file([{"id": "gone", "line_items": [MUG]}, {"id": "there", "line_items": [MUG]}])
-        imports.mark_importing(before)
-        with closing(running.run(before)) as told:
+        imports.skip_validation(before)
+        with closing(runner.run_import(before)) as told:
             list(told)
         gone = ImportedRow.objects.get(source_key="order:gone")
         Order.objects.get(name=gone.label).delete()
@@ -151,17 +151,17 @@ def arranged(domain: str, *, heard: bool) -> Shop:
 
 def kept_file(rows: list[dict[str, Any]]) -> Import:
     text = "".join(json.dumps({"order": row}) + "\n" for row in rows) + "no JSON\n"
-    return imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+    return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
 
 def checked_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
     """What the check of the file says, and all rows of the shop after the import."""
     with shop_scope(shop):
         kept = kept_file(orders())
-        with closing(checking.check(kept)) as told:
-            said = [(row.line, what.fate, nameless(what.reason), dict(what.changes)) for row, what in told]
-        imports.confirm(Import.objects.get(pk=kept.pk), without_unknown=True, actor="system", at=timezone.now())
-        with closing(running.run(kept)) as told:
+        with closing(dry_run.validate_file(kept)) as told:
+            said = [(row.line, what.result, nameless(what.reason), dict(what.changes)) for row, what in told]
+        imports.start_import(Import.objects.get(pk=kept.pk), without_unknown=True, actor="system", at=timezone.now())
+        with closing(runner.run_import(kept)) as told:
             list(told)
     return said, Tables(shop).dump()
 
@@ -176,17 +176,17 @@ def test_orders_together_become_what_they_become_one_by_one(
     db: None, monkeypatch: pytest.MonkeyPatch, heard: bool
 ) -> None:
     together: list[int] = []
-    create_orders = placing.create_orders
+    create_orders = create.create_orders
 
-    def counted(drafts: list[Drafted], **given: Any) -> Any:
+    def counted(drafts: list[OrderDraft], **given: Any) -> Any:
         refusals = create_orders(drafts, **given)
         together.append(refusals.count(None))
         return refusals
 
-    monkeypatch.setattr(placing, "create_orders", counted)
+    monkeypatch.setattr(create, "create_orders", counted)
     found = []
     for number, at_once in enumerate((1, 9)):
-        monkeypatch.setattr(batches, "AT_ONCE", at_once)
+        monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
         found.append(checked_and_run(arranged(f"shop{number}.example", heard=heard)))
         assert bool(together) == (at_once > 1)
 
@@ -204,8 +204,8 @@ def test_orders_together_become_what_they_become_one_by_one(
 def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
     kept = kept_file([{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)])
 
-    with CaptureQueriesContext(connection) as statements, closing(checking.check(kept)) as told:
-        assert Counter(outcome.fate for _, outcome in told) == {"new": 8, "failed": 1}
+    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(kept)) as told:
+        assert Counter(outcome.result for _, outcome in told) == {"new": 8, "failed": 1}
 
     written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
     assert written
@@ -225,9 +225,9 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
             for number in range(size)
         ]
         kept = kept_file(rows)
-        imports.mark_importing(kept)
-        with CaptureQueriesContext(connection) as statements, closing(running.run(kept)) as told:
-            assert sum(outcome.fate == "new" for _, outcome in told) == size
+        imports.skip_validation(kept)
+        with CaptureQueriesContext(connection) as statements, closing(runner.run_import(kept)) as told:
+            assert sum(outcome.result == "new" for _, outcome in told) == size
         counts.append(len([each for each in statements if each["sql"].startswith(("INSERT", "SELECT"))]))
 
     few, many = counts
@@ -236,13 +236,13 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
 
 
 def test_the_planner_counts_anew_while_many_orders_come(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "FIRST", 4)
-    monkeypatch.setattr(batches, "AT_ONCE", 2)
+    monkeypatch.setattr(planner_statistics, "FIRST_REFRESH", 4)
+    monkeypatch.setattr(row_batches, "BATCH_SIZE", 2)
     kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(39)])
-    imports.mark_importing(kept)
+    imports.skip_validation(kept)
 
-    with CaptureQueriesContext(connection) as statements, closing(running.run(kept)) as told:
-        assert sum(outcome.fate == "new" for _, outcome in told) == 39
+    with CaptureQueriesContext(connection) as statements, closing(runner.run_import(kept)) as told:
+        assert sum(outcome.result == "new" for _, outcome in told) == 39
 
     done = 0
     counted = []
@@ -256,13 +256,13 @@ def test_the_planner_counts_anew_while_many_orders_come(in_shop: Shop, monkeypat
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "_doorbells", [lambda *keys: messages.append(keys)])
+    monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
     with shop_scope(shop):
         kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(60)])
-        imports.mark_importing(kept)
+        imports.skip_validation(kept)
 
-        with closing(running.run(kept)) as told:
-            assert sum(outcome.fate == "new" for _, outcome in told) == 60
+        with closing(runner.run_import(kept)) as told:
+            assert sum(outcome.result == "new" for _, outcome in told) == 60
 
         jobs = set(Job.objects.filter(task="fulfillment.route").values_list("key", flat=True))
     assert [len(keys) for keys in messages] == [50, 10]

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
 from apps.orders.domain import transitions
-from apps.orders.domain.order_status import url_of
+from apps.orders.domain.order_status import get_status_page_url
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, Response
@@ -57,7 +57,7 @@ def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Orde
     response = Client().get(url.removeprefix(settings.BASE_URL))
 
     assert response.status_code == 200
-    for part in ("Order #1001", order.shop.name, "2 × Mug &lt;b&gt;", "25.00 USD", "Paid", "Not sent yet", "Ottawa"):
+    for part in ("Order #1001", order.shop.name, "2 × Mug &lt;b&gt;", "25.00 USD", "Paid", "Not shipped yet", "Ottawa"):
         assert part in text_of(response)
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_link_leads_nowhere(order: Order, parts: dict[str, Any]) -> None
     response = page(order, **parts)
 
     assert response.status_code == 404
-    assert "cannot be found" in text_of(response)
+    assert "Order not found" in text_of(response)
     assert order.shop.name not in text_of(response)
 
 
@@ -112,11 +112,11 @@ def test_the_page_only_reads(order: Order) -> None:
 def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> None:
     order = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal(150), test=True)
     with shop_scope(shop):
-        transitions.cancel(order, actor="system", at=timezone.now())
+        transitions.cancel_order(order, actor="system", at=timezone.now())
 
     shown = text_of(page(order))
 
-    for part in ("was cancelled on", "3,000 JPY", "2 × Mug (2 taken out)", "test order"):
+    for part in ("was canceled on", "3,000 JPY", "2 × Mug (2 removed)", "test order"):
         assert part in shown
     assert "USD" not in shown
 
@@ -128,7 +128,7 @@ def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[An
     order = make_order(shop, email="ada@example.com", send_receipt=True)
     with shop_scope(shop):
         key = Job.objects.get(task="orders.receipt").key
-    jobs.run(key)
+    jobs.run_job(key)
 
-    assert url_of(shop.pk, order.token) in mailoutbox[0].body
+    assert get_status_page_url(shop.pk, order.token) in mailoutbox[0].body
     assert "Total: 20.00 USD" in mailoutbox[0].body

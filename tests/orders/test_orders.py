@@ -716,7 +716,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 
 def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_order: dict[str, Any]) -> None:
-    from apps.api.rows import rendering
+    from apps.api.rows import render_cache
 
     path = f"orders/{full_order['id']}"
     writes: list[Callable[[], Response]] = [
@@ -729,7 +729,7 @@ def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_ord
     for write in writes:
         assert write().status_code in {200, 201}
         kept = api.get(f"{path}.json").json()
-        rendering.cache.clear()
+        render_cache.cache.clear()
         assert api.get(f"{path}.json").json() == kept
 
 
@@ -740,7 +740,7 @@ def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: l
     place(api, email="ada@example.com", send_receipt=True)
     with shop_scope(shop):
         job = Job.objects.get(task="orders.receipt")
-    jobs.run(job.key)
+    jobs.run_job(job.key)
 
     assert [mail.to for mail in mailoutbox] == [["ada@example.com"]]
     assert "238.47 USD" in mailoutbox[0].body

@@ -8,9 +8,9 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.api.resources.filters import apply_filters
-from apps.api.rows.paging import beside
+from apps.api.rows.keyset_pagination import filter_by_cursor
 from apps.customers.models import Customer
-from apps.ground import statistics
+from apps.ground import planner_statistics
 from apps.ground.tenancy import shop_scope
 from apps.orders.api.filters import OrderFilter
 from apps.orders.models import Order
@@ -51,7 +51,7 @@ def add_crowd(shop: Shop) -> None:
             ],
             batch_size=1000,
         )
-        statistics.count()
+        planner_statistics.analyze_tables()
 
 
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
@@ -76,7 +76,7 @@ def _closed(at: Any) -> dict[str, Any]:
 def test_filters_read_an_index(shop: Shop, query: dict[str, str], indexes: set[str]) -> None:
     with shop_scope(shop):
         found = apply_filters(OrderFilter, query, Order.objects.all())
-        told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
+        told = str(filter_by_cursor(found, ("-id",), None).values_list("pk")[:51].explain())
 
     assert any(index in told for index in indexes), told
     assert "SCAN orders_order" not in told.replace("SCAN orders_order USING", "")
@@ -87,7 +87,7 @@ def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
     with shop_scope(shop):
         buyer = Customer.objects.latest("pk")
         found = Order.objects.filter(customer=buyer, status="closed")
-        told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
+        told = str(filter_by_cursor(found, ("-id",), None).values_list("pk")[:51].explain())
 
     assert "orders_order_by_customer" in told or "orders_order_of_customer" in told, told
 
@@ -122,7 +122,7 @@ def test_few_orders_beside_a_shop_that_has_nearly_all_are_read_by_their_shop(sho
         cursor.execute("ANALYZE orders_order")
     assert "orders_order_pkey" in _plan_for_every_shop()
 
-    statistics.take_for_shared(using="default")
+    planner_statistics.set_shop_id_statistics(using="default")
     assert _plan_for_every_shop() == told
 
 

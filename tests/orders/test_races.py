@@ -11,12 +11,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.customers.models import Customer
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.orders.domain import payments, transitions
 from apps.orders.domain.payments import PaymentRefused
-from apps.orders.domain.stocking import NotEnoughStock
+from apps.orders.domain.stock_reservation import NotEnoughStock
 from apps.orders.models import Order, OrderCounter, Transaction
 from apps.shops.models import Shop
 from tests.orders.factories import available, make_order, make_variant
@@ -83,7 +83,7 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
     def work(number: int) -> Any:
         if number < 8:
             return make_order(shop, **options)
-        return transitions.cancel(placed[(number - 8) // 2], actor="system", at=timezone.now())
+        return transitions.cancel_order(placed[(number - 8) // 2], actor="system", at=timezone.now())
 
     outcomes = at_once(shop, *numbered(16, work))
 
@@ -103,7 +103,7 @@ def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
     order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
 
     def cancel() -> Order:
-        return transitions.cancel(order, actor="system", at=timezone.now())
+        return transitions.cancel_order(order, actor="system", at=timezone.now())
 
     unguarded(shop, cancel, cancel, locks={"orders_order"})
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from apps.ground.retelling import retold
+from apps.ground.stored_messages import translate_stored
 
 GERMAN = {
     "Edited: {moves}; and {count} more": "Bearbeitet: {moves}; und {count} weitere",
@@ -52,10 +52,10 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_a_stored_message_is_told_in_the_readers_language(stored: str, told: str) -> None:
-    assert retold(stored) == told
+    assert translate_stored(stored) == told
 
 
 def test_a_stored_message_stays_for_a_reader_of_english() -> None:
     message = "Edited: 1 × Cup removed; 3.00 USD off Hat; and 4 more"
 
-    assert retold(message) == message
+    assert translate_stored(message) == message

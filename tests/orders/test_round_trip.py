@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.api.rows.plans import plan_for
+from apps.api.rows.query_plans import get_read_plan
 from apps.customers.domain.customers import create_customer
 from apps.customers.models import Customer
-from apps.exchange.kinds.interface import file_context
-from apps.ground.money import quantum_of, rounded
+from apps.exchange.resources.api_format import file_context
+from apps.ground.money import get_minor_unit, round_money
 from apps.ground.tenancy import shop_scope
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain import placing, transitions
-from apps.orders.domain.drafting import Parts
+from apps.orders.domain import create, transitions
+from apps.orders.domain.order_drafts import OrderParts
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
 from apps.shops.models import Shop
@@ -69,7 +69,7 @@ class Chance:
         return self.by.choice(WORDS)
 
     def amount(self, currency: str, most: int = 100) -> Decimal:
-        return rounded(Decimal(self.by.randrange(1, most * 1000)) / 1000, currency) or quantum_of(currency)
+        return round_money(Decimal(self.by.randrange(1, most * 1000)) / 1000, currency) or get_minor_unit(currency)
 
     def taxes(self, currency: str, *, included: bool) -> list[dict[str, Any]]:
         rates = [Decimal("0.25"), Decimal("0.055"), Decimal("0.2")]
@@ -124,20 +124,20 @@ def make_order(shop: Shop, chance: Chance) -> None:
     }
     if currency == "USD" and by.random() < 0.2:
         attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.270001")}
-    parts = Parts(
+    parts = OrderParts(
         lines=lines,
         codes=codes,
         shipping=shipping,
         financial_status=None if status == "partially_paid" else status,
-        sent=sent,
+        fulfilled_quantities=sent,
     )
-    order = placing.create_order(attrs, parts, actor="system", at=timezone.now())
-    if status == "partially_paid" and not order.is_multi_currency and order.total_price > 2 * quantum_of(currency):
-        sale = {"kind": "sale", "amount": rounded(order.total_price / 2, currency), "currency": currency}
+    order = create.create_order(attrs, parts, actor="system", at=timezone.now())
+    if status == "partially_paid" and not order.is_multi_currency and order.total_price > 2 * get_minor_unit(currency):
+        sale = {"kind": "sale", "amount": round_money(order.total_price / 2, currency), "currency": currency}
         create_transaction(order, sale, actor="system", at=timezone.now())
     elif not any(sent) and by.random() < 0.2:
         reason = by.choice(["fraud", "customer"])
-        transitions.cancel(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
+        transitions.cancel_order(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
 
 
 def line(chance: Chance, currency: str, *, included: bool) -> dict[str, Any]:
@@ -279,7 +279,7 @@ def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path
         with shop_scope(place):
             ids = list(Order.objects.order_by("pk").values_list("pk", flat=True))
             context = file_context()
-            objects = plan_for(OrderSerializer, context.version).read_ids(ids, context)
+            objects = get_read_plan(OrderSerializer, context.version).read_ids(ids, context)
         return [[objects[pk][name] for name in ("name", "total_price", "discount_codes", "tax_lines")] for pk in ids]
 
     assert shown(other_shop) == shown(shop)

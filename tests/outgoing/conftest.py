@@ -35,8 +35,8 @@ def silence() -> Iterator[Silence]:
 def outgoing_settings(settings: Settings) -> Settings:
     """Settings under which nothing private may be reached, whatever the environment says."""
     settings.OUTGOING_ALLOW = []
-    settings.OUTGOING_REFUSED_HOSTS = []
-    settings.OUTGOING_REFUSED_HOST_CHECK = ""
+    settings.OUTGOING_BLOCKED_HOSTS = []
+    settings.OUTGOING_BLOCKED_HOST_CHECK = ""
     return settings
 
 

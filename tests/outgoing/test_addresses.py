@@ -9,17 +9,17 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from apps.outgoing.addresses import (
+from apps.outgoing.apps import OutgoingConfig
+from apps.outgoing.ssrf_guard import (
     AddressRefused,
     Target,
     UrlRefused,
-    is_own,
+    check_addresses,
+    check_url,
+    is_own_address,
     is_public,
-    resolve,
-    vet_addresses,
-    vet_url,
+    resolve_host,
 )
-from apps.outgoing.apps import OutgoingConfig
 
 from .servers import Names
 
@@ -81,7 +81,7 @@ PRIVATE_HOSTS = [
 @pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
 def test_vet_url_refuses_private_hosts_in_every_spelling_with_one_wording(host: str) -> None:
     with pytest.raises(AddressRefused, match=REFUSED):
-        vet_url(f"https://{host}:8443/hook", schemes=["https"])
+        check_url(f"https://{host}:8443/hook", schemes=["https"])
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_is_public_accepts_public_hosts_wrapped_or_not(address: str) -> None:
 
 
 def test_is_own_knows_this_machines_addresses() -> None:
-    assert is_own(ip_address("127.0.0.1"))
-    assert not is_own(ip_address(PUBLIC))
+    assert is_own_address(ip_address("127.0.0.1"))
+    assert not is_own_address(ip_address(PUBLIC))
 
 
 def test_vet_url_refuses_a_public_address_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    vet_url(f"https://{PUBLIC}/", schemes=["https"])
+    check_url(f"https://{PUBLIC}/", schemes=["https"])
     monkeypatch.setattr(socket.socket, "connect", lambda *_args: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _self: (PUBLIC, 40000))
 
     with pytest.raises(AddressRefused, match=REFUSED):
-        vet_url(f"https://{PUBLIC}/", schemes=["https"])
+        check_url(f"https://{PUBLIC}/", schemes=["https"])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_vet_url_refuses_a_public_address_of_this_machine(monkeypatch: pytest.Mo
 )
 def test_vet_url_says_which_rule_a_url_breaks(url: str, reason: str) -> None:
     with pytest.raises(UrlRefused) as refusal:
-        vet_url(url, schemes=["https"])
+        check_url(url, schemes=["https"])
 
     assert str(refusal.value) == reason
 
@@ -172,16 +172,16 @@ def test_vet_url_says_which_rule_a_url_breaks(url: str, reason: str) -> None:
     ],
 )
 def test_vet_url_reads_a_url_into_its_canonical_parts(url: str, target: Target) -> None:
-    vetted = vet_url(url, schemes=BOTH)
+    vetted = check_url(url, schemes=BOTH)
 
     assert vetted == target
-    assert vet_url(vetted.url, schemes=BOTH) == target
+    assert check_url(vetted.url, schemes=BOTH) == target
 
 
 def test_vet_url_looks_no_name_up(names: Names) -> None:
     names.answers["unknown.example"] = [["127.0.0.1"]]
 
-    vet_url("https://unknown.example/", schemes=["https"])
+    check_url("https://unknown.example/", schemes=["https"])
 
     assert names.lookups == []
 
@@ -190,52 +190,52 @@ def test_vet_url_looks_no_name_up(names: Names) -> None:
 def test_vet_url_accepts_allowed_networks_by_http_and_on_any_port(settings: Settings, entry: str) -> None:
     settings.OUTGOING_ALLOW = entry.split(",")
 
-    assert vet_url("http://127.0.0.1:22/", schemes=["https"]).port == 22
-    assert vet_url("http://[::ffff:127.0.0.1]/", schemes=["https"]).port == 80
+    assert check_url("http://127.0.0.1:22/", schemes=["https"]).port == 22
+    assert check_url("http://[::ffff:127.0.0.1]/", schemes=["https"]).port == 80
     with pytest.raises(AddressRefused):
-        vet_url("http://192.168.0.1/", schemes=BOTH)
+        check_url("http://192.168.0.1/", schemes=BOTH)
     with pytest.raises(UrlRefused, match="must use https"):
-        vet_url("ftp://127.0.0.1/", schemes=["https"])
+        check_url("ftp://127.0.0.1/", schemes=["https"])
 
 
 def test_vet_url_accepts_allowed_names_wherever_they_lead(settings: Settings, names: Names) -> None:
     settings.OUTGOING_ALLOW = ["sink", "localhost"]
     names.answers["sink"] = [["10.1.2.3"]]
 
-    target = vet_url("http://SINK:81/", schemes=["https"])
+    target = check_url("http://SINK:81/", schemes=["https"])
 
-    assert [address.sockaddr for address in resolve(target.host, target.port)] == [("10.1.2.3", 81)]
-    assert vet_url("http://localhost/", schemes=["https"]).host == "localhost"
+    assert [address.sockaddr for address in resolve_host(target.host, target.port)] == [("10.1.2.3", 81)]
+    assert check_url("http://localhost/", schemes=["https"]).host == "localhost"
     with pytest.raises(AddressRefused):
-        vet_url("http://10.1.2.3/", schemes=BOTH)
+        check_url("http://10.1.2.3/", schemes=BOTH)
 
 
 def test_refused_hosts_are_refused_by_name_and_by_address(settings: Settings, names: Names) -> None:
-    settings.OUTGOING_REFUSED_HOSTS = ["db.example", "93.184.216.0/24"]
+    settings.OUTGOING_BLOCKED_HOSTS = ["db.example", "93.184.216.0/24"]
     names.answers["alias.example"] = [[PUBLIC]]
 
     for host in ("db.example", "DB.example.", PUBLIC, f"[::ffff:{PUBLIC}]"):
         with pytest.raises(AddressRefused, match=REFUSED):
-            vet_url(f"https://{host}/", schemes=["https"])
+            check_url(f"https://{host}/", schemes=["https"])
     with pytest.raises(AddressRefused, match=REFUSED):
-        resolve("alias.example", 443)
+        resolve_host("alias.example", 443)
 
 
 def test_allowed_wins_over_refused(settings: Settings) -> None:
-    settings.OUTGOING_REFUSED_HOSTS = settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    settings.OUTGOING_BLOCKED_HOSTS = settings.OUTGOING_ALLOW = ["127.0.0.1"]
 
-    assert vet_url("http://127.0.0.1:9000/", schemes=["https"]).host == "127.0.0.1"
+    assert check_url("http://127.0.0.1:9000/", schemes=["https"]).host == "127.0.0.1"
 
 
 def test_refused_host_check_is_asked_for_names(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     domains = ModuleType("own_domains")
     domains.is_ours = lambda host: host == "shop.example"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "own_domains", domains)
-    settings.OUTGOING_REFUSED_HOST_CHECK = "own_domains.is_ours"
+    settings.OUTGOING_BLOCKED_HOST_CHECK = "own_domains.is_ours"
 
     with pytest.raises(AddressRefused, match=REFUSED):
-        vet_url("https://Shop.example/", schemes=["https"])
-    assert vet_url("https://other.example/", schemes=["https"]).host == "other.example"
+        check_url("https://Shop.example/", schemes=["https"])
+    assert check_url("https://other.example/", schemes=["https"]).host == "other.example"
 
 
 @pytest.mark.parametrize("name", ["OUTGOING_ALLOW", "OUTGOING_REFUSED_HOSTS"])
@@ -255,13 +255,13 @@ def test_resolve_refuses_a_name_with_any_private_record(names: Names, private: s
     names.answers["shop.example"] = [records]
 
     with pytest.raises(AddressRefused, match=REFUSED):
-        resolve("shop.example", 443)
+        resolve_host("shop.example", 443)
 
 
 def test_resolve_returns_every_record_of_a_public_name(names: Names) -> None:
     names.answers["shop.example"] = [[PUBLIC, "2606:4700::1111"]]
 
-    addresses = resolve("shop.example", 443)
+    addresses = resolve_host("shop.example", 443)
 
     assert [(address.family, address.sockaddr[:2]) for address in addresses] == [
         (socket.AF_INET, (PUBLIC, 443)),
@@ -272,12 +272,12 @@ def test_resolve_returns_every_record_of_a_public_name(names: Names) -> None:
 @pytest.mark.parametrize("literal", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0"])
 def test_resolve_refuses_what_the_c_library_reads_as_an_address(literal: str) -> None:
     with pytest.raises(AddressRefused, match=REFUSED):
-        resolve(literal, 443)
+        resolve_host(literal, 443)
 
 
 def test_vet_addresses_vets_a_bare_address_for_a_socket(allow_loopback: None) -> None:
-    vet_addresses("", [PUBLIC])
-    vet_addresses("", ["127.0.0.1"])
+    check_addresses("", [PUBLIC])
+    check_addresses("", ["127.0.0.1"])
 
     with pytest.raises(AddressRefused, match=REFUSED):
-        vet_addresses("", ["127.0.0.2"])
+        check_addresses("", ["127.0.0.2"])

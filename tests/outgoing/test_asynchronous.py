@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from apps.outgoing import asynchronous
-from apps.outgoing.addresses import Target
-from apps.outgoing.asynchronous import KEPT_BYTES, AsyncClient, Progress, Reply
-from apps.outgoing.errors import FetchFailed
+from apps.outgoing import async_client
+from apps.outgoing.async_client import MAX_BODY_BYTES, AsyncClient, Progress, Reply
+from apps.outgoing.errors import HttpRequestFailed
+from apps.outgoing.ssrf_guard import Target
 from tests.machine import patience
 
 from .servers import Behaviour, Names, Serve, Silence, answer, repeat, say
 
-Calls = list[tuple[Reply | FetchFailed, Progress]]
+Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
 
 def post_to(*urls: str, times: int = 1) -> Calls:
@@ -32,11 +32,11 @@ def post_to(*urls: str, times: int = 1) -> Calls:
     async def several(client: AsyncClient, url: str) -> Calls:
         return [await one(client, url) for _ in range(times)]
 
-    async def one(client: AsyncClient, url: str) -> tuple[Reply | FetchFailed, Progress]:
+    async def one(client: AsyncClient, url: str) -> tuple[Reply | HttpRequestFailed, Progress]:
         progress = Progress(time.monotonic())
         try:
             return await client.post(url, body=b"x" * 2000, headers={"X-Test": "1"}, progress=progress), progress
-        except FetchFailed as error:
+        except HttpRequestFailed as error:
             return error, progress
 
     # A browser that other tests left open keeps a loop running in this thread.
@@ -44,7 +44,7 @@ def post_to(*urls: str, times: int = 1) -> Calls:
         return pool.submit(asyncio.run, run()).result()
 
 
-def outcome(result: Reply | FetchFailed) -> str:
+def outcome(result: Reply | HttpRequestFailed) -> str:
     return str(result.status) if isinstance(result, Reply) else result.code
 
 
@@ -86,7 +86,7 @@ def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobyt
     found = {name: outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
     assert found == {name: expected for name, (_, expected) in RECEIVERS.items()}
     assert all((progress.ended or 9) < 5.5 and progress.peer == "127.0.0.1" for _, progress in calls)
-    assert all(len(result.body) <= KEPT_BYTES for result, _ in calls if isinstance(result, Reply))
+    assert all(len(result.body) <= MAX_BODY_BYTES for result, _ in calls if isinstance(result, Reply))
     bodies = [request.partition(b"\r\n\r\n")[2] for server in servers.values() for request in server.requests]
     assert set(bodies) == {b"x" * 2000}
 
@@ -142,7 +142,7 @@ def test_what_a_name_leads_to_is_vetted(silence: Silence, names: Names) -> None:
 def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the check of the URL let a literal address through, no lookup would stop it."""
     target = Target("http", "127.0.0.1", silence.port, "/")
-    monkeypatch.setattr(asynchronous, "_vetted", lambda url: target)
+    monkeypatch.setattr(async_client, "_vetted", lambda url: target)
 
     ((result, _),) = post_to("https://whatever.example/")
 
@@ -153,9 +153,9 @@ def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monk
 def test_without_the_sockets_guard_it_would_be_reached(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
     target = Target("http", "127.0.0.1", silence.port, "/")
-    monkeypatch.setattr(asynchronous, "_vetted", lambda url: target)
-    monkeypatch.setattr(asynchronous, "vet_addresses", lambda host, records: None)
-    monkeypatch.setattr(asynchronous, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(async_client, "_vetted", lambda url: target)
+    monkeypatch.setattr(async_client, "check_addresses", lambda host, records: None)
+    monkeypatch.setattr(async_client, "TOTAL_SECONDS", 0.5)
 
     post_to("https://whatever.example/")
 

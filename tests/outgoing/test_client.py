@@ -6,16 +6,16 @@ from collections.abc import Callable
 import pytest
 from pytest_django import Settings
 
-from apps.outgoing.client import CALLBACK, Limits, fetch, request
-from apps.outgoing.errors import BadAnswer, BadStatus, FetchFailed, FetchRefused, Unreachable
+from apps.outgoing.errors import BadResponse, BadStatus, HttpRequestFailed, HttpRequestRefused, Unreachable
+from apps.outgoing.sync_client import CALLBACK, Limits, download_file, send_request
 
 from .servers import Names, Serve, Silence, answer
 from .test_addresses import PRIVATE_HOSTS
 
 QUICK = Limits(max_bytes=64 * 1024, total_seconds=1, connect_seconds=0.5)
 CLIENTS = [
-    pytest.param(lambda url: fetch(url, limits=QUICK), id="fetch"),
-    pytest.param(lambda url: request("POST", url, body=b"{}", limits=QUICK), id="request"),
+    pytest.param(lambda url: download_file(url, limits=QUICK), id="fetch"),
+    pytest.param(lambda url: send_request("POST", url, body=b"{}", limits=QUICK), id="request"),
 ]
 
 
@@ -24,7 +24,7 @@ def test_fetch_stores_the_body_of_any_length_at_its_start(serve: Serve) -> None:
     body = bytes(range(256)) * 16 * 1024
     server = serve(answer(body, "Content-Type: image/png"))
 
-    with fetch(server.url + "a.png?v=1", limits=Limits(max_bytes=len(body), total_seconds=5)) as download:
+    with download_file(server.url + "a.png?v=1", limits=Limits(max_bytes=len(body), total_seconds=5)) as download:
         assert download.file.read() == body
 
     assert (download.size, download.content_type, download.url) == (len(body), "image/png", server.url + "a.png?v=1")
@@ -36,7 +36,7 @@ def test_fetch_stores_the_body_of_any_length_at_its_start(serve: Serve) -> None:
 def test_request_sends_what_it_is_given_and_returns_any_status(serve: Serve) -> None:
     server = serve(answer(b"gone", "X-Reason: closed", status="410 Gone"))
 
-    received = request("POST", server.url + "hook", body=b'{"a":1}', headers={"X-Signature": "s1"})
+    received = send_request("POST", server.url + "hook", body=b'{"a":1}', headers={"X-Signature": "s1"})
 
     assert (received.status, received.ok, received.body, received.truncated) == (410, False, b"gone", False)
     assert received.headers["x-reason"] == "closed"
@@ -51,7 +51,7 @@ def test_request_sends_what_it_is_given_and_returns_any_status(serve: Serve) -> 
 def test_request_keeps_64_kib_of_the_answer(serve: Serve, length: int) -> None:
     server = serve(answer(b"x" * length))
 
-    received = request("GET", server.url)
+    received = send_request("GET", server.url)
 
     assert CALLBACK.max_bytes == 65_536
     assert len(received.body) == min(length, 65_536)
@@ -64,7 +64,7 @@ def test_fetch_takes_no_status_but_200(serve: Serve, status: str) -> None:
     server = serve(answer(status=status))
 
     with pytest.raises(BadStatus, match=f"^status {status[:3]}$"):
-        fetch(server.url, limits=QUICK)
+        download_file(server.url, limits=QUICK)
 
 
 @pytest.mark.usefixtures("allow_loopback")
@@ -77,7 +77,7 @@ def test_proxies_and_credentials_of_the_environment_are_ignored(
         monkeypatch.setenv(name, f"http://127.0.0.1:{silence.port}")
     server = serve(answer(b"direct"))
 
-    with fetch(server.url, limits=QUICK) as download:
+    with download_file(server.url, limits=QUICK) as download:
         assert download.file.read() == b"direct"
 
     assert not silence.was_broken()
@@ -87,7 +87,7 @@ def test_proxies_and_credentials_of_the_environment_are_ignored(
 @pytest.mark.parametrize("call", CLIENTS)
 @pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
 def test_private_hosts_are_never_connected(silence: Silence, call: Callable[[str], object], host: str) -> None:
-    with pytest.raises(FetchRefused) as refusal:
+    with pytest.raises(HttpRequestRefused) as refusal:
         call(f"https://{host}:{silence.port}/")
 
     assert str(refusal.value) == "refused address"
@@ -101,7 +101,7 @@ def test_names_of_private_addresses_are_never_connected(
 ) -> None:
     names.answers["shop.example"] = [[address]]
 
-    with pytest.raises(FetchRefused) as refusal:
+    with pytest.raises(HttpRequestRefused) as refusal:
         call(f"https://shop.example:{silence.port}/")
 
     assert str(refusal.value) == "refused address"
@@ -112,7 +112,7 @@ def test_names_of_private_addresses_are_never_connected(
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("call", CLIENTS)
 def test_the_same_port_is_reached_once_it_is_allowed(silence: Silence, call: Callable[[str], object]) -> None:
-    with pytest.raises(FetchFailed, match="timed out"):
+    with pytest.raises(HttpRequestFailed, match="timed out"):
         call(f"http://127.0.0.1:{silence.port}/")
 
     assert silence.was_broken()
@@ -123,11 +123,11 @@ def test_a_name_is_connected_at_the_address_that_was_vetted(serve: Serve, names:
     vetted = serve(answer(b"vetted"), host="127.0.0.2")
     names.answers["shop.example"] = [["127.0.0.2"], ["127.0.0.1"]]
 
-    with fetch(f"http://shop.example:{vetted.port}/", limits=QUICK) as download:
+    with download_file(f"http://shop.example:{vetted.port}/", limits=QUICK) as download:
         assert download.file.read() == b"vetted"
     assert names.lookups == ["shop.example"]  # once, so there was no second answer to connect to
-    with pytest.raises(FetchRefused, match=r"^refused address$"):
-        fetch(f"http://shop.example:{vetted.port}/", limits=QUICK)
+    with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
+        download_file(f"http://shop.example:{vetted.port}/", limits=QUICK)
 
     assert len(vetted.requests) == 1
     assert f"Host: shop.example:{vetted.port}\r\n".encode() in vetted.requests[0]
@@ -139,8 +139,8 @@ def test_a_name_with_one_private_record_is_not_connected_at_all(
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     names.answers["shop.example"] = [["127.0.0.1", "10.0.0.1"]]
 
-    with pytest.raises(FetchRefused, match=r"^refused address$"):
-        fetch(f"http://shop.example:{silence.port}/", limits=QUICK)
+    with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
+        download_file(f"http://shop.example:{silence.port}/", limits=QUICK)
 
     assert not silence.was_broken()
 
@@ -152,7 +152,7 @@ def test_the_next_record_is_tried_where_the_first_does_not_answer(
     server = serve(answer(b"second"), host="127.0.0.2")
     names.answers["shop.example"] = [["127.0.0.1", "127.0.0.2"]]
 
-    with fetch(f"http://shop.example:{server.port}/", limits=QUICK) as download:
+    with download_file(f"http://shop.example:{server.port}/", limits=QUICK) as download:
         assert download.file.read() == b"second"
 
 
@@ -162,8 +162,8 @@ def test_the_next_record_is_tried_where_the_first_does_not_answer(
 def test_fetch_vets_each_redirect(serve: Serve, silence: Silence, status: str, host: str) -> None:
     server = serve(answer(b"", f"Location: http://{host}:{silence.port}/", status=status))
 
-    with pytest.raises(FetchRefused, match=r"^refused address$"):
-        fetch(server.url, limits=QUICK)
+    with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
+        download_file(server.url, limits=QUICK)
 
     assert not silence.was_broken()
     assert len(server.requests) == 1
@@ -174,16 +174,16 @@ def test_fetch_vets_each_redirect(serve: Serve, silence: Silence, status: str, h
 def test_fetch_vets_the_scheme_of_a_redirect(serve: Serve, location: str) -> None:
     server = serve(answer(b"", f"Location: {location}", status="302 Found"))
 
-    with pytest.raises(FetchRefused, match=r"^the URL must use http or https$"):
-        fetch(server.url, limits=QUICK)
+    with pytest.raises(HttpRequestRefused, match=r"^the URL must use http or https$"):
+        download_file(server.url, limits=QUICK)
 
 
 @pytest.mark.usefixtures("allow_loopback")
 def test_fetch_gives_up_in_a_redirect_loop(serve: Serve) -> None:
     server = serve(answer(b"", "Location: /again", status="302 Found"))
 
-    with pytest.raises(BadAnswer, match=r"^too many redirects$"):
-        fetch(server.url, limits=QUICK)
+    with pytest.raises(BadResponse, match=r"^too many redirects$"):
+        download_file(server.url, limits=QUICK)
 
     assert len(server.requests) == 4
 
@@ -195,7 +195,7 @@ def test_fetch_follows_three_redirects_to_other_hosts_and_paths(serve: Serve) ->
     second = serve(answer(b"", f"Location: //127.0.0.1:{third.port}/b", status="307 Temporary Redirect"))
     first = serve(answer(b"", f"Location: {second.url}", status="301 Moved Permanently"))
 
-    with fetch(first.url, limits=QUICK) as download:
+    with download_file(first.url, limits=QUICK) as download:
         assert download.file.read() == b"here"
 
     assert download.url == f"{last.url}caf%C3%A9%201.png"
@@ -208,7 +208,7 @@ def test_another_host_is_sent_nothing_of_the_first(serve: Serve) -> None:
     last = serve(answer(b"here"))
     first = serve(answer(b"", f"Location: {last.url}", "Set-Cookie: session=s1", status="302 Found"))
 
-    with fetch(f"{first.url}a.zip?token=t1", limits=QUICK):
+    with download_file(f"{first.url}a.zip?token=t1", limits=QUICK):
         head = last.requests[0].decode()
 
     names = [line.partition(":")[0].lower() for line in head.split("\r\n")[1:] if line]
@@ -223,7 +223,7 @@ def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: 
     location = f"Location: http://127.0.0.1:{silence.port}/"
     server = serve(answer(b"", location, status=f"{status} Moved"))
 
-    received = request("POST", server.url, body=b"{}", headers={"X-Signature": "s1"})
+    received = send_request("POST", server.url, body=b"{}", headers={"X-Signature": "s1"})
 
     assert (received.status, received.ok) == (status, False)
     assert not silence.was_broken()
@@ -240,8 +240,8 @@ def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: 
     ],
 )
 def test_request_refuses_urls_by_their_text(names: Names, url: str, reason: str) -> None:
-    with pytest.raises(FetchRefused) as refusal:
-        request("POST", url)
+    with pytest.raises(HttpRequestRefused) as refusal:
+        send_request("POST", url)
 
     assert str(refusal.value) == reason
     assert names.lookups == []
@@ -252,7 +252,7 @@ def test_nobody_listening_is_said_shortly(silence: Silence) -> None:
     silence.close()
 
     with pytest.raises(Unreachable, match=r"^connection failed$"):
-        fetch(f"http://127.0.0.1:{silence.port}/", limits=QUICK)
+        download_file(f"http://127.0.0.1:{silence.port}/", limits=QUICK)
 
 
 def test_an_unknown_name_is_said_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,4 +262,4 @@ def test_an_unknown_name_is_said_shortly(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
     with pytest.raises(Unreachable, match=r"^host not found$"):
-        fetch("https://nowhere.example/", limits=QUICK)
+        download_file("https://nowhere.example/", limits=QUICK)

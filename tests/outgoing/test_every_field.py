@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.content.domain import scripts, themes
+from apps.content.domain import script_loader, themes
 from apps.content.models import Theme
-from apps.fulfillment.domain import pulling
+from apps.fulfillment.domain import service_polling
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
@@ -71,7 +71,7 @@ def article(api: ApiClient, shop: Shop) -> Try:
 
 
 def asset(api: ApiClient, shop: Shop) -> Try:
-    draft = themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    draft = themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
     return lambda src: refused(
         api.put(f"themes/{draft.pk}/assets.json", {"asset": {"key": "assets/a.png", "src": src}})
     )
@@ -90,7 +90,7 @@ def theme_in_a_worker(api: ApiClient, shop: Shop) -> Try:
             Theme.objects.filter(pk=made["id"]).update(src=src, processing=True, failure="")
             Job.objects.update(state=Job.State.WAITING, attempts=0)
             key = Job.objects.get().key
-        jobs.run(key)
+        jobs.run_job(key)
         with shop_scope(shop):
             return Theme.objects.get(pk=made["id"]).failure
 
@@ -102,8 +102,8 @@ def script_copy(api: ApiClient, shop: Shop) -> Try:
         with shop_scope(shop):
             https = src.replace("http:", "https:")
             tag = ScriptTagFactory.create(shop=shop, app=api.installation.app, src=https, cache=True)
-            with pytest.raises(scripts.ScriptUnavailable) as refusal:
-                scripts.cached_script(tag, at=timezone.now())
+            with pytest.raises(script_loader.ScriptUnavailable) as refusal:
+                script_loader.get_cached_script(tag, at=timezone.now())
         return str(refusal.value)
 
     return attempt
@@ -123,8 +123,8 @@ def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
     def attempt(src: str) -> str:
         with shop_scope(shop):
             FulfillmentService.objects.filter(pk=service.pk).update(callback_url=src.replace("http:", "https:"))
-            key = pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key
-        jobs.run(key)
+            key = service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key
+        jobs.run_job(key)
         with shop_scope(shop):
             return PullAttempt.objects.order_by("-id")[0].message
 
@@ -139,7 +139,7 @@ WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
     "content/domain/scripts.py": (script_copy,),
     "fulfillment/domain/pulling.py": (callback, pull_in_a_worker),
     # An app that calls the installation for which it was started, and nobody else.
-    "fulfillment/warehouse/interface.py": (),
+    "fulfillment/demo_warehouse/interface.py": (),
 }
 
 
@@ -172,7 +172,7 @@ def _imports_the_client(path: Path) -> bool:
     wanted = {"fetch", "request"}
     return any(
         isinstance(node, ast.ImportFrom)
-        and node.module == "apps.outgoing.client"
+        and node.module == "apps.outgoing.sync_client"
         and wanted & {alias.name for alias in node.names}
         for node in ast.walk(ast.parse(path.read_text()))
     )

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from apps.outgoing.client import Limits, fetch, request
-from apps.outgoing.errors import BadAnswer, FetchFailed, TimedOut, TooLarge
+from apps.outgoing.errors import BadResponse, HttpRequestFailed, TimedOut, TooLarge
+from apps.outgoing.sync_client import Limits, download_file, send_request
 from tests.machine import patience
 
 from .servers import Behaviour, Serve, Silence, answer, repeat, say
@@ -24,8 +24,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 CALLS = [
-    pytest.param(lambda url, limits: fetch(url, limits=limits), id="fetch"),
-    pytest.param(lambda url, limits: request("POST", url, body=b"{}", limits=limits), id="request"),
+    pytest.param(lambda url, limits: download_file(url, limits=limits), id="fetch"),
+    pytest.param(lambda url, limits: send_request("POST", url, body=b"{}", limits=limits), id="request"),
 ]
 Call = Callable[[str, Limits], object]
 
@@ -63,7 +63,7 @@ def test_redirects_share_one_budget_of_time(serve: Serve) -> None:
     server = serve(behave)
 
     with pytest.raises(TimedOut):
-        fetch(server.url, limits=BRIEF)
+        download_file(server.url, limits=BRIEF)
 
     assert len(server.requests) == 2
 
@@ -72,7 +72,7 @@ def test_a_server_that_does_not_read_is_cut(silence: Silence) -> None:
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        request("POST", f"http://127.0.0.1:{silence.port}/", body=b"x" * 32 * MIB, limits=BRIEF)
+        send_request("POST", f"http://127.0.0.1:{silence.port}/", body=b"x" * 32 * MIB, limits=BRIEF)
 
     assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
 
@@ -83,7 +83,7 @@ def test_a_lookup_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> Non
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        fetch("https://slow.example/", limits=BRIEF)
+        download_file("https://slow.example/", limits=BRIEF)
 
     assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
     over.set()
@@ -93,7 +93,7 @@ def test_a_handshake_that_never_ends_is_cut(silence: Silence) -> None:
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        request("POST", f"https://127.0.0.1:{silence.port}/", limits=BRIEF)
+        send_request("POST", f"https://127.0.0.1:{silence.port}/", limits=BRIEF)
 
     assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
 
@@ -112,7 +112,7 @@ def test_fetch_stops_at_the_size_limit(serve: Serve, behaviour: Behaviour) -> No
     server = serve(behaviour)
 
     with pytest.raises(TooLarge, match=r"^larger than 2 MiB$"):
-        fetch(server.url, limits=AMPLE)
+        download_file(server.url, limits=AMPLE)
 
 
 @pytest.mark.parametrize(("size", "fits"), [(2 * MIB, True), (2 * MIB + 1, False)])
@@ -120,17 +120,17 @@ def test_fetch_takes_a_body_exactly_at_the_limit(serve: Serve, size: int, fits: 
     server = serve(say(OK + b"\r\n" + b"a" * size))
 
     if fits:
-        with fetch(server.url, limits=AMPLE) as download:
+        with download_file(server.url, limits=AMPLE) as download:
             assert download.size == size
     else:
         with pytest.raises(TooLarge):
-            fetch(server.url, limits=AMPLE)
+            download_file(server.url, limits=AMPLE)
 
 
 def test_fetch_takes_a_body_in_tiny_chunks(serve: Serve) -> None:
     server = serve(say(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n"))
 
-    with fetch(server.url, limits=AMPLE) as download:
+    with download_file(server.url, limits=AMPLE) as download:
         assert download.size == 200_000
 
 
@@ -138,15 +138,15 @@ def test_fetch_refuses_a_compressed_body_unread(serve: Serve) -> None:
     bomb = gzip.compress(b"\0" * 64 * MIB)
     server = serve(answer(bomb, "Content-Encoding: gzip"))
 
-    with pytest.raises(BadAnswer, match=r"^compressed answer$"):
-        fetch(server.url, limits=AMPLE)
+    with pytest.raises(BadResponse, match=r"^compressed answer$"):
+        download_file(server.url, limits=AMPLE)
 
 
 def test_request_keeps_a_compressed_answer_as_it_came(serve: Serve) -> None:
     bomb = gzip.compress(b"\0" * 16 * MIB)
     server = serve(answer(bomb, "Content-Encoding: gzip"))
 
-    received = request("GET", server.url)
+    received = send_request("GET", server.url)
 
     assert received.body == bomb[:65536]
 
@@ -176,13 +176,13 @@ def test_a_broken_answer_is_refused_without_filling_the_memory(serve: Serve, cal
     tracemalloc.start()
 
     try:
-        with pytest.raises(FetchFailed) as failure:
+        with pytest.raises(HttpRequestFailed) as failure:
             call(server.url, AMPLE)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert isinstance(failure.value, BadAnswer)
+    assert isinstance(failure.value, BadResponse)
     assert len(str(failure.value)) < 40
     assert peak < 3 * MIB
 

@@ -78,7 +78,7 @@ def test_scan_finds_every_way_to_import_a_client(source: str) -> None:
         "from http import HTTPStatus",
         "from .requests import Request",
         "import socketserver_like",
-        "from apps.outgoing.client import request",
+        "from apps.outgoing.sync_client import request",
     ],
 )
 def test_scan_leaves_harmless_imports_alone(source: str) -> None:

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pytest_django import Settings
 
-from apps.outgoing.client import Limits, fetch
-from apps.outgoing.connections import tls_context
 from apps.outgoing.errors import TimedOut, TooLarge, Unreachable
+from apps.outgoing.guarded_connections import create_tls_context
+from apps.outgoing.sync_client import Limits, download_file
 
 from .servers import Names, Serve, answer, repeat
 from .test_asynchronous import outcome, post_to
@@ -64,9 +64,9 @@ def fresh_context(names: Names, settings: Settings) -> Iterator[None]:
     """Resolve shop.example to an allowed loopback address, and forget the authorities afterwards."""
     names.answers["shop.example"] = [["127.0.0.1"]]
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    tls_context.cache_clear()
+    create_tls_context.cache_clear()
     yield
-    tls_context.cache_clear()
+    create_tls_context.cache_clear()
 
 
 def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Certify) -> None:
@@ -75,7 +75,7 @@ def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Ce
     context.sni_callback = lambda _socket, name, _context: asked.append(name)
     server = serve(answer(b"secret"), tls=context)
 
-    with fetch(f"https://shop.example:{server.port}/", limits=QUICK) as download:
+    with download_file(f"https://shop.example:{server.port}/", limits=QUICK) as download:
         assert download.file.read() == b"secret"
 
     assert asked == ["shop.example"]
@@ -96,7 +96,7 @@ def test_fetch_refuses_a_certificate_that_does_not_hold(
     server = serve(answer(b"secret"), tls=certify(name, expires, trusted=trusted))
 
     with pytest.raises(Unreachable, match=r"^certificate not valid$"):
-        fetch(f"https://shop.example:{server.port}/", limits=QUICK)
+        download_file(f"https://shop.example:{server.port}/", limits=QUICK)
 
     assert server.requests == []
 
@@ -111,7 +111,7 @@ def test_fetch_refuses_tls_before_1_2(serve: Serve, certify: Certify) -> None:
     server = serve(answer(b"secret"), tls=context)
 
     with pytest.raises(Unreachable, match=r"^connection failed$"):
-        fetch(f"https://shop.example:{server.port}/", limits=QUICK)
+        download_file(f"https://shop.example:{server.port}/", limits=QUICK)
 
     assert server.requests == []
 
@@ -122,9 +122,9 @@ def test_limits_hold_inside_tls(serve: Serve, certify: Certify) -> None:
     endless = serve(repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 65536), tls=context)
 
     with pytest.raises(TimedOut):
-        fetch(f"https://shop.example:{dripping.port}/", limits=Limits(max_bytes=65536, total_seconds=0.4))
+        download_file(f"https://shop.example:{dripping.port}/", limits=Limits(max_bytes=65536, total_seconds=0.4))
     with pytest.raises(TooLarge):
-        fetch(f"https://shop.example:{endless.port}/", limits=QUICK)
+        download_file(f"https://shop.example:{endless.port}/", limits=QUICK)
 
 
 def test_the_loops_client_checks_certificates_as_well(

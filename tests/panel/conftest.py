@@ -10,8 +10,8 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from apps.ground.tenancy import shop_scope
-from apps.panel.addresses import panel_url
-from apps.panel.once import form_key
+from apps.panel.form_idempotency import create_form_key
+from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import Membership, User
 from tests import factories
@@ -30,7 +30,7 @@ class Panel:
         self.http.force_login(user)
 
     def url(self, name: str = "index", /, *args: object) -> str:
-        return panel_url(self.shop, f"admin:{name}", *args)
+        return get_panel_url(self.shop, f"admin:{name}", *args)
 
     def get(self, name: str = "index", /, *args: object, **query: Any) -> Response:
         return self.open(self.url(name, *args), **query)
@@ -48,7 +48,9 @@ class Panel:
 
     def forge(self, name: str, /, *args: object, **data: Any) -> Response:
         """Send a page's form without having opened the page, with a key that holds."""
-        return self.post(name, *args, form_key=form_key(cast("HttpRequest", SimpleNamespace(user=self.user))), **data)
+        return self.post(
+            name, *args, form_key=create_form_key(cast("HttpRequest", SimpleNamespace(user=self.user))), **data
+        )
 
     def form_key(self, name: str, /, *args: object) -> str:
         """The key of a form that works once, as its page carries it."""

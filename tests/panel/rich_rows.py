@@ -15,10 +15,10 @@ from apps.events.domain.recording import record_event
 from apps.exchange.models import Export, Import
 from apps.inventory.models import Location
 from apps.jobs.models import Job
-from apps.metafields.domain.setting import set_many
+from apps.metafields.domain.write import set_metafields
 from apps.orders.models import Order
 from apps.refunds.models import Refund
-from apps.shops.domain import installing
+from apps.shops.domain import app_installation
 from apps.shops.models import Installation, Shop
 from apps.staff.models import Membership
 from apps.webhooks.models import Subscription
@@ -159,7 +159,7 @@ def _installation(shop: Shop, number: int) -> Installation:
 
 
 def _registration(shop: Shop, number: int) -> None:
-    installing.create_app(name=f"Warehouse and parcels synchronisation {number}", owner=shop)
+    app_installation.create_app(name=f"Warehouse and parcels synchronisation {number}", owner=shop)
 
 
 def _variants(shop: Shop, number: int) -> None:
@@ -184,7 +184,7 @@ def _member(shop: Shop, number: int) -> None:
 
 def _metafield(shop: Shop, number: int) -> None:
     field = {"namespace": "care_instructions", "key": f"washing_{number}", "value": TITLE * 3, "description": TAGS}
-    set_many(shop, [{"type": "single_line_text_field", **field}], actor="system", at=timezone.now())
+    set_metafields(shop, [{"type": "single_line_text_field", **field}], actor="system", at=timezone.now())
 
 
 def _refund(shop: Shop, number: int) -> None:

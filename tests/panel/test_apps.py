@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from apps.content.models import ScriptTag
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.admin import departures
-from apps.shops.domain import installing
-from apps.shops.models import AccessToken, App, AppPurchase, Installation, Shop, token_digest
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.admin import uninstall_preview
+from apps.shops.domain import app_installation
+from apps.shops.models import AccessToken, App, AppPurchase, Installation, Shop, hash_token
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 
@@ -49,7 +49,7 @@ def test_a_new_app_gets_a_token_that_is_shown_once(owner: Panel, shop: Shop) -> 
         installation = Installation.objects.get()
         row = AccessToken.objects.get()
     assert installation.scopes == ["read_customers", "write_products"]
-    assert row.digest == token_digest(token)
+    assert row.digest == hash_token(token)
     assert row.created_by == f"staff:{owner.user.pk}"
     assert installation.app.api_secret in page
     later = shown_afterwards(owner, installation.pk)
@@ -88,7 +88,7 @@ def test_installing_without_the_permission_for_tokens_makes_none(panel_with: Pan
     page = install(panel_with("applications"))
 
     assert not TOKEN.search(page)
-    with every_shop():
+    with all_shops_scope():
         assert Installation.objects.count() == 1
         assert not AccessToken.objects.exists()
 
@@ -125,7 +125,7 @@ def test_rotating_lets_old_tokens_live_for_the_overlap(
     assert api_status(TOKEN.findall(page)[0]) == 200
     assert api_status(first) == first_works
     with shop_scope(shop):
-        ends = AccessToken.objects.get(digest=token_digest(first)).expires_at
+        ends = AccessToken.objects.get(digest=hash_token(first)).expires_at
     assert ends is not None
     assert ends <= timezone.now() + timedelta(hours=int(overlap))
 
@@ -204,14 +204,14 @@ def test_uninstalling_says_what_goes_and_takes_it(owner: Panel, shop: Shop) -> N
 
 
 def test_whatever_goes_with_an_app_is_announced() -> None:
-    assert set(installing._cleaners) <= departures.names()
+    assert set(app_installation._cleaners) <= uninstall_preview.get_registered_names()
 
 
 def test_every_scope_can_be_chosen() -> None:
-    from apps.shops.admin.scope_fields import rows
+    from apps.shops.admin.scope_fields import get_scope_rows
     from apps.shops.models.scopes import SCOPES
 
-    offered = {scope for row in rows() for scope in (row.read, row.write) if scope}
+    offered = {scope for row in get_scope_rows() for scope in (row.read_scope, row.write_scope) if scope}
 
     assert offered == set(SCOPES)
 

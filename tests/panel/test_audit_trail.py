@@ -9,11 +9,11 @@ from django.core.files.base import ContentFile
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from apps.events.domain import guarding
-from apps.events.domain.changes import HIDDEN
+from apps.events.domain import immutability
+from apps.events.domain.diffs import HIDDEN_VALUE
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
-from apps.exchange.domain import imports, running
+from apps.exchange.domain import imports, runner
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
@@ -74,7 +74,7 @@ def refused(write: Callable[[], object]) -> bool:
 def test_the_database_changes_no_row_of_the_trail(event: Event, values: dict[str, Any]) -> None:
     assert refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
 
-    guarding.lift()
+    immutability.drop_event_triggers()
     # The same write goes through without the guard: it is the guard that refuses.
     Event.objects.filter(pk=event.pk).update(**{name: v for name, v in values.items() if name != "shop_id"})
 
@@ -121,7 +121,7 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
     assert refused(by_hand(sql))
 
-    by_hand(sql, within=guarding.redacting)()
+    by_hand(sql, within=immutability.allow_redaction)()
 
     lost = [each.split(" = ")[0] for each in values.split(", ")]
     row = Event.objects.get(pk=event.pk)
@@ -137,8 +137,8 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
 def test_the_door_lets_nothing_else_through(event: Event, values: str) -> None:
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
 
-    assert refused(by_hand(sql, within=guarding.redacting))
-    assert refused(by_hand(f"DELETE FROM events_event WHERE id = {event.pk}", within=guarding.redacting))
+    assert refused(by_hand(sql, within=immutability.allow_redaction))
+    assert refused(by_hand(f"DELETE FROM events_event WHERE id = {event.pk}", within=immutability.allow_redaction))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -148,7 +148,7 @@ def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
     emptied = "UPDATE events_event SET changes = '{}'"
 
     def failing() -> None:
-        with transaction.atomic(), guarding.redacting():
+        with transaction.atomic(), immutability.allow_redaction():
             by_hand(emptied)()
             raise RuntimeError
 
@@ -166,9 +166,9 @@ def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
     by_hand("SET CONSTRAINTS ALL IMMEDIATE")()
     for sql in ("TRUNCATE events_event CASCADE", "TRUNCATE shops_shop CASCADE"):
         assert refused(by_hand(sql))
-        assert refused(by_hand(sql, within=guarding.redacting))
+        assert refused(by_hand(sql, within=immutability.allow_redaction))
 
-    guarding.lift()
+    immutability.drop_event_triggers()
     # It is the guard that refuses.
     by_hand("TRUNCATE events_event CASCADE")()
 
@@ -185,14 +185,14 @@ def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
 
     assert refused(by_hand(sql))
 
-    guarding.lift()
+    immutability.drop_event_triggers()
     by_hand(sql)()
     assert not Event.objects.filter(pk=event.pk, key=event.key).exists()
 
 
 def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
-    guarding.lift()
-    guarding.ensure()
+    immutability.drop_event_triggers()
+    immutability.create_event_triggers()
 
     assert refused(lambda: Event.objects.filter(pk=event.pk).delete())
 
@@ -235,10 +235,10 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
     with shop_scope(shop):
         make_customer(first_name="Anna", email="anna@example.com")
         table = b"first_name,email\nAnne,anna@example.com\nBo,bo@example.com\nBo,bo@example.com\n"
-        kept = imports.keep(ContentFile(table), "people.csv", actor="system", at=timezone.now())
-        imports.mark_importing(kept)
+        kept = imports.save_upload(ContentFile(table), "people.csv", actor="system", at=timezone.now())
+        imports.skip_validation(kept)
         since = newest(shop)
-        list(running.run(kept))
+        list(runner.run_import(kept))
 
     assert told(shop, since) == [("customers/update", "system", False), ("customers/create", "system", False)]
 
@@ -249,7 +249,7 @@ def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
     changes: dict[str, Any] = {
         "accepts_marketing": [None, True],
         "merged_customer_id": [7, None],
-        "no_such_thing": [["a", "b"], HIDDEN],
+        "no_such_thing": [["a", "b"], HIDDEN_VALUE],
         "state": ["disabled", "enabled"],
         "total_spent": ["0.000", "1234.500"],
         "last_order_at": [None, "2026-11-25T14:33:00+00:00"],
@@ -269,13 +269,13 @@ def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
     german, *pages = told("de")
 
     assert {name: (before, after) for name, before, after in rows} == {
-        "E-mail marketing": ("", "yes"),
+        "Email marketing": ("", "yes"),
         # In the shop's time.
         "Last order at": ("", "25 Nov 2026, 09:33"),
         "Merged customer": ("7", ""),
         "No such thing": ("a, b", "(hidden)"),
         "State": ("No account", "Active account"),
-        "Spent": ("0.00", "1,234.50"),
+        "Total spent": ("0.00", "1,234.50"),
     }
     assert ("Umsatz", "0,00", "1.234,50") in german
     assert all("Merged customer" in page and "merged_customer_id" not in page for page in english)

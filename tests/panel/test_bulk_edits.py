@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.bulk.domain import edits
 from apps.bulk.models import BulkEdit, EditedRow
 from apps.catalog.domain import products
-from apps.catalog.domain.inputs import Parts
+from apps.catalog.domain.inputs import ProductParts
 from apps.catalog.models import Product, Variant
 from apps.customers.models import ConsentChange, Customer
 from apps.events.models import Event
@@ -48,7 +48,7 @@ def press(panel: Panel, edit: BulkEdit, name: str) -> str:
     assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
     with shop_scope(panel.shop):
         for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
-            queue.run(job.key)
+            queue.run_job(job.key)
         edit.refresh_from_db()
     return panel.get("bulk_bulkedit_change", edit.pk).content.decode()
 
@@ -151,7 +151,7 @@ def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, panel_with: Pa
         still, moved = make_product(vendor="A"), make_product(vendor="A")
     edit, _ = edited(panel, "catalog_product", still.pk, moved.pk, vendor="B")
     with shop_scope(shop):
-        products.update_product(moved, {"vendor": "C"}, Parts(), actor="system", at=timezone.now())
+        products.update_product(moved, {"vendor": "C"}, ProductParts(), actor="system", at=timezone.now())
 
     press(panel, edit, "undo")
 
@@ -229,8 +229,8 @@ def test_a_change_begins_once(shop: Shop, panel_with: PanelWith) -> None:
     for key in (*keys, keys[0]):
         assert panel.post("bulk_bulkedit_start", edit.pk, form_key=key).status_code == 302
     with shop_scope(shop):
-        for job in Job.objects.filter(task=edits.RUN):
-            queue.run(job.key)
+        for job in Job.objects.filter(task=edits.RUN_TASK):
+            queue.run_job(job.key)
 
     assert prices(shop) == ["11.00"]
 
@@ -253,10 +253,10 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_wi
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({}, "Say first what is to be changed."),
+        ({}, "Enter at least one change."),
         ({"price_how": "set", "price_value": "-1"}, "Must not be negative."),
-        ({"price_how": "percent", "price_value": "-101"}, "No price can be lowered by more than 100 percent."),
-        ({"price_how": "set", "price_value": "0.001"}, "has no such small amounts."),
+        ({"price_how": "percent", "price_value": "-101"}, "be lowered by more than 100 percent."),
+        ({"price_how": "set", "price_value": "0.001"}, "Too many decimals for"),
         ({"price_how": "set", "price_value": "nine"}, "Enter a number."),
         ({"price_how": "set", "price_value": "1", "price_round": "7"}, "Select a valid choice."),
         ({"status": "sold"}, "Select a valid choice."),
@@ -298,7 +298,7 @@ def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(shop: 
     with shop_scope(shop):
         panel.user.memberships.all().delete()
         assert BulkEdit.objects.count() == 1
-        queue.run(Job.objects.get(task=edits.RUN).key)
+        queue.run_job(Job.objects.get(task=edits.RUN_TASK).key)
         edit.refresh_from_db()
 
     assert (edit.state, prices(shop)) == ("failed", ["10.00"])
@@ -313,10 +313,10 @@ def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, panel_with: Pa
     now = timezone.now()
 
     with shop_scope(shop):
-        assert edits.clear_old(now + timedelta(hours=23)) == 0
-        assert edits.clear_old(now + timedelta(hours=25)) == 1
-        assert edits.clear_old(now + timedelta(days=89)) == 0
-        assert edits.clear_old(now + timedelta(days=91)) == 1
+        assert edits.delete_old_edits(now + timedelta(hours=23)) == 0
+        assert edits.delete_old_edits(now + timedelta(hours=25)) == 1
+        assert edits.delete_old_edits(now + timedelta(days=89)) == 0
+        assert edits.delete_old_edits(now + timedelta(days=91)) == 1
         assert not EditedRow.objects.exists()
 
 

@@ -80,7 +80,7 @@ def test_members_are_found_added_ordered_and_removed(panel: Panel, shop: Shop) -
     assert "Red mug" in found
     assert "Blue mug" in found
     assert ">Bag<" not in found
-    assert "Nothing was to be added." in messages_of(again)
+    assert "No product was added." in messages_of(again)
     with shop_scope(shop):
         rows = Collect.objects.filter(collection=collection).order_by("position")
         assert list(rows.values_list("product_id", flat=True)) == [mug.pk, bag.pk]
@@ -140,7 +140,7 @@ def test_the_preview_shows_what_rules_would_choose(panel: Panel, shop: Shop) -> 
 
     assert "<strong> 1 product </strong>" in " ".join(chosen.split())
     assert "&lt;b&gt;Mug" in chosen
-    assert "No product fits." in nothing.content.decode()
+    assert "No products match." in nothing.content.decode()
     assert "Rule 1, relation" in bad.content.decode()
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from apps.content.domain import articles, assets, blogs, contents, themes
+from apps.content.domain import articles, assets, blob_store, blogs, themes
 from apps.content.models import Article, Asset, AssetVersion, Blog, FileContent, MobilePlatformApplication, Theme
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
@@ -41,7 +41,7 @@ def article(shop: Shop, blog: Blog) -> Article:
 def draft(shop: Shop) -> Theme:
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
-        return themes.duplicate(main, name="Draft", actor="system", at=timezone.now())
+        return themes.duplicate_theme(main, name="Draft", actor="system", at=timezone.now())
 
 
 def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) 
         theme = Theme.objects.get(name="Dawn")
         job = Job.objects.get()
     waiting = panel.get("content_theme_changelist").content.decode()
-    jobs.run(job.key)
+    jobs.run_job(job.key)
 
     assert (answer.status_code, again.status_code) == (302, 302)
     assert f'data-progress="{theme.pk}"' in waiting
@@ -296,7 +296,7 @@ def test_a_failed_theme_is_tried_again(panel_with: PanelWith, shop: Shop) -> Non
     panel.post("content_theme_retry", theme.pk)
 
     with shop_scope(shop):
-        jobs.run(Job.objects.get().key)
+        jobs.run_job(Job.objects.get().key)
         assert Theme.objects.get(pk=theme.pk).role == "main"
 
 
@@ -306,8 +306,8 @@ def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
         job = Job.objects.get()
         Theme.objects.filter(pk=theme.pk).update(processing=False, failure="x")
         Job.objects.update(state=Job.State.FAILED)
-        jobs.retry(job)
-    jobs.run(job.key)
+        jobs.retry_job(job)
+    jobs.run_job(job.key)
 
     with shop_scope(shop):
         assert Theme.objects.get(pk=theme.pk).previewable
@@ -373,12 +373,12 @@ def test_a_file_is_edited_compared_and_restored(panel_with: PanelWith, shop: Sho
     panel.post("content_theme_version", draft.pk, version.pk)
 
     assert saved.status_code == 302
-    assert contents.read(asset.content).decode() == before + "<!-- new -->"
+    assert blob_store.read_blob(asset.content).decode() == before + "<!-- new -->"
     assert asset.actor == f"staff:{panel.user.pk}"
     assert (compared.context["current"], compared.context["earlier"]) == (before + "<!-- new -->", before)
     with shop_scope(shop):
         restored = Asset.objects.select_related("content").get(theme=draft, key=LAYOUT)
-        assert contents.read(restored.content).decode() == before
+        assert blob_store.read_blob(restored.content).decode() == before
 
 
 def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
@@ -387,11 +387,11 @@ def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
     panel = panel_with("themes")
     seen = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
     with shop_scope(shop):
-        assets.save_asset(draft, LAYOUT, contents.store(b"theirs"), actor="app:1", at=timezone.now())
+        assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"theirs"), actor="app:1", at=timezone.now())
 
     refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=seen, text="mine")
     with shop_scope(shop):
-        kept = contents.read(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content)
+        kept = blob_store.read_blob(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content)
     current = refused.context["asset"].content.md5
     insisted = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=current, text="mine")
 
@@ -486,7 +486,7 @@ def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
     )
 
     assert [refused.status_code, empty.status_code] == [422, 422]
-    assert b"layout/theme.liquid exists already" in refused.content
+    assert b"layout/theme.liquid already exists" in refused.content
     with shop_scope(shop):
         assert not AssetVersion.objects.exists()
 
@@ -513,18 +513,18 @@ def test_the_question_before_publishing_says_when_customers_see_it(panel_with: P
 
     page = panel_with("themes").get("content_theme_publish", theme.pk)
 
-    assert b"As soon as they are there, customers will see this theme" in page.content
+    assert b"The theme will be published when they are ready" in page.content
 
 
 def test_a_full_shop_is_told_why_no_theme_can_be_added(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
     with shop_scope(shop):
         for _ in range(18):
-            themes.duplicate(draft, actor="system", at=timezone.now())
+            themes.duplicate_theme(draft, actor="system", at=timezone.now())
 
     page = panel_with("themes").get("content_theme_changelist").content
 
     assert b"20 of 20 themes" in page
-    assert b"To add another one, delete one first" in page
+    assert b"To add a theme, delete one first" in page
     assert b">Add a theme<" not in page
 
 
@@ -537,7 +537,7 @@ def test_search_finds_lines_in_files(panel_with: PanelWith, draft: Theme) -> Non
 def test_theme_text_is_shown_as_text(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
     evil = b"</textarea><script>alert(1)</script>{{7*7}}"
     with shop_scope(shop):
-        assets.save_asset(draft, "snippets/evil.liquid", contents.store(evil), actor="app:1", at=timezone.now())
+        assets.save_asset(draft, "snippets/evil.liquid", blob_store.store_blob(evil), actor="app:1", at=timezone.now())
 
     page = panel_with("themes").get("content_theme_code", draft.pk, key="snippets/evil.liquid", q="alert").content
 

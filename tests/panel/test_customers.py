@@ -16,7 +16,7 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.staff.domain.actors import actor_of
+from apps.staff.domain.actor_names import get_staff_actor
 from tests.conftest import Response
 from tests.customers.factories import make_address, make_customer
 from tests.panel.conftest import Panel, PanelWith
@@ -184,7 +184,7 @@ def test_staff_change_consents_and_the_history_shows_it(panel: Panel, customer: 
 
 
 def test_of_a_long_history_of_consents_the_newest_are_shown(panel: Panel, customer: Customer, shop: Shop) -> None:
-    staff = actor_of(panel.user)
+    staff = get_staff_actor(panel.user)
     with shop_scope(shop):
         ConsentChange.objects.bulk_create(
             ConsentChange(shop=shop, customer=customer, channel="email", state="subscribed", actor=staff)
@@ -264,7 +264,7 @@ def test_a_customer_with_orders_is_not_deleted_and_the_page_says_why(panel: Pane
 
     refused = panel.http.post(panel.url("customers_customer_delete", customer.pk), {"post": "yes"}, follow=True)
 
-    assert "book-keeping needs them" in messages_of(refused)
+    assert "bookkeeping needs them" in messages_of(refused)
     assert reload(customer)
 
 
@@ -309,7 +309,7 @@ def test_without_accounts_the_page_says_so(panel: Panel, customer: Customer, sho
     invite = panel.get("customers_customer_invite", customer.pk).content.decode()
     link = panel.http.post(panel.url("customers_customer_activation", customer.pk), follow=True)
 
-    assert "switched off" in invite
+    assert "turned off" in invite
     assert "Customer accounts are disabled." in messages_of(link)
 
 
@@ -353,7 +353,7 @@ def test_erasing_asks_for_the_number(panel: Panel, customer: Customer, shop: Sho
     kept = reload(customer).email
     panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
 
-    assert "Nothing has been erased" in wrong.content.decode()
+    assert "No data was erased" in wrong.content.decode()
     assert kept == "anna@example.com"
     assert (reload(customer).email, reload(customer).redacted_at is None) == ("", False)
     assert "Erased" in panel.get(CHANGE, customer.pk).content.decode()
@@ -361,13 +361,13 @@ def test_erasing_asks_for_the_number(panel: Panel, customer: Customer, shop: Sho
 
 def test_what_came_after_an_erasure_can_be_erased_too(panel: Panel, customer: Customer, shop: Shop) -> None:
     with shop_scope(shop):
-        personal_data.redact(customer, actor="staff:1", at=timezone.now())
+        personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
         update_customer(customer, {"email": "back@example.com"}, actor="staff:1", at=timezone.now())
 
     page = panel.get("customers_customer_data", customer.pk).content.decode()
     panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
 
-    assert "What came since can be erased as well" in page
+    assert "You can also erase data that was added since" in page
     assert reload(customer).email == ""
 
 

@@ -13,9 +13,9 @@ from apps.catalog.models import Product
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.panel.screens import deleting
-from apps.panel.screens.bases import PanelAdmin
-from apps.panel.screens.deleting import Going
+from apps.panel.admin_base import delete_preview
+from apps.panel.admin_base.delete_preview import RelatedRows
+from apps.panel.admin_base.model_admin import PanelAdmin
 from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_product
 from tests.orders.factories import make_order
@@ -24,7 +24,7 @@ from tests.panel.conftest import PanelWith
 
 def told(page: str) -> list[str]:
     """What a page that asks says of what goes."""
-    summary = page.partition("What goes</h2>")[2].partition("</ul>")[0]
+    summary = page.partition("What will be deleted</h2>")[2].partition("</ul>")[0]
     return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
 
 
@@ -52,7 +52,7 @@ def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many
 def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
     panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deleting, "COUNTED", 3)
+    monkeypatch.setattr(delete_preview, "MAX_COUNT", 3)
     for _ in range(4):
         make_order(shop, email="ann@example.com")
     with shop_scope(shop):
@@ -70,7 +70,7 @@ def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
 def test_too_many_rows_at_once_are_refused_before_anything_is_read(
     panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deleting, "AT_ONCE", 2)
+    monkeypatch.setattr(delete_preview, "MAX_DELETED_ROWS", 2)
     with shop_scope(shop):
         chosen = [make_product(title).pk for title in ("A", "B", "C")]
 
@@ -78,7 +78,7 @@ def test_too_many_rows_at_once_are_refused_before_anything_is_read(
         "catalog_product_changelist", action="delete_selected", _selected_action=chosen, post="yes"
     )
 
-    assert "choose fewer at once" in answer.content.decode()
+    assert "Select fewer." in answer.content.decode()
     with shop_scope(shop):
         assert Product.objects.count() == 3
 
@@ -92,8 +92,8 @@ def test_places_in_collections_are_told_from_both_sides(panel_with: PanelWith, s
     product = panel.get("catalog_product_delete", cup.pk).content.decode()
     collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
 
-    assert {"1 variant, with its stock", "2 places in collections", "1 tag"} <= set(told(product))
-    assert told(collection) == ["1 custom collection", "2 places of products, which themselves stay"]
+    assert {"1 variant, with its stock", "2 entries in collections", "1 tag"} <= set(told(product))
+    assert told(collection) == ["1 custom collection", "2 product entries (the products are not deleted)"]
 
 
 def test_all_that_goes_along_is_told_in_words() -> None:
@@ -108,8 +108,8 @@ def test_all_that_goes_along_is_told_in_words() -> None:
     missing = [
         (model._meta.label, other._meta.label)
         for model in deletable
-        for other in deleting._cascading(model)
-        if not deleting.is_told(other, model)
+        for other in delete_preview._find_cascading_models(model)
+        if not delete_preview.has_delete_label(other, model)
     ]
 
     assert {Product, Customer, Order} <= set(deletable)
@@ -117,13 +117,13 @@ def test_all_that_goes_along_is_told_in_words() -> None:
 
 
 def test_all_that_goes_along_is_told_in_the_readers_language() -> None:
-    models = {(model, of or model) for model, of in deleting._words}
+    models = {(model, of or model) for model, of in delete_preview._labels}
 
     def told_in(language: str) -> dict[tuple[str, str], list[str]]:
         with translation.override(language):
             return {
                 (model._meta.label, of._meta.label): [
-                    name for count in (1, 2) for name in Going(of, {model: count}).shown()
+                    name for count in (1, 2) for name in RelatedRows(of, {model: count}).format_counts()
                 ]
                 for model, of in models
             }

@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.customers.domain import compliance, customers, erasing, personal_data
-from apps.customers.domain.aggregate import BeingErased
+from apps.customers.domain import customers, erasure, personal_data, privacy_webhooks
+from apps.customers.domain.locking import BeingErased
 from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.exchange.domain import exports
@@ -21,7 +21,7 @@ from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.orders.domain import editing, hooks, privacy
+from apps.orders.domain import hooks, privacy, updates
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
@@ -36,8 +36,8 @@ ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "
 def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     # The test's transaction hides the job from the thread that renews the lease.
     settings.JOB_LEASE_SECONDS = 3600
-    monkeypatch.setattr(erasing, "AT_ONCE", 2)
-    monkeypatch.setattr(privacy, "BATCH", 2)
+    monkeypatch.setattr(erasure, "MAX_ROWS_IN_REQUEST", 2)
+    monkeypatch.setattr(privacy, "BATCH_SIZE", 2)
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def killed_once() -> Iterator[None]:
         if len(calls) == 2:
             raise RuntimeError("The worker is gone")
 
-    hooks.on_erase(fail)
+    hooks.register_erasure_hook(fail)
     yield
-    hooks.erasures.remove(fail)
+    hooks.erasure_hooks.remove(fail)
 
 
 def by() -> dict[str, Any]:
@@ -68,7 +68,7 @@ def ordered(shop: Shop, times: int) -> Customer:
 def run(task: str) -> Job:
     job: Job = Job.objects.get(task=task)
     Job.objects.filter(pk=job.pk).update(due_at=Now())
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
     job.refresh_from_db()
     return job
 
@@ -86,20 +86,20 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         asked = panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
         panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
         assert asked.status_code == 302
-        assert "is being erased since" in panel.get("customers_customer_data", customer.pk).content.decode()
+        assert "Erasing personal data since" in panel.get("customers_customer_data", customer.pk).content.decode()
         with pytest.raises(BeingErased, match="being erased"):
             make_order(shop, email=EMAIL)
         with pytest.raises(BeingErased):
             customers.update_customer(customer, {"note": "new"}, **by())
 
-        assert run(erasing.ERASE).state == Job.State.WAITING
+        assert run(erasure.ERASE_TASK).state == Job.State.WAITING
         assert emails() == ["", "", EMAIL, EMAIL, EMAIL]
         assert Customer.objects.get().email == EMAIL
         assert "2 of 6" in panel.get("customers_customer_data", customer.pk).content.decode()
         with pytest.raises(BeingErased):
-            editing.update_order(first, {"email": EMAIL}, **by())
+            updates.update_order(first, {"email": EMAIL}, **by())
 
-        job = run(erasing.ERASE)
+        job = run(erasure.ERASE_TASK)
         assert (job.error, job.state, job.progress_done, job.progress_total) == ("", Job.State.DONE, 6, 6)
         assert emails() == [""] * 5
         (place,) = {str(place) for place in Order.objects.values_list("shipping_address", flat=True)}
@@ -109,7 +109,7 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         assert (customer.email, customer.erasing_at, customer.redacted_at is None) == ("", None, False)
         topics = list(Event.objects.values_list("topic", flat=True))
         assert (topics.count("orders/redact"), topics.count("customers/erase")) == (5, 1)
-        assert Job.objects.filter(task=compliance.TELL).count() == 1
+        assert Job.objects.filter(task=privacy_webhooks.REDACT_TASK).count() == 1
         # Who was a customer may be one again.
         assert make_order(shop, email=EMAIL).customer_id != customer.pk
 
@@ -118,26 +118,26 @@ def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, panel_with: Any)
     panel: Panel = panel_with("customers")
     with shop_scope(shop):
         customer = ordered(shop, 3)
-        erasing.erase(customer, **by())
-        assert queue.cancel(Job.objects.get(task=erasing.ERASE))
+        erasure.erase_customer(customer, **by())
+        assert queue.cancel_job(Job.objects.get(task=erasure.ERASE_TASK))
 
         assert "and stopped" in panel.get("customers_customer_data", customer.pk).content.decode()
-        Job.objects.filter(task=erasing.ERASE).delete()
+        Job.objects.filter(task=erasure.ERASE_TASK).delete()
         panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
-        run(erasing.ERASE)
+        run(erasure.ERASE_TASK)
 
         assert emails() == ["", "", ""]
 
 
 def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privacy, "BATCH", 100)
+    monkeypatch.setattr(privacy, "BATCH_SIZE", 100)
     with shop_scope(shop):
         counts = []
         # One row by itself is inserted by another statement than many.
         for more in (2, 1, 3):
             customer = ordered(shop, more)
             with CaptureQueriesContext(connection) as captured:
-                privacy.redact_some(customer, 0, "system", timezone.now())
+                privacy.redact_next_orders(customer, 0, "system", timezone.now())
             counts.append([_named(query["sql"]) for query in captured])
 
     assert counts[1] == counts[2]
@@ -153,12 +153,12 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
     other: Panel = panel_with("customers")
     with shop_scope(shop):
         customer = ordered(shop, 5)
-        expected = json.loads(json.dumps(personal_data.export(customer)))
+        expected = json.loads(json.dumps(personal_data.collect_data(customer)))
 
         asked = panel.post("customers_customer_data_export", customer.pk)
         export = Export.objects.get()
         assert asked["Location"] == panel.url("exchange_export_change", export.pk)
-        assert "being made" in panel.get("exchange_export_change", export.pk).content.decode()
+        assert "Creating the file" in panel.get("exchange_export_change", export.pk).content.decode()
         job = run(exports.EXPORT)
 
         assert (job.state, len(expected["orders"])) == (Job.State.DONE, 5)
@@ -172,7 +172,7 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
 
 def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
     with shop_scope(shop):
-        rows = privacy.export(ordered(shop, 5), 0)
+        rows = privacy.export_orders(ordered(shop, 5), 0)
         read = []
         for _ in range(5):
             with CaptureQueriesContext(connection) as captured:
@@ -197,10 +197,10 @@ class TestRaces:
                 make_order(shop, email=EMAIL)
             refused.append(True)
 
-        meanwhile(shop, lambda: erasing.erase(customer, **by()), order)
+        meanwhile(shop, lambda: erasure.erase_customer(customer, **by()), order)
 
         with shop_scope(shop):
-            run(erasing.ERASE)
+            run(erasure.ERASE_TASK)
             assert (refused, emails()) == ([True], ["", "", ""])
 
     def test_without_the_customers_lock_an_order_comes_in_beside_an_erasure(self, shop: Shop) -> None:
@@ -210,7 +210,7 @@ class TestRaces:
 
         unguarded(
             shop,
-            lambda: erasing.erase(customer, **by()),
+            lambda: erasure.erase_customer(customer, **by()),
             lambda: make_order(shop, email=EMAIL),
             locks={"customers_customer"},
         )

@@ -11,8 +11,8 @@ from django.contrib.admin.utils import flatten_fieldsets
 
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.panel import search
-from apps.panel.menu import Menu
+from apps.panel import palette_search
+from apps.panel.menu import MenuItem
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.each import Each
@@ -27,7 +27,7 @@ ENGLISH = {
     "Sales report": "sales report, revenue, turnover, statistics, analytics, tax report, vat report",
     "Refunds": "refund, returns, money back, chargeback",
     "Refund report": "refund report",
-    "To send": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
+    "Fulfillment": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
     "Exports": "export, backup, download, export customers, export orders",
     "Imports": "import, migration, import products, import customers",
     "Products": "products, goods, article, item, price, brand, vendors",
@@ -62,15 +62,15 @@ ENGLISH = {
     "Language of the panel": "language, my language, change language, languages",
     "Dark mode": "dark, dark mode, dark theme, night mode",
     "Light mode": "light, light mode, light theme, bright",
-    "Light or dark like the system": "system mode, system theme, like the system",
-    "Where I am signed in": "sessions, devices, sign out everywhere",
+    "Use system theme": "system mode, system theme, like the system",
+    "Active sessions": "sessions, devices, sign out everywhere",
     "All shops": "switch shop, all shops, other shop",
     "Log out": "log out, logout, sign out, sign-out, log off",
     "Help": "help, guide, manual, documentation, support",
-    "Files for imports": "import file",
+    "Import files": "import file",
     "Taxes included": "tax, taxes, vat, gross",
     "Currency": "currency, currencies",
-    "Further currencies": "further currencies, exchange rate, foreign currency",
+    "Presentment currencies": "presentment currencies, exchange rate, foreign currency",
     "Time zone": "time zone, timezone, time",
     "Weight unit": "weight, weight unit, kilograms",
     "Customer accounts": "customer accounts, guest checkout, registration",
@@ -85,7 +85,7 @@ GERMAN = {
     "Bestellungen": "bestellung, bestellungen, aufträge, rechnung, unbezahlt, kanal, verkaufskanal, orders",
     "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung, steuerbericht",
     "Erstattungen": "rückzahlung, erstattung, retoure, rückgabe, storno, geld zurück, refund",
-    "Zu versenden": "versand, versenden, lieferung, paket, pakete, lieferschein, sendungsnummer",
+    "Versand": "versand, versenden, lieferung, paket, pakete, lieferschein, sendungsnummer",
     "Exporte": "export, datensicherung, backup, sicherung, herunterladen, kunden exportieren",
     "Importe": "import, umzug, datenübernahme, produkte importieren",
     "Produkte": "produkt, produkte, artikel, waren, preis, hersteller, products",
@@ -123,7 +123,7 @@ def test_words_lead_to_what_they_mean(
     owner: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # An empty shop's rows take ten times as long to look for as its pages.
-    monkeypatch.setattr(search, "_rows", lambda request, term: ())
+    monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
     with Each() as each:
         for title, words in table.items():
             for word in words.split(", "):
@@ -140,19 +140,19 @@ def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_
     found = titles(owner, "theme")
 
     assert found[0] == "Themes"
-    assert {"Dark mode", "Light mode", "Light or dark like the system"} <= {*found}
+    assert {"Dark mode", "Light mode", "Use system theme"} <= {*found}
 
 
 def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that is added later is left out of the table above."""
     menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
     screen = admin.site.get_model_admin(Shop)
-    monkeypatch.setattr(search, "_rows", lambda request, term: ())
+    monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
     with Each() as each:
         for menu in menus:
             with each(str(menu)):
-                assert isinstance(menu, Menu)
-                assert menu.words
+                assert isinstance(menu, MenuItem)
+                assert menu.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
             with each(name):
                 found = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context["results"]
@@ -162,7 +162,7 @@ def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkey
 
 def test_settings_are_found_by_those_who_may_open_them(panel_with: PanelWith) -> None:
     assert titles(panel_with("products"), "time zone") == []
-    assert titles(panel_with("products"), "sign out") == ["Log out", "Where I am signed in"]
+    assert titles(panel_with("products"), "sign out") == ["Log out", "Active sessions"]
 
 
 def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner: Panel) -> None:

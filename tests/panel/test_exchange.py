@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from apps.customers.models import Customer
-from apps.events.domain import guarding
+from apps.events.domain import immutability
 from apps.events.models import Event
 from apps.exchange.domain import exports, imports
 from apps.exchange.models import Export, Import
@@ -37,7 +37,7 @@ def _files(files: Path) -> None:
 def run(shop: Shop, task: str) -> None:
     with shop_scope(shop):
         key = Job.objects.filter(task=task).latest("pk").key
-    assert jobs.run(key)
+    assert jobs.run_job(key)
 
 
 def make_export(panel: Panel, **fields: str) -> Export:
@@ -122,7 +122,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     refused = sent(lacking)
 
     with shop_scope(shop):
-        made = [list(exports.rows_of(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
+        made = [list(exports.get_rows(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
         topic = {"customers": "customers/export_list", "orders": "orders/export"}[kind]
         assert Event.objects.filter(topic=topic).latest("pk").changes["filters"] == [None, {"ids": 2}]
         assert Event.objects.filter(topic__contains="/export").exclude(topic=topic).count() == 0
@@ -146,7 +146,7 @@ def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
-        held = list(exports.rows_of(export).values_list("pk", flat=True))
+        held = list(exports.get_rows(export).values_list("pk", flat=True))
     assert export.row_count == len(held)
     return form, held
 
@@ -164,7 +164,7 @@ def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop:
     looked_for = exported(owner, "customers_customer_changelist", q="ada", o="-1")
 
     assert found[1] == hats
-    assert found[0].fields["rows"].choices == [("matching", "What the list shows: 2"), ("all", "All products")]
+    assert found[0].fields["rows"].choices == [("matching", "Current list: 2"), ("all", "All products")]
     assert found[0].fields["rows"].help_text == "Search: “hat” · Vendor: Acme & Co = x"
     assert (opened[1], opened[0].fields["rows"].help_text) == ([orders[0].pk, orders[2].pk], "Open")
     assert looked_for[1] == [orders[0].customer_id, orders[1].customer_id]
@@ -188,7 +188,7 @@ def test_all_of_the_kind_is_a_choice_beside_what_the_list_shows(owner: Panel, sh
     owner.http.post(page, {"form_key": owner.form_key("exchange_export_new"), "rows": "all", "format": "jsonl"})
 
     with shop_scope(shop):
-        assert list(exports.rows_of(Export.objects.get())) == orders
+        assert list(exports.get_rows(Export.objects.get())) == orders
 
 
 def test_a_list_of_which_not_all_can_be_exported_says_so(
@@ -201,15 +201,15 @@ def test_a_list_of_which_not_all_can_be_exported_says_so(
         return panel.get("exchange_export_new", kind="orders", list=query).context["form"].fields["rows"]
 
     nothing = form("q=eve")
-    monkeypatch.setattr(exports, "MOST", 1)
+    monkeypatch.setattr(exports, "MAX_SELECTED", 1)
     many = form("q=ada")
-    monkeypatch.setattr("apps.panel.screens.choosing.COUNTED", 2)
+    monkeypatch.setattr("apps.panel.admin_base.selection.MAX_COUNTED_ROWS", 2)
     searched = form("q=ada")
 
     assert [value for value, _ in many.choices] == [value for value, _ in nothing.choices] == ["all"]
-    assert nothing.help_text == "There are no such rows."
-    assert many.help_text == "These are more than 1 rows. Narrow the list with a filter first."
-    assert searched.help_text.startswith("The search finds more than 2 rows")
+    assert nothing.help_text == "No rows are selected."
+    assert many.help_text == "These are more than 1 rows. Filter the list first."
+    assert searched.help_text.startswith("The search matches more than 2 rows")
     assert owner.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
     assert panel_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
 
@@ -221,7 +221,7 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
     with shop_scope(shop):
         asked: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
-        export = exports.start(filters={"ids": [order.pk for order in orders]}, **asked)
+        export = exports.create_export(filters={"ids": [order.pk for order in orders]}, **asked)
         Order.objects.filter(pk=orders[1].pk).delete()
 
     run(shop, exports.EXPORT)
@@ -252,19 +252,19 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
     upload(panel, content)
     with shop_scope(shop):
         kept = Import.objects.get()
-    run(shop, imports.CHECK)
+    run(shop, imports.VALIDATE_TASK)
     checked = panel.get("exchange_import_change", kept.pk)
     with shop_scope(shop):
         assert not Customer.objects.exists()
     panel.post("exchange_import_confirm", kept.pk, form_key=checked.context["form_key"])
-    run(shop, imports.RUN)
+    run(shop, imports.RUN_TASK)
     done = panel.get("exchange_import_change", kept.pk)
     report = panel.get("exchange_import_report", kept.pk)
 
     assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
     assert b"Import 1 row" in checked.content
     assert done.context["counts"] == checked.context["counts"]
-    assert b"E-mail is invalid." in done.content
+    assert b"Email is invalid." in done.content
     assert b"2,customers,failed,<b>no</b>,email is invalid" in streamed(report)
     with shop_scope(shop):
         assert Customer.objects.count() == 1
@@ -275,19 +275,19 @@ def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, sh
 
     refused = upload(panel, b"x", "in.xlsx")
     upload(panel, b"a,a\n1,2\n", "in.csv")
-    run(shop, imports.CHECK)
+    run(shop, imports.VALIDATE_TASK)
 
     assert b"must end in .csv or .jsonl" in refused.content
     with shop_scope(shop):
         kept = Import.objects.get()
-    assert (kept.state, kept.problem) == ("failed", "The first line must name every column once.")
+    assert (kept.state, kept.problem) == ("failed", "Each column must occur only once in the first line.")
     assert panel.get("exchange_import_changelist").status_code == 200
 
 
 def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     clerk, stranger = panel_with("orders"), panel_with("edit_orders", shop=other_shop)
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
+        kept = imports.save_upload(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
 
     assert clerk.get("exchange_import_upload").status_code == 403
     assert clerk.forge("exchange_import_confirm", kept.pk).status_code == 403
@@ -358,7 +358,7 @@ def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, narrowed
     with shop_scope(shop):
         # The 6th of May there, and still the 5th in UTC.
         at = datetime(2031, 5, 5, 13, tzinfo=UTC)
-        guarding.lift()
+        immutability.drop_event_triggers()
         Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)
 
     text = export_the_log(auditor, **narrowed)

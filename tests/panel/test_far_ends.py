@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.panel.screens import far_ends
+from apps.panel.admin_base import filtered_pagination
 from apps.shops.models import Shop
 from tests import parts
 from tests.orders.factories import make_order
@@ -25,7 +25,7 @@ OLD = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ON_THE_OLD_DAY = {"processed_from": "2026-03-02", "processed_to": "2026-03-02"}
 # The columns by their place in the list.
 BY_TOTAL, BY_TOTAL_DOWN = "4", "-4"
-SAID = "of the rows that fit are sorted here"
+SAID = "matching rows are sorted"
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def panel(shop: Shop, panel_with: PanelWith) -> Panel:
 def counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let lists count so far."""
     for module in ("paging", "far_ends", "lists"):
-        monkeypatch.setattr(f"apps.panel.screens.{module}.COUNTED", most)
-    monkeypatch.setattr(far_ends, "WALKS", (2, most))
+        monkeypatch.setattr(f"apps.panel.admin_base.{module}.COUNTED", most)
+    monkeypatch.setattr(filtered_pagination, "SCAN_SIZES", (2, most))
 
 
 def listed(panel: Panel, **query: str) -> tuple[list[int], str]:

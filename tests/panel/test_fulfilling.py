@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.admin.blocks import blocks_of
-from apps.fulfillment.admin.sending import SendForm
-from apps.fulfillment.domain import fulfilling
-from apps.fulfillment.domain.fulfilling import Part
+from apps.fulfillment.admin.fulfill_form import FulfillForm
+from apps.fulfillment.admin.fulfillment_order_cards import get_order_cards
+from apps.fulfillment.domain import fulfillments
+from apps.fulfillment.domain.fulfillments import FulfillmentPart
+from apps.fulfillment.domain.line_quantities import QuantitiesRefused
 from apps.fulfillment.domain.tracking import Tracking
-from apps.fulfillment.domain.units import UnitsRefused
 from apps.fulfillment.models import (
     Fulfillment,
     FulfillmentEvent,
@@ -111,7 +111,7 @@ def test_each_location_has_its_form_and_what_waits_is_named(panel: Panel, row: F
     page = panel.get(FULFIL, row.order_id)
 
     assert [form.location.pk for form in page.context["forms"]] == [row.assigned_location_id]
-    assert "Cannot be sent now" in page.content.decode()
+    assert "Can't be fulfilled now" in page.content.decode()
     panel.forge("fulfillment_fulfillmentorder_act", moved.pk, "release_hold")
     both = panel.get(FULFIL, row.order_id, location=depot.pk).context["forms"]
     assert [form.location.pk for form in both] == [depot.pk, row.assigned_location_id]
@@ -121,20 +121,20 @@ def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Pane
     first = f"units-{row.lines.order_by('pk')[0].pk}"
     with Each() as each:
         for data, said in (
-            ({first: "0"}, "at least one unit"),
+            ({first: "0"}, "at least one item"),
             ({first: "3"}, "Only 2 left"),
             ({first: "-1"}, "greater than or equal to 0"),
             ({first: "many"}, "whole number"),
-            ({first: "1", "numbers": "x" * 2049}, "at most 2048"),
+            ({first: "1", "numbers": "x" * 2049}, "up to 2048"),
             ({first: "1", "numbers": ",".join(map(str, range(101)))}, "at most 100"),
-            ({first: "1", "urls": "javascript:alert(1)"}, "begins with https"),
+            ({first: "1", "urls": "javascript:alert(1)"}, "starts with https"),
             ({first: "1", "company": "x" * 256}, "at most 255"),
         ):
             with each(data):
                 answer = send(panel, row, None, **data)
                 assert answer.status_code == 200
                 assert said in answer.content.decode()
-                assert "Nothing is sent." in answer.content.decode()
+                assert "Nothing was fulfilled. Correct the errors below." in answer.content.decode()
     assert send(panel, row, 999_999, **units(row, 1, 1)).status_code == 200
     assert not Fulfillment.objects.exists()
     assert panel.get(FULFIL, "x").status_code == 404
@@ -143,13 +143,15 @@ def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Pane
 def test_units_that_somebody_else_sent_meanwhile_are_refused_at_their_line(panel: Panel, row: FulfillmentOrder) -> None:
     second = row.lines.order_by("pk")[1]
     given = {name: str(count) for name, count in units(row, 1, 2).items()}
-    form = SendForm(row.order, row.assigned_location, blocks_of(row.order), given)
+    form = FulfillForm(row.order, row.assigned_location, get_order_cards(row.order), given)
     assert form.is_valid()
     make_fulfillment(row, lines=[{"id": second.pk, "quantity": 1}])
 
-    with pytest.raises(UnitsRefused) as refusal:
-        fulfilling.create_fulfillment([Part(row, form.given[0][1])], actor="system", at=timezone.now())
-    form.refuse(refusal.value)
+    with pytest.raises(QuantitiesRefused) as refusal:
+        fulfillments.create_fulfillment(
+            [FulfillmentPart(row, form.selected_lines[0][1])], actor="system", at=timezone.now()
+        )
+    form.add_domain_error(refusal.value)
     later = send(panel, row, **units(row, 1, 2))
 
     assert form.errors == {f"units-{second.pk}": ["is more than remains (1)"]}
@@ -277,8 +279,8 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Pane
     panel.forge("fulfillment_fulfillmentorder_act", row.pk, "release_hold")
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
     others = [{"id": other.lines.get(line_item=mugs.line_item).pk, "quantity": 1}]
-    first = fulfilling.create_fulfillment(
-        [Part(row, [{"id": mugs.pk, "quantity": 2}]), Part(other, others)],
+    first = fulfillments.create_fulfillment(
+        [FulfillmentPart(row, [{"id": mugs.pk, "quantity": 2}]), FulfillmentPart(other, others)],
         tracking=Tracking(("N-1", "N-2"), (), "Courier"),
         origin_address={"address1": "9 Side Street", "city": "Hull", "country_code": "CA"},
         actor="system",
@@ -371,7 +373,7 @@ def test_what_was_asked_and_told_is_shown_and_can_be_asked_now(
     panel.forge("fulfillment_fulfillmentorder_act", row.pk, "request_fulfillment", **{f"units-{line.pk}": 2})
     PullAttempt.objects.create(
         shop=service.shop, service=service, kind="stock", number=1, url="https://depot.example/fetch_stock?shop=x",
-        outcome="bad_answer", status=200, message="The answer is no JSON.", excerpt="<html>Hello",
+        outcome="bad_answer", status=200, message="The response is not valid JSON.", excerpt="<html>Hello",
     )  # fmt: skip
     Pull.objects.update(next_at=timezone.now() + timedelta(minutes=30))
 
@@ -383,14 +385,14 @@ def test_what_was_asked_and_told_is_shown_and_can_be_asked_now(
         follow=True,
     )
 
-    for part in ("fetch_stock?shop=x", "The answer is no JSON.", "&lt;html&gt;Hello", "/webhooks/delivery/"):
+    for part in ("fetch_stock?shop=x", "The response is not valid JSON.", "&lt;html&gt;Hello", "/webhooks/delivery/"):
         assert part in page
     assert asked.status_code == 302
     assert Job.objects.get(task="fulfillment.pull").actor == f"staff:{panel.user.pk}"
     assert "does not report tracking numbers" in not_asked.content.decode()
     reader = panel_with("locations").get(RECORDS, service.pk).content.decode()
-    assert "The answer is no JSON." in reader
-    assert "Ask now" not in reader
+    assert "The response is not valid JSON." in reader
+    assert "Request now" not in reader
     assert "/webhooks/delivery/" not in reader
 
 
@@ -404,7 +406,7 @@ def test_a_service_is_removed_with_what_goes(panel: Panel, service: FulfillmentS
     kept = FulfillmentService.objects.count()
     panel.forge(remove, service.pk, inventory_action="delete", location=heir.pk)
 
-    assert "Fulfillment orders that it has not finished" in asked
+    assert "Unfinished fulfillment orders" in asked
     assert (nowhere.status_code, kept) == (200, 1)
     assert not FulfillmentService.objects.exists()
     assert FulfillmentOrder.objects.get(status="open").assigned_location == heir

@@ -16,8 +16,8 @@ from apps.inventory.models import InventoryItem
 from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order, Transaction
 from apps.panel import home
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.shops.models import Shop
 from apps.staff.domain.permissions import NAMES
 from apps.webhooks.models import Subscription
@@ -31,12 +31,12 @@ from tests.panel.pages import TABLE
 from tests.refunds.factories import BY, bogus_order, give_back, work_off
 from tests.webhooks.worlds import subscribe
 
-NOTHING_OPEN, NOTHING_WAITS = "nothing is open to you yet", "nothing waits for you"
+NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
 # Two late ones, one that is due because it is there, one for the day after tomorrow; all of unpaid orders.
 BUSY = {
     "Late": "2",
     "Failed refunds": "1",
-    "To send today": "3",
+    "To fulfill today": "3",
     "Unpaid orders": "4",
     "Low stock": "1",
     "Failed jobs": "2",
@@ -49,8 +49,10 @@ def fail_a_refund(shop: Shop) -> Order:
     order = bogus_order(shop, behaviour="bogus:fail")
     with shop_scope(shop):
         line = LineItem.objects.get(order=order)
-        wanted = Wanted(units=[Units(line.pk)], paybacks=[Payback(Decimal("20.00"))])
-        creating.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
+        wanted = RefundRequest(
+            line_inputs=[RefundLineInput(line.pk)], transaction_inputs=[RefundTransactionInput(Decimal("20.00"))]
+        )
+        create.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
     work_off(shop)
     return order
 
@@ -167,7 +169,7 @@ def test_a_failed_refund_waits_until_the_money_is_back(owner: Panel, shop: Shop)
 
 
 def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(home, "COUNTED", 3)
+    monkeypatch.setattr(home, "MAX_COUNTED_ROWS", 3)
     for _ in range(4):
         make_order(shop)
 

@@ -38,7 +38,7 @@ def _files(files: Path) -> None:
 def work(shop: Shop, task: str) -> None:
     with shop_scope(shop):
         key = Job.objects.filter(task=task).latest("pk").key
-    assert jobs.run(key)
+    assert jobs.run_job(key)
 
 
 def upload(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
@@ -49,14 +49,12 @@ def upload(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
 
 def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
     upload(panel, content, name)
-    work(panel.shop, imports.CHECK)
+    work(panel.shop, imports.VALIDATE_TASK)
     with shop_scope(panel.shop):
         return Import.objects.latest("pk")
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"), [(b"", "The file has no rows."), (b"ada\n", "None of them is left to import.")]
-)
+@pytest.mark.parametrize(("rows", "said"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")])
 def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
     panel_with: PanelWith, rows: bytes, said: str
 ) -> None:
@@ -102,7 +100,7 @@ def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
     answer = upload(panel, b"email\n" + b"x@example.com\n" * 9_000)
 
     assert answer.status_code == 200
-    assert "cannot be stored right now; nothing of it was kept" in answer.content.decode()
+    assert "be stored right now" in answer.content.decode()
     assert [path for path in files.glob("[ei]*ports/**/*") if path.is_file()] == []
     with shop_scope(panel.shop):
         assert not Import.objects.exists()
@@ -115,25 +113,25 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
     for _ in range(12):
         make_order(shop)
     with shop_scope(shop):
-        export = exports.start(
+        export = exports.create_export(
             kind="orders", format="jsonl", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
         job = Job.objects.get(task=exports.EXPORT)
         Job.objects.update(attempts=jobs.MAX_ATTEMPTS - 1)
     request.getfixturevalue("full_disk")
 
-    jobs.run(job.key)
+    jobs.run_job(job.key)
     job.refresh_from_db()
     failed = job.state, job.error
     page = panel.get("exchange_export_change", export.pk).content.decode()
     left = [path for path in files.glob("[ei]*ports/**/*") if path.is_file()]
     monkeypatch.undo()
     with shop_scope(shop):
-        jobs.retry(job)
-    jobs.run(job.key)
+        jobs.retry_job(job)
+    jobs.run_job(job.key)
 
-    assert failed == ("failed", "cannot be stored right now; nothing of it was kept. Try again later")
-    assert "could not be made" in page
+    assert failed == ("failed", "can't be stored right now. Try again later")
+    assert "The export failed" in page
     assert left == []
     with shop_scope(shop):
         export.refresh_from_db()
@@ -144,8 +142,8 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
     panel = panel_with("customers", "edit_orders")
     first = checked(panel, b"email,first_name,tax_exempt\nada@example.com,Ada,no\n")
     with shop_scope(shop):
-        imports.confirm(first, actor="system", at=timezone.now())
-    work(shop, imports.RUN)
+        imports.start_import(first, actor="system", at=timezone.now())
+    work(shop, imports.RUN_TASK)
 
     kept = checked(panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n")
     page = panel.get("exchange_import_change", kept.pk).content.decode()
@@ -158,8 +156,8 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
     assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in text
     assert "<ins>Bo</ins>" in text
     with shop_scope(shop):
-        imports.confirm(kept, actor="system", at=timezone.now())
-    work(shop, imports.RUN)
+        imports.start_import(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN_TASK)
     with shop_scope(shop):
         done, made = kept.fates.order_by("line")
         customer = Customer.objects.get(email="bo@example.com")
@@ -185,7 +183,7 @@ def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop
 
     text = re.sub(r"\s+", " ", panel.get("exchange_import_change", kept.pk).content.decode())
 
-    said = "1 is new, 1 changes what is there, 1 is skipped, 1 fails and is left out."
+    said = "1 new, 1 update, 1 skipped, 1 with errors."
     assert f"Of 4 rows: {said}" in text
     assert "> Import 2 rows </button>" in text
 
@@ -201,10 +199,10 @@ def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop)
 
     with shop_scope(shop):
         changed, new, skipped = kept.fates.order_by("line").values_list("fate", "reason")
-    assert changed == ("changed", "The address is left out: files bring addresses of new customers alone.")
+    assert changed == ("changed", "The address is ignored: addresses are only imported for new customers.")
     assert new == ("new", "")
     assert skipped[0] == "skipped"
-    assert skipped[1].startswith("Is known already, and nothing else differs. The address is left out")
+    assert skipped[1].startswith("Already exists and is unchanged. The address is ignored")
 
 
 def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWith) -> None:
@@ -215,7 +213,7 @@ def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWi
 
     assert "<q>a@example.com</q>, <q>b@example.com</q>, <q>c@example.com</q> </p>" in text
     assert "<q>Ada</q>, <q>Cy</q> </p>" in text
-    assert "Nothing stands in it in the first rows" in text
+    assert "Blank in the first rows" in text
 
 
 def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: Shop) -> None:
@@ -229,14 +227,14 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
         without = kept.state
     again = panel.get("exchange_import_change", kept.pk)
     panel.post("exchange_import_confirm", kept.pk, form_key=again.context["form_key"], without_unknown="on")
-    work(shop, imports.RUN)
+    work(shop, imports.RUN_TASK)
 
     text = page.content.decode()
     assert "<code>Shoe size</code>" in text
     assert "<code>&lt;i&gt;</code>" in text
     assert 'name="without_unknown"' in text
     assert without == "checked"
-    assert "Say first whether these columns may be left out" in again.content.decode()
+    assert "Confirm that these columns are ignored" in again.content.decode()
     with shop_scope(shop):
         assert Customer.objects.count() == 1
 
@@ -250,10 +248,10 @@ def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_que
 
     page = panel.get("exchange_import_change", kept.pk)
     panel.post("exchange_import_confirm", kept.pk, form_key=page.context["form_key"])
-    work(shop, imports.RUN)
+    work(shop, imports.RUN_TASK)
 
     text = " ".join(page.content.decode().split())
-    assert "2 columns of such tables have no place here and are passed over:" in text
+    assert "2 columns are not supported and ignored:" in text
     assert "<code>product_category</code>, <code>Option1 Linked To</code>" in text
     assert 'name="without_unknown"' not in text
     with shop_scope(shop):
@@ -277,8 +275,8 @@ def test_the_upload_page_names_the_columns_and_its_samples_come_in(
     assert sample["Content-Disposition"] == f'attachment; filename="{kind}-sample.csv"'
     with shop_scope(shop):
         assert (kept.unknown, kept.counts) == ([], {"new": 2})
-        imports.confirm(kept, actor="system", at=timezone.now())
-    work(shop, imports.RUN)
+        imports.start_import(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN_TASK)
     with shop_scope(shop):
         assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
     assert panel.get("exchange_import_sample", kind="events").status_code == 404
@@ -288,8 +286,8 @@ def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, s
     panel = panel_with("customers", "products")
     kept = checked(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
     waiting = panel.get("exchange_import_change", kept.pk).content.decode()
-    with shop_scope(shop), pytest.raises(imports.NotChecked):
-        imports.confirm(kept, actor="system", at=timezone.now())
+    with shop_scope(shop), pytest.raises(imports.ImportNotValidated):
+        imports.start_import(kept, actor="system", at=timezone.now())
     page = panel.get("exchange_import_columns", kept.pk, kind="products")
 
     def say(*meanings: str) -> Any:
@@ -300,16 +298,16 @@ def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, s
 
     refused = say("", "Title", "Title").content.decode()
     say("Handle", "Title", "Variant Price")
-    work(shop, imports.CHECK)
+    work(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
         kept.refresh_from_db()
-        imports.confirm(kept, actor="system", at=timezone.now())
-    work(shop, imports.RUN)
+        imports.start_import(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN_TASK)
 
-    assert "names no column that is known" in waiting
-    assert "What the columns mean" in waiting
+    assert "contains no known column" in waiting
+    assert "Map columns" in waiting
     assert page.content.decode().count("<select") >= 3
-    assert "Two columns cannot both be Title" in refused
+    assert "Only one column can be mapped to Title" in refused
     assert kept.counts == {"new": 1}
     with shop_scope(shop):
         assert list(Product.objects.values_list("handle", "title", "lowest_price")) == [
@@ -322,7 +320,7 @@ def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_
     stranger = panel_with("export_orders", "customers", shop=other_shop)
     kept = checked(panel, b"email\nada@example.com\n")
     with shop_scope(shop):
-        export = exports.start(
+        export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
     work(shop, exports.EXPORT)
@@ -344,14 +342,14 @@ def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_
         keys = [*Export.objects.values_list("key", flat=True), *Import.objects.values_list("key", flat=True)]
     # 256 random bits each, in 43 letters and signs; the file's name has 64 more.
     assert all(re.fullmatch(r"[\w-]{43}", key) for key in keys)
-    assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.place)
+    assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.path)
 
 
 def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("export_orders", "customers")
     kept = checked(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
     with shop_scope(shop):
-        export = exports.start(
+        export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
     work(shop, exports.EXPORT)
@@ -412,8 +410,8 @@ def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop)
     kept = checked(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
     preview = {row.label: row.link for row in panel.get("exchange_import_change", kept.pk).context["preview"]}
     with shop_scope(shop):
-        imports.confirm(kept, actor="system", at=timezone.now())
-    work(shop, imports.RUN)
+        imports.start_import(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN_TASK)
     with shop_scope(shop):
         hat = Product.objects.get(handle="hat")
 
@@ -431,7 +429,7 @@ def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop)
 
 def test_columns_that_are_never_taken_are_said_where_files_of_customers_come_in(panel_with: PanelWith) -> None:
     panel = panel_with("customers", "products")
-    never = "Never taken, because they follow from a customer's orders:"
+    never = "Not imported, because they are calculated from orders:"
     kept = checked(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
     of_products = checked(panel, b"Handle,Title\nmug,Mug\n")
     pages = {

@@ -14,9 +14,9 @@ from django.utils.html import strip_tags
 from apps.ground import languages
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.staff.domain.sessions import device_of
+from apps.staff.domain.sessions import describe_device
 from apps.staff.models import User
-from backoffice import messages
+from backoffice import translations
 from tests.catalog.factories import make_product
 from tests.each import Each
 from tests.panel.conftest import Panel
@@ -81,42 +81,42 @@ def test_interface_answers_in_english(owner: Panel, shop: Shop) -> None:
 
 
 def test_amounts_are_written_as_in_the_language() -> None:
-    assert languages.money(Decimal("1234.5"), "EUR") == "1,234.50 EUR"
-    assert languages.money(Decimal("-1234567.8"), "EUR") == "-1,234,567.80 EUR"
-    assert languages.money(Decimal("999.5"), "EUR") == "999.50 EUR"
-    assert languages.count(12345) == "12,345"
-    with languages.speaking("de-CH"):
-        assert languages.money(Decimal("1234.5"), "EUR") == "1.234,50 EUR"
-        assert languages.money(Decimal(1234), "JPY") == "1.234 JPY"
-        assert languages.count(12345) == "12.345"
+    assert languages.format_money(Decimal("1234.5"), "EUR") == "1,234.50 EUR"
+    assert languages.format_money(Decimal("-1234567.8"), "EUR") == "-1,234,567.80 EUR"
+    assert languages.format_money(Decimal("999.5"), "EUR") == "999.50 EUR"
+    assert languages.format_integer(12345) == "12,345"
+    with languages.language_override("de-CH"):
+        assert languages.format_money(Decimal("1234.5"), "EUR") == "1.234,50 EUR"
+        assert languages.format_money(Decimal(1234), "JPY") == "1.234 JPY"
+        assert languages.format_integer(12345) == "12.345"
 
 
 def test_first_wish_that_a_language_serves_counts() -> None:
-    assert languages.nearest("tlh", "de_AT", "en") == "de"
-    assert languages.nearest("", "tlh") == "en"
+    assert languages.match_language("tlh", "de_AT", "en") == "de"
+    assert languages.match_language("", "tlh") == "en"
 
 
 def test_each_language_says_all_that_is_marked() -> None:
-    texts = messages.collect(Path(settings.BASE_DIR))
+    texts = translations.collect_texts(Path(settings.BASE_DIR))
 
     for path in Path(settings.LOCALE_PATHS[0]).glob("*/LC_MESSAGES/django.po"):
-        assert messages.faults(path, texts) == []
+        assert translations.find_problems(path, texts) == []
 
 
 def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
     path = tmp_path / "locale" / "de" / "LC_MESSAGES" / "django.po"
     path.parent.mkdir(parents=True)
     said = {"a": "A", "{n} b": "B", "c": ""}
-    messages.update(path, {messages.Text(text): ["x.py"] for text in said}, said)
+    translations.update_catalog(path, {translations.TranslatableText(text): ["x.py"] for text in said}, said)
     path.with_suffix(".mo").write_bytes(path.with_suffix(".mo").read_bytes().replace(b"A", b"Z"))
 
-    found = messages.faults(path, {messages.Text(text): ["x.py"] for text in (*said, "d")})
+    found = translations.find_problems(path, {translations.TranslatableText(text): ["x.py"] for text in (*said, "d")})
 
     assert sorted(found) == [
-        "django.mo is not made of django.po",
+        "django.mo is outdated: django.po has changed",
         "missing: 'd' (x.py)",
-        "other placeholders: '{n} b'",
         "untranslated: 'c'",
+        "wrong placeholders: '{n} b'",
     ]
 
 
@@ -145,9 +145,10 @@ def test_account_pages_speak_to_people_as_the_panel_does(owner: Panel) -> None:
 def test_a_device_is_named_in_the_language() -> None:
     with translation.override("de"):
         assert (
-            device_of("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0") == "Firefox unter Linux"
+            describe_device("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0")
+            == "Firefox unter Linux"
         )
-        assert device_of("") == "Unbekanntes Gerät"
+        assert describe_device("") == "Unbekanntes Gerät"
 
 
 @pytest.mark.parametrize(("language", "shown"), [("en", "1,234.50"), ("de", "1.234,50")])

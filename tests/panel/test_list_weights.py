@@ -34,7 +34,7 @@ def test_a_list_of_25_rich_rows_is_light(owner: Panel, label: str) -> None:
     owner.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # In which more is said than in English.
     answer = owner.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
     weight = len(answer.content)
-    print(f"| {label} | {weight:,} |")  # noqa: T201 - pytest -rP shows the table of docs/performance.md
+    print(f"| {label} | {weight:,} |")  # noqa: T201 - pytest -rP shows this table
 
     assert answer.content.count(b"data-row") == ROWS
     assert weight < MOST

@@ -10,12 +10,12 @@ from django.template.response import SimpleTemplateResponse
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.events.domain import guarding
+from apps.events.domain import immutability
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.panel.screens.lists import without_indentation
-from apps.panel.screens.paging import BoundedPaginator
+from apps.panel.admin_base.changelist import strip_indentation
+from apps.panel.admin_base.paginator import BoundedPaginator
 from apps.shops.models import Shop
 from tests import factories
 from tests.inventory.factories import make_location
@@ -40,7 +40,7 @@ def add_rows(shop: Shop, count: int) -> None:
         with shop_scope(shop):
             factories.ScriptTagFactory.create(shop=shop, app=installation.app)
             Job.objects.create(shop=shop, task="x.y", actor=f"app:{installation.app_id}")
-            guarding.lift()
+            immutability.drop_event_triggers()
             Event.objects.filter(subject_id=installation.pk).update(actor=f"app:{installation.app_id}")
 
 
@@ -72,7 +72,7 @@ def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
     answer = SimpleTemplateResponse("panel/badge.html")
     answer.content = "<p>\n    a\n</p><textarea>\n    b\n  c</textarea>\n\n  <i>d</i>"
 
-    without_indentation(answer)
+    strip_indentation(answer)
 
     assert answer.content.decode() == "<p>\na\n</p><textarea>\n    b\n  c</textarea>\n<i>d</i>"
 
@@ -94,7 +94,7 @@ def test_no_screen_groups_by_date() -> None:
 
 
 def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.panel.screens.paging.COUNTED", 2)
+    monkeypatch.setattr("apps.panel.admin_base.paginator.MAX_COUNTED_ROWS", 2)
     for _ in range(3):
         Job.objects.create(shop=in_shop, task="x.y")
 
@@ -243,7 +243,7 @@ def test_the_audit_log_is_narrowed(
     factories.make_installation(owner.shop)
     with shop_scope(owner.shop):
         event = Event.objects.order_by("-id")[0]
-        guarding.lift()
+        immutability.drop_event_triggers()
         Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
         expected = set(Event.objects.filter(**narrowed).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))

@@ -40,7 +40,7 @@ def test_a_location_of_a_service_is_shown_and_not_changed(panel_with: PanelWith,
     shown = panel.get("inventory_location_change", legacy.pk)
     panel.post("inventory_location_change", legacy.pk, **ADDRESS | {"name": "Mine"}, seen_version=str(legacy.version))
 
-    assert "Its service alone changes it" in shown.content.decode()
+    assert "Only the fulfillment service can change this location" in shown.content.decode()
     assert 'name="_save"' not in shown.content.decode()
     legacy.refresh_from_db()
     assert legacy.name == "Depot"
@@ -53,9 +53,9 @@ def test_the_page_says_what_stands_in_the_way_and_refuses(panel_with: PanelWith,
     page = panel.get("inventory_location_activation", depot.pk).content.decode()
     refused = panel.http.post(panel.url("inventory_location_activation", depot.pk), follow=True)
 
-    assert "Stock is left of 1 item." in page
+    assert "1 item still has stock here." in page
     assert ">Deactivate</button>" not in page
-    assert "Stock is left of 1 item." in messages_of(refused)
+    assert "1 item still has stock here." in messages_of(refused)
     depot.refresh_from_db()
     assert depot.active
 
@@ -90,7 +90,9 @@ def test_objections_of_other_domains_are_shown(
     panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     depot = make_location(shop)
-    monkeypatch.setattr(locations, "_objections", {"orders": lambda location: ["Two fulfillment orders are open."]})
+    monkeypatch.setattr(
+        locations, "_objection_sources", {"orders": lambda location: ["Two fulfillment orders are open."]}
+    )
 
     page = panel_with("locations").get("inventory_location_activation", depot.pk).content.decode()
 

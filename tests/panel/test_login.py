@@ -374,7 +374,7 @@ def test_every_account_page_sends_a_session_without_the_second_factor_to_the_log
 def test_account_pages_ask_for_the_factor_that_the_installation_requires(
     client: Client, member: User, settings: Any, name: str
 ) -> None:
-    settings.TWO_FACTOR_FROM = date(2020, 1, 1)
+    settings.REQUIRE_TWO_FACTOR_FROM = date(2020, 1, 1)
     log_in(client)
 
     answer = client.get(address_of(name))

@@ -8,11 +8,11 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
-from apps.inventory.domain import low, movements, stock
-from apps.inventory.domain.movements import Move
+from apps.inventory.domain import low_stock, movements, stock
+from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from apps.jobs.domain import queue
-from apps.jobs.domain.duties import each_night
+from apps.jobs.domain.periodic_tasks import nightly_tasks
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests.inventory.factories import first_location, make_item, make_location, put
@@ -53,9 +53,9 @@ def set_number(owner: Panel, shop: Shop, number: str) -> None:
     answer = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
     assert answer.status_code == 302
     with shop_scope(shop):
-        keys = list(Job.objects.filter(task=low.MARK, state=Job.State.WAITING).values_list("key", flat=True))
+        keys = list(Job.objects.filter(task=low_stock.MARK_TASK, state=Job.State.WAITING).values_list("key", flat=True))
     for key in keys:
-        queue.run(key)
+        queue.run_job(key)
 
 
 def test_a_level_is_low_from_the_movement_that_makes_it_so(shop: Shop) -> None:
@@ -76,12 +76,12 @@ def test_levels_say_so_however_they_move(shop: Shop) -> None:
 
     for _ in range(30):
         moves = [
-            Move(item.pk, place.pk, chance.randint(-6, 8), may_oversell=True, connect=True)
+            StockChange(item.pk, place.pk, chance.randint(-6, 8), may_oversell=True, connect=True)
             for item in chance.sample(items, 2)
             for place in places
         ]
         with shop_scope(shop):
-            movements.apply(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
+            movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
         assert is_true(shop)
     with shop_scope(shop):
         found = set(InventoryLevel.objects.values_list("is_low", flat=True))
@@ -92,7 +92,7 @@ def test_what_is_stocked_anew_is_low(shop: Shop) -> None:
     low_at(shop, 0)
     item = make_item(shop)
     with shop_scope(shop):
-        stock.connect(item, make_location(shop), at=timezone.now(), **BY)
+        stock.connect_item(item, make_location(shop), at=timezone.now(), **BY)
 
     assert lows(shop) == {(item.pk, 0)}
     assert is_true(shop)
@@ -101,7 +101,7 @@ def test_what_is_stocked_anew_is_low(shop: Shop) -> None:
 def test_without_a_number_nothing_is_low(shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     with shop_scope(shop):
-        stock.take(item, first, 4, policy="continue", at=timezone.now(), **BY)
+        stock.reserve_stock(item, first, 4, policy="continue", at=timezone.now(), **BY)
 
     assert lows(shop) == set()
 
@@ -109,7 +109,7 @@ def test_without_a_number_nothing_is_low(shop: Shop) -> None:
 def test_a_changed_number_is_followed_in_this_shop_alone(
     owner: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(low, "MARKED_AT_ONCE", 2)
+    monkeypatch.setattr(low_stock, "BATCH_SIZE", 2)
     first = first_location(shop)
     items = [make_item(shop) for _ in range(5)]
     for number, item in enumerate(items):
@@ -130,7 +130,7 @@ def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
     low_at(shop, 3)
     with shop_scope(shop):
         before = InventoryLevel.objects.get(item=item)
-        marked = [low.mark(), low.mark()]
+        marked = [low_stock.mark_low_levels(), low_stock.mark_low_levels()]
         after = InventoryLevel.objects.get(item=item)
 
     assert marked == [1, 0]
@@ -145,7 +145,7 @@ def test_the_night_puts_right_what_was_missed_but_not_where_nothing_may_be_writt
         low_at(each, 3)
     Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
 
-    each_night.run_all()
+    nightly_tasks.run_all()
 
     assert (is_true(shop), lows(other_shop)) == (True, set())
 
@@ -177,7 +177,7 @@ def test_the_grid_lists_tracked_items_that_are_low_somewhere(
     assert listed == [(few.pk, [True])]
     assert marked == {few.pk}
     assert loose.pk in {row["item"].pk for row in everything.context["rows"]}
-    assert "Items of which 3 or fewer are left" in page.content.decode()
+    assert "Items with 3 or fewer available" in page.content.decode()
 
 
 def test_the_grid_says_that_there_is_no_number(panel_with: PanelWith, shop: Shop) -> None:
@@ -185,7 +185,7 @@ def test_the_grid_says_that_there_is_no_number(panel_with: PanelWith, shop: Shop
     answer = panel_with("products").get(GRID, stock="low")
 
     assert answer.context["rows"] == []
-    assert "has no number yet at which stock is low" in answer.content.decode()
+    assert "has no low-stock threshold yet" in answer.content.decode()
     assert "Low stock only" not in panel_with("products").get(GRID).content.decode()
 
 
@@ -201,18 +201,20 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
 
     def move(delta: int) -> None:
         for _ in range(15):
-            moves = [Move(item.pk, place.pk, delta, may_oversell=True) for item in reversed(items) for place in places]
+            moves = [
+                StockChange(item.pk, place.pk, delta, may_oversell=True) for item in reversed(items) for place in places
+            ]
             with transaction.atomic():
-                movements.apply(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
+                movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
 
     def change_number() -> None:
         for number in (5, None, 90, 0) * 4:
             Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
-            low.mark()
+            low_stock.mark_low_levels()
 
     at_once(shop, lambda: move(9), lambda: move(-4), change_number, change_number)
     with shop_scope(shop):
-        low.mark()
+        low_stock.mark_low_levels()
 
     assert is_true(shop)
 
@@ -221,7 +223,7 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
 def test_low_items_are_found_by_their_index(shop: Shop) -> None:
     with shop_scope(shop), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-        plan = low.low_items().order_by("-id")[:50].explain()
+        plan = low_stock.get_low_items().order_by("-id")[:50].explain()
 
     assert "inventory_level_low" in plan
 
@@ -237,7 +239,7 @@ def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(sh
     first, second = make_item(shop), make_item(shop)
     low_at(shop, 3)
 
-    meanwhile(shop, lambda: hold(first), low.mark, then=lambda: hold(second))
+    meanwhile(shop, lambda: hold(first), low_stock.mark_low_levels, then=lambda: hold(second))
 
     assert is_true(shop)
 
@@ -247,12 +249,12 @@ def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(sh
 @pytest.mark.deadlocks(1)
 def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: movements lock levels by item and location."""
-    monkeypatch.setattr(low, "_ORDER", ("-item_id", "-location_id"))
+    monkeypatch.setattr(low_stock, "_ORDER", ("-item_id", "-location_id"))
     first, second = make_item(shop), make_item(shop)
     low_at(shop, 3)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, lambda: hold(first), low.mark, then=lambda: hold(second))
+        meanwhile(shop, lambda: hold(first), low_stock.mark_low_levels, then=lambda: hold(second))
 
 
 @pytest.mark.postgres

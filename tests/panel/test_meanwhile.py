@@ -6,16 +6,16 @@ import pytest
 from django.utils import timezone
 
 from apps.catalog.domain import products
+from apps.catalog.domain.image_files import store_uploaded_image
 from apps.catalog.domain.images import add_image
-from apps.catalog.domain.inputs import ImageInput, Parts, VariantInput
-from apps.catalog.domain.pictures import store
+from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.content.domain import themes
 from apps.content.models import Theme
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem
-from apps.metafields.domain import setting
+from apps.metafields.domain import write
 from apps.metafields.models import Metafield
 from apps.shops.models import Installation, Shop
 from apps.staff.models import Membership
@@ -67,9 +67,9 @@ def test_saving_a_product_leaves_a_metafield_that_an_app_changed_meanwhile(owner
         {"namespace": "care", "key": key, "type": "multi_line_text_field", "value": "Cold\nwater"}
         for key in ("wash", "dry")
     ]
-    wash, dry = setting.set_many(product, drafts, **BY, at=timezone.now())
+    wash, dry = write.set_metafields(product, drafts, **BY, at=timezone.now())
     page = edited(owner, "catalog_product", product.pk).data
-    setting.update(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+    write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
     row = next(name for name, values in page.items() if name.endswith("-id") and values == [str(dry.pk)])[:-3]
 
     answer = owner.http.post(
@@ -84,13 +84,13 @@ def test_saving_a_product_leaves_a_metafield_that_an_app_changed_meanwhile(owner
 def test_a_metafield_that_both_changed_is_not_overwritten_unseen(owner: Panel, here: Shop) -> None:
     product = make_product()
     draft = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
-    wash = setting.set_many(product, [draft], **BY, at=timezone.now())[0]
+    wash = write.set_metafields(product, [draft], **BY, at=timezone.now())[0]
     page = edited(owner, "catalog_product", product.pk).data
-    setting.update(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+    write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
 
     answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"metafields-0-value": ["Hot"]})
 
-    assert "Somebody changed this meanwhile" in answer.content.decode()
+    assert "Someone else changed this" in answer.content.decode()
     assert Metafield.objects.get().value == "Warm"
 
 
@@ -104,7 +104,7 @@ def test_saving_a_product_does_not_undo_what_an_app_did_to_its_variants(owner: P
         stock.update_item(item, {"sku": "NEW-1"}, **BY, at=timezone.now())
     else:
         wanted = [VariantInput(id=variant.pk, attrs={"price": "77.00"})]
-        products.update_product(product, {}, Parts(variants=wanted), **BY, at=timezone.now())
+        products.update_product(product, {}, ProductParts(variants=wanted), **BY, at=timezone.now())
 
     answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"]})
 
@@ -123,7 +123,7 @@ def test_permissions_that_somebody_changed_meanwhile_are_not_overwritten(owner: 
     kept = form_of(second.content, "seen").data
     third = owner.http.post(owner.url("staff_membership_change", place.pk), kept)
 
-    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert "Someone else changed this in the meantime" in second.content.decode()
     assert (place.permissions, third.status_code) == (["themes"], 302)
     assert Membership.objects.get(pk=place.pk).permissions == ["pages"]
 
@@ -135,25 +135,25 @@ def test_scopes_that_somebody_changed_meanwhile_are_not_overwritten(owner: Panel
 
     second = owner.http.post(owner.url("shops_installation_scopes", installation.pk), page)
 
-    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert "Someone else changed this in the meantime" in second.content.decode()
     assert Installation.objects.get(pk=installation.pk).scopes == ["write_orders"]
 
 
 def test_the_name_of_a_theme_that_somebody_gave_meanwhile_is_not_overwritten(owner: Panel, here: Shop) -> None:
     theme = Theme.objects.get(role="main")
     page = form_of(owner.get("content_theme_change", theme.pk).content, "seen").data
-    themes.rename(Theme.objects.get(pk=theme.pk), "Theirs", **BY, at=timezone.now())
+    themes.rename_theme(Theme.objects.get(pk=theme.pk), "Theirs", **BY, at=timezone.now())
 
     second = owner.http.post(owner.url("content_theme_change", theme.pk), page | {"name": ["Mine"]})
 
-    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert "Someone else changed this in the meantime" in second.content.decode()
     assert Theme.objects.get(pk=theme.pk).name == "Theirs"
 
 
 def test_saving_images_leaves_what_an_app_described_meanwhile(owner: Panel, here: Shop) -> None:
     product = make_product()
     first, second = (
-        add_image(product.pk, ImageInput(picture=store(here.pk, PNG, "a.png")), **BY, at=timezone.now())
+        add_image(product.pk, ImageInput(image=store_uploaded_image(here.pk, PNG, "a.png")), **BY, at=timezone.now())
         for _ in range(2)
     )
     page = form_of(owner.get("catalog_product_images", product.pk).content, "seen-order").data
@@ -168,12 +168,12 @@ def test_saving_images_leaves_what_an_app_described_meanwhile(owner: Panel, here
 def test_images_that_somebody_ordered_meanwhile_keep_that_order(owner: Panel, here: Shop) -> None:
     product = make_product()
     ids = [
-        add_image(product.pk, ImageInput(picture=store(here.pk, PNG, "a.png")), **BY, at=timezone.now()).pk
+        add_image(product.pk, ImageInput(image=store_uploaded_image(here.pk, PNG, "a.png")), **BY, at=timezone.now()).pk
         for _ in range(3)
     ]
     page = form_of(owner.get("catalog_product_images", product.pk).content, "seen-order").data
     theirs = [ImageInput(id=pk) for pk in (ids[2], ids[0], ids[1])]
-    products.update_product(Product.objects.get(), {}, Parts(images=theirs), **BY, at=timezone.now())
+    products.update_product(Product.objects.get(), {}, ProductParts(images=theirs), **BY, at=timezone.now())
     address = owner.url("catalog_product_images", product.pk)
 
     owner.http.post(address, page | {f"alt-{ids[0]}": ["Mine"]})
@@ -186,4 +186,4 @@ def test_images_that_somebody_ordered_meanwhile_keep_that_order(owner: Panel, he
     order = list(ProductImage.objects.order_by("position").values_list("pk", flat=True))
     assert order == [ids[2], ids[0], ids[1]]
     assert ProductImage.objects.get(pk=ids[0]).alt == "Mine"
-    assert "another order meanwhile" in refused.content.decode()
+    assert "has reordered the images" in refused.content.decode()

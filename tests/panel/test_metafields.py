@@ -12,9 +12,9 @@ from apps.catalog.models import Product
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.metafields.admin.inline import MetafieldInline
-from apps.metafields.domain import setting
+from apps.metafields.domain import write
 from apps.metafields.models import Metafield
-from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
 from apps.shops.models import Shop
 from tests.metafields.owners import make_owner
 from tests.panel.conftest import Panel, PanelWith
@@ -24,7 +24,7 @@ ROW = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "va
 
 def made(shop: Shop, **fields: Any) -> Metafield:
     with shop_scope(shop):
-        (metafield,) = setting.set_many(shop, [ROW | fields], actor="system", at=shop.created_at)
+        (metafield,) = write.set_metafields(shop, [ROW | fields], actor="system", at=shop.created_at)
         return metafield
 
 
@@ -90,7 +90,7 @@ def test_only_the_shops_own_stand_there_and_only_for_who_may(
 ) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
-        (of_product,) = setting.set_many(product, [ROW], actor="system", at=shop.created_at)
+        (of_product,) = write.set_metafields(product, [ROW], actor="system", at=shop.created_at)
     foreign = made(other_shop)
     panel = panel_with("preferences")
 
@@ -139,7 +139,7 @@ def test_the_inline_passes_the_admins_checks() -> None:
 def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: PanelWith, shop: Shop) -> None:
     panel, product = panel_with(owner=True), make_owner("product", shop)
     with shop_scope(shop):
-        first, second = setting.set_many(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
+        first, second = write.set_metafields(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
         # In the order of their names: dry, wash.
         data = {
             **management(3, initial=2),
@@ -166,7 +166,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: Pa
     ("rows", "field", "says"),
     [
         ([{"value": "x", "type": "number_integer"}], "value", "Must be a whole number."),
-        ([{}, {"value": "Hot"}], "key", "stand here twice"),
+        ([{}, {"value": "Hot"}], "key", "already used above"),
         ([{"key": "k" * 31}], "key", "at most 30 characters"),
     ],
 )
@@ -189,7 +189,7 @@ def test_the_inline_says_what_does_not_fit(
 def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith, shop: Shop) -> None:
     panel, product, sibling = panel_with(owner=True), make_owner("product", shop), make_owner("product", shop)
     with shop_scope(shop):
-        (foreign,) = setting.set_many(sibling, [ROW], actor="system", at=shop.created_at)
+        (foreign,) = write.set_metafields(sibling, [ROW], actor="system", at=shop.created_at)
         forged = {**management(1, initial=1), **row(0, value="Hot", id=foreign.pk)}
         formset = inline_of(panel, product, forged)
         assert formset.is_valid()

@@ -17,10 +17,10 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.models import Blog
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.panel import once
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.panel import form_idempotency
 from apps.shops.models import Shop
-from apps.staff.domain import sent_forms
+from apps.staff.domain import submitted_forms
 from apps.staff.models import SentForm
 from tests import factories
 from tests.catalog.factories import PNG, make_product
@@ -186,7 +186,7 @@ def send(client: Client, address: str, data: dict[str, Any]) -> Response:
 
 def rows() -> Counter[str]:
     """How many rows each table has."""
-    with every_shop():
+    with all_shops_scope():
         return Counter(
             {
                 model._meta.label_lower: model._base_manager.count()
@@ -239,7 +239,7 @@ def test_without_the_key_forms_work_as_often_as_they_are_sent(
     owner: Panel, inside: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: the same race without spending the key."""
-    monkeypatch.setattr(once, "_claim", lambda user, key, fingerprint: SentForm(key=key))
+    monkeypatch.setattr(form_idempotency, "_claim", lambda user, key, fingerprint: SentForm(key=key))
 
     for name in ("comment", "token", "content_blog", "images"):
         assert raced(owner, name, 4).total() > raced(owner, name, 1).total(), name
@@ -275,7 +275,7 @@ def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner: Panel, i
     form = next(form for form in forms_of(again.content) if "commentable" in form.names)
     stored = send(owner.http, address, form.data)
 
-    assert "was sent before, with other values" in again.content.decode()
+    assert "submitted this page with other values" in again.content.decode()
     assert form.data["title"] == ["Other news"]
     assert stored.status_code == 302
 
@@ -314,8 +314,8 @@ def test_sent_forms_go_after_thirty_days(owner: Panel, inside: Shop) -> None:
     send(owner.http, *prepared(owner, "content_blog")())
     now = timezone.now()
 
-    kept = sent_forms.clear(now + timedelta(days=29))
-    gone = sent_forms.clear(now + timedelta(days=31))
+    kept = submitted_forms.delete_old_submissions(now + timedelta(days=29))
+    gone = submitted_forms.delete_old_submissions(now + timedelta(days=31))
 
     assert (kept, gone) == (0, 1)
 

@@ -63,7 +63,7 @@ def test_saving_what_is_shown_changes_nothing(panel: Panel, shop: Shop) -> None:
 def test_the_billing_address_can_be_another(panel: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE)
     unused = save(panel, order, billing_city="Lund")
-    assert "Untick this to use the billing address that you typed." in unused.content.decode()
+    assert "Clear this checkbox to use the billing address you entered." in unused.content.decode()
 
     saved = save(panel, order, billing_same=None, billing_city="Lund", billing_country_code="DK")
 
@@ -103,5 +103,5 @@ def test_who_saves_second_is_told_and_overwrites_only_when_asked(panel: Panel, s
 
     second = panel.http.post(panel.url(EDIT, order.pk), opened | {"shipping_city": ["Malmö"]})
 
-    assert "changed this meanwhile" in second.content.decode()
+    assert "changed this in the meantime" in second.content.decode()
     assert reload(order).shipping_address == {**WHOLE, "city": "Lund"}

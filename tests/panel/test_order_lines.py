@@ -6,10 +6,10 @@ import pytest
 
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import reconciliation
-from apps.orders.domain import amending
-from apps.orders.domain.edits import Edit, LineEdit
-from apps.orders.domain.order_status import story_of
+from apps.jobs.domain import consistency_checks
+from apps.orders.domain import edit_lines
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.orders.domain.order_status import get_status_page_context
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
 from tests.conftest import Response
@@ -17,7 +17,7 @@ from tests.orders.factories import available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
 # Not those of the catalog, whose rows the factories write by themselves.
-CHECKS = set(reconciliation.names()) - {"lowest prices", "quantities of variants"}
+CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 LINES, PAGE = "orders_order_lines", "orders_order_change"
 
 
@@ -48,9 +48,9 @@ def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> Non
     assert look.context["outcome"] == {
         "moves": ["2 × Cup - Blue added"],
         "sums": [
-            ("Goods", "20.00 USD", "40.00 USD"),
+            ("Subtotal", "20.00 USD", "40.00 USD"),
             ("Total", "20.00 USD", "40.00 USD"),
-            ("Outstanding", "0.00 USD", "20.00 USD"),
+            ("Balance", "0.00 USD", "20.00 USD"),
         ],
         "outstanding": "20.00 USD",
         "owed": "",
@@ -58,7 +58,7 @@ def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> Non
     assert (f"add-{cup.pk}", "2") in look.context["sent"]
     assert (untouched, done.status_code, available(cup)) == (1, 302, 3)
     assert "Edited: 2 × Cup - Blue added" in panel.get(PAGE, order.pk).content.decode()
-    assert list(reconciliation.differences(CHECKS)) == []
+    assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
 def test_units_go_and_what_is_owed_is_said(panel: Panel, shop: Shop) -> None:
@@ -74,7 +74,7 @@ def test_units_go_and_what_is_owed_is_said(panel: Panel, shop: Shop) -> None:
         order.refresh_from_db()
         assert order.current_total_price == 0
         assert Event.objects.get(topic="orders/edited").actor == f"staff:{panel.user.pk}"
-    assert list(reconciliation.differences(CHECKS)) == []
+    assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
 def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: Panel, shop: Shop) -> None:
@@ -85,25 +85,25 @@ def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: P
 
     send(panel, order, "save", **{f"units-{line.pk}": "1"})
 
-    after = [*before[:-1], ("Removed or returned", "-10.00 USD"), ("Total now", "10.00 USD"), before[-1]]
-    assert [label for label, _ in before] == ["Goods", "Total", "Paid"]
+    after = [*before[:-1], ("Removed or returned", "-10.00 USD"), ("Current total", "10.00 USD"), before[-1]]
+    assert [label for label, _ in before] == ["Subtotal", "Total", "Paid"]
     assert panel.get(PAGE, order.pk).context["sums"] == after
     with shop_scope(shop):
         order.refresh_from_db()
-        assert story_of(order)["sums"] == [*after, ("Outstanding", "10.00 USD")]
+        assert get_status_page_context(order)["sums"] == [*after, ("Balance due", "10.00 USD")]
 
 
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
         ({"units": "x"}, "Enter a whole number."),
-        ({"units": "1"}, "At least 2: units that were sent or refunded cannot be removed."),
+        ({"units": "1"}, "Enter at least 2: fulfilled or refunded items cannot be removed."),
         ({"discount": "99"}, "Must be less than or equal to 20.00."),
-        ({"own_title": "Gift"}, "Enter what one unit costs."),
-        ({"own_price": "5"}, "Enter what it is."),
-        ({}, "Nothing is changed."),
+        ({"own_title": "Gift"}, "Enter a price."),
+        ({"own_price": "5"}, "Enter a title."),
+        ({}, "Nothing was changed."),
         ({"find": "a\0b", "own_title": "a\0b"}, "Null characters are not allowed."),
-        ({"seen_version": "1"}, "Somebody changed this order meanwhile."),
+        ({"seen_version": "1"}, "Someone else changed this order."),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_changes(panel: Panel, shop: Shop, typed: dict[str, str], said: str) -> None:
@@ -125,12 +125,12 @@ def test_who_saves_second_is_told(panel: Panel, shop: Shop) -> None:
     page = panel.get(LINES, order.pk)
     with shop_scope(shop):
         pk = order.line_items.get().pk
-        amending.edit_lines(order, Edit({pk: LineEdit(3)}), actor="app:1", at=order.created_at)
+        edit_lines.edit_lines(order, OrderEdit({pk: LineEdit(3)}), actor="app:1", at=order.created_at)
 
     sent = {"form_key": page.context["form_key"], "seen_version": str(order.version), f"units-{pk}": "1"}
     answer = panel.post(LINES, order.pk, step="save", **sent)
 
-    assert "Somebody changed this order meanwhile." in answer.content.decode()
+    assert "Someone else changed this order." in answer.content.decode()
     with shop_scope(shop):
         order.refresh_from_db()
         assert order.current_total_price == Decimal("30.00")
@@ -144,5 +144,5 @@ def test_an_order_that_is_over_says_why_it_is_not_edited(panel: Panel, shop: Sho
 
     answer = send(panel, order, "look", **{f"units-{pk}": "1"})
 
-    assert "The order is closed. Open it again to edit its lines." in answer.content.decode()
-    assert "Edit lines…" not in panel.get(PAGE, order.pk).content.decode()
+    assert "The order is closed. Reopen it to edit its items." in answer.content.decode()
+    assert "Edit items…" not in panel.get(PAGE, order.pk).content.decode()

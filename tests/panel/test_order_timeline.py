@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.events.domain.guarding import redacting
-from apps.events.domain.topics import all_topics
+from apps.events.domain.immutability import allow_redaction
+from apps.events.domain.topics import get_all_topics
 from apps.events.models import Event
-from apps.fulfillment.admin.story import WORK
-from apps.fulfillment.domain import fulfilling, requests, tracking
+from apps.fulfillment.admin.timeline import SENTENCES
+from apps.fulfillment.domain import fulfillment_requests, fulfillments, tracking
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
@@ -51,9 +51,11 @@ def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
 
 
 def test_every_event_of_a_fulfillment_order_has_its_sentence() -> None:
-    topics = {topic.name.partition("/")[2] for topic in all_topics() if topic.name.startswith("fulfillment_orders/")}
+    topics = {
+        topic.name.partition("/")[2] for topic in get_all_topics() if topic.name.startswith("fulfillment_orders/")
+    }
 
-    assert set(WORK) == topics
+    assert set(SENTENCES) == topics
 
 
 def test_what_staff_do_with_a_fulfillment_order_is_told_with_their_name(panel: Panel, in_shop: Shop) -> None:
@@ -71,13 +73,13 @@ def test_what_staff_do_with_a_fulfillment_order_is_told_with_their_name(panel: P
 
     me = str(panel.user)
     assert told(panel, row.order_id) == [
-        (me, f"The work at {depot.name} on fulfillment order no. {moved.pk} was cancelled."),
-        (me, f"Units were moved from {first} to {depot.name}: fulfillment order no. {moved.pk}."),
-        (me, f"{first} is to send {work} until 2 Mar 2031, 12:00."),
-        (me, f"The hold of {work} was released: {first} may send it."),
-        (me, f"The work at {first} on {work} was put on hold: Out of stock."),
-        (me, f"Some units of {work} at {first} were split off to fulfillment order no. {other.pk}."),
-        ("Backoffice", f"Units are to be sent from {first}: {work}."),
+        (me, f"Fulfillment order no. {moved.pk} at {depot.name} was canceled."),
+        (me, f"Items were moved from {first} to {depot.name}: fulfillment order no. {moved.pk}."),
+        (me, f"{work.capitalize()} at {first} has to be fulfilled by 2 Mar 2031, 12:00."),
+        (me, f"The hold on {work} at {first} was released."),
+        (me, f"{work.capitalize()} at {first} was put on hold: Out of stock."),
+        (me, f"Some items of {work} at {first} were split off to fulfillment order no. {other.pk}."),
+        ("Backoffice", f"{work.capitalize()} was created at {first}."),
     ]
 
 
@@ -89,25 +91,25 @@ def test_what_a_service_answers_is_told_with_its_apps_name(
     by: dict[str, Any] = {"actor": f"app:{app.pk}", "at": timezone.now()}
 
     panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
-    requests.reject_request(row, message="Closed today", **by)
+    fulfillment_requests.reject_request(row, message="Closed today", **by)
     panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
-    requests.accept_request(row, **by)
+    fulfillment_requests.accept_request(row, **by)
     panel.forge(ACT, row.pk, "request_cancellation")
-    requests.reject_cancellation(row, **by)
+    fulfillment_requests.reject_cancellation(row, **by)
     row.refresh_from_db()
     panel.forge(ACT, row.pk, "close", message="The depot burnt down")
 
     me, it = str(panel.user), f"{app.name} (app)"
     assert sorted(told(panel, row.order_id)) == sorted(
         [
-            (me, f"The work at Far depot on {work} was closed unfinished: “The depot burnt down”."),
-            (it, f"The cancellation of {work} was rejected: Far depot goes on sending it."),
-            (me, f"Far depot was asked to give back what it has not sent of {work}."),
-            (it, f"The request to send {work} was accepted: Far depot sends it."),
-            (me, f"Far depot was asked to send {work}."),
-            (it, f"The request to send {work} was rejected: Far depot does not send it."),
-            (me, f"Far depot was asked to send {work}."),
-            ("Backoffice", f"Units are to be sent from Far depot: {work}."),
+            (me, f"{work.capitalize()} at Far depot was marked as incomplete: “The depot burnt down”."),
+            (it, f"Far depot rejected the cancellation of {work} and continues."),
+            (me, f"Far depot was requested to cancel {work}."),
+            (it, f"Far depot accepted the request to fulfill {work}."),
+            (me, f"Far depot was requested to fulfill {work}."),
+            (it, f"Far depot rejected the request to fulfill {work}."),
+            (me, f"Far depot was requested to fulfill {work}."),
+            ("Backoffice", f"{work.capitalize()} was created at Far depot."),
         ]
     )
 
@@ -120,8 +122,8 @@ def test_scheduled_work_is_told(panel: Panel, in_shop: Shop) -> None:
     panel.forge(ACT, row.pk, "mark_as_open")
 
     assert [text for _, text in told(panel, row.order_id)][:2] == [
-        f"{place} can send {work} now.",
-        f"{place} is to send {work} from 2 Mar 2031, 12:00 on.",
+        f"{work.capitalize()} at {place} is ready to fulfill.",
+        f"{work.capitalize()} at {place} was rescheduled for 2 Mar 2031, 12:00.",
     ]
 
 
@@ -135,11 +137,11 @@ def test_what_was_sent_is_told(panel: Panel, in_shop: Shop) -> None:
 
     me = str(panel.user)
     assert told(panel, parcel.order_id)[:5] == [
-        (me, f"{parcel} was cancelled: its units were not sent after all."),
-        (me, f"What had happened to {parcel} was taken back."),
-        (me, f"The tracking of {parcel} was changed."),
-        (me, f"What happened to {parcel}: in transit."),
-        ("Backoffice", f"{parcel} was sent from {parcel.location}: 2 units."),
+        (me, f"{parcel} was canceled. Its items are unfulfilled again."),
+        (me, f"The latest tracking event of {parcel} was removed."),
+        (me, f"The tracking of {parcel} was updated."),
+        (me, f"Shipment status of {parcel}: in transit."),
+        ("Backoffice", f"{parcel} was fulfilled from {parcel.location}: 2 items."),
     ]
 
 
@@ -154,7 +156,7 @@ def test_the_page_costs_the_same_statements_however_much_happened(panel: Panel, 
     with CaptureQueriesContext(connection) as few:
         panel.get(PAGE, order.pk)
     for _ in range(3):
-        fulfilling.cancel_fulfillment(parcel, actor="system", at=timezone.now())
+        fulfillments.cancel_fulfillment(parcel, actor="system", at=timezone.now())
         row = FulfillmentOrder.objects.filter(order=order, status="open").get()
         panel.forge(ACT, row.pk, "hold", reason="other", **units(row, 2))
         panel.forge(ACT, row.pk, "release_hold")
@@ -200,7 +202,7 @@ def test_who_may_not_see_fulfillment_is_told_nothing_of_it(panel_with: PanelWith
 
     moments = panel_with("refund_orders").get(PAGE, parcel.order_id).context["timeline"]
 
-    assert not [moment for moment in moments if "fulfillment order no." in moment.text or "was sent" in moment.text]
+    assert not [moment for moment in moments if "ulfillment order no." in moment.text or "was fulfilled" in moment.text]
 
 
 def test_events_that_lost_their_changes_say_less(panel: Panel, in_shop: Shop) -> None:
@@ -209,11 +211,11 @@ def test_events_that_lost_their_changes_say_less(panel: Panel, in_shop: Shop) ->
     panel.forge(ACT, row.pk, "move", location=depot.pk, **units(row, 2))
     moved = FulfillmentOrder.objects.get(assigned_location=depot)
     panel.forge(ACT, moved.pk, "hold", reason="other", **units(moved, 2))
-    with redacting():
+    with allow_redaction():
         Event.objects.filter(subject_id=moved.pk).update(changes={})
 
     work = f"fulfillment order no. {moved.pk}"
     assert [text for _, text in told(panel, row.order_id)][:2] == [
-        f"The work at {depot.name} on {work} was put on hold.",
-        f"Units were moved from another location to {depot.name}: {work}.",
+        f"{work.capitalize()} at {depot.name} was put on hold.",
+        f"Items were moved from another location to {depot.name}: {work}.",
     ]

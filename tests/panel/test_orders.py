@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.customers.domain.search_text import renew
+from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.exchange.domain import exports
 from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
-from apps.orders.domain.amending import edit_lines
-from apps.orders.domain.edits import Edit, LineEdit
+from apps.orders.domain.edit_lines import edit_lines
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
 from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
 from apps.staff.models import User
@@ -171,7 +171,7 @@ def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel,
     with shop_scope(shop):
         people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
         for person in people:
-            renew(person, [])
+            rebuild_search_columns(person, [])
         made = Customer.objects.bulk_create(people)
         Order.objects.bulk_create(
             Order(shop=shop, number=number, name=f"#{number}", customer=person, currency="USD")
@@ -221,7 +221,7 @@ def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> 
         follow=True,
     )
 
-    assert "1 order closed. 1 was closed or cancelled already." in response.content.decode()
+    assert "1 order closed. 1 was already closed or canceled." in response.content.decode()
 
 
 def test_the_chosen_orders_are_exported(
@@ -233,7 +233,7 @@ def test_the_chosen_orders_are_exported(
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr(exports, "MOST", 0)
+    monkeypatch.setattr(exports, "MAX_SELECTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
@@ -262,7 +262,7 @@ def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, 
 def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: Order, shop: Shop) -> None:
     with shop_scope(shop):
         (line,) = order.line_items.all()
-        edit_lines(order, Edit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
+        edit_lines(order, OrderEdit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
     other = make_order(shop, customer={"id": order.customer_id})
 
     listed, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.payments.models import PaymentHandlerConfig
 from apps.shops.models import Shop
 from tests.api.conftest import everything_stored
@@ -116,16 +116,16 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"merchant_name": "x" * 101}, "merchant_name", "This is too long (maximum is 100 characters)."),
     ({"supported_currencies": "EUR, QQQ"}, "supported_currencies", "Number 2 is not included in the list."),
     ({"supported_countries": "FRA"}, "supported_countries", "Number 1 is invalid."),
-    ({"instruments": "{}"}, "instruments", "This must be a list."),
+    ({"instruments": "{}"}, "instruments", "Enter a JSON list."),
     ({"instruments": '[{"type": "card"}]'}, "instruments", "0.type is not included in the list."),
-    ({"other": "{"}, "other", "This is no JSON: Expecting property name enclosed in double quotes"),
-    ({"other": "[1]"}, "other", "This must be an object."),
-    ({"other": '{"a": "\\u0000"}'}, "other", "This holds a character that cannot be stored."),
-    ({"other": '{"shop_id": "1"}'}, "other", "There is a field above for shop_id."),
+    ({"other": "{"}, "other", "Enter valid JSON: Expecting property name enclosed in double quotes"),
+    ({"other": "[1]"}, "other", "Enter a JSON object."),
+    ({"other": '{"a": "\\u0000"}'}, "other", "This contains an invalid character. Remove it and try again."),
+    ({"other": '{"shop_id": "1"}'}, "other", "Use the fields above for shop_id."),
     ({"other": '{"deep": {"API_KEY": "x"}}'}, "other", "deep.API_KEY must not be published."),
     ({"other": '{"x": 1e400}'}, "other", "x is invalid."),
     ({"other": '{"x": "' + "y" * 16_300 + '"}'}, "other", "This is too large (maximum is 16 KB)."),
-    ({"reason": ""}, "reason", "Say why: this concerns production."),
+    ({"reason": ""}, "reason", "Enter a reason for this change to production."),
     ({"handler_version": "2026-08-25"}, "handler_version", "Select a valid choice."),
 ]
 
@@ -154,7 +154,7 @@ def test_a_reason_is_asked_for_where_production_is_concerned(panel: Panel) -> No
     assert [each.status_code for each in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
     with shop_scope(panel.shop):
         events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
-        assert [event.message for event in events] == ["", "Payment handler changed: Rebranding"]
+        assert [event.message for event in events] == ["", "Payment handler updated: Rebranding"]
 
 
 def test_what_the_service_refuses_comes_back_on_its_field(panel: Panel, other_shop: Shop) -> None:
@@ -182,7 +182,7 @@ def test_the_second_of_two_is_told(panel: Panel, panel_with: PanelWith) -> None:
     second = panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), opened | {"merchant_name": ["Mine"]})
 
     assert (first.status_code, second.status_code) == (302, 200)
-    assert "changed this meanwhile" in said(second)
+    assert "changed this in the meantime" in said(second)
     assert stored(panel.shop)[0].config["merchant_name"] == "Theirs"
 
 
@@ -199,7 +199,7 @@ def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(panel: 
 
     assert [each.status_code for each in (refused, bulk, removed)] == [302, 302, 302]
     assert stored(panel.shop) == []
-    with every_shop():
+    with all_shops_scope():
         assert Event.objects.filter(topic="payment_handlers/delete").count() == 1
 
 
@@ -218,9 +218,9 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(panel: Pan
     assert '"id": "wallet_pay"' in shown
     assert '"rate": 0.1' in shown
     assert '"token_binding": { "checkout_id": "example" }' in shown
-    assert "Once it is saved" in shown
-    assert "as long as it is off" in off
-    assert "It is not offered to a buyer in" in elsewhere
+    assert "Published after saving" in shown
+    assert "while this handler is off" in off
+    assert "Not available to a customer in" in elsewhere
 
 
 def test_the_preview_of_a_stored_handler_names_what_is_wrong(panel: Panel) -> None:

@@ -100,7 +100,7 @@ def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> Non
     [
         ({"variants-0-price": "1,234"}, "Is this 1234 or 1.234?"),
         ({"options-0-name": "Size", "options-0-values": ", ".join(map(str, range(2049)))}, "at most 2048 variants"),
-        ({"picture": "forged"}, "Drop it again"),
+        ({"picture": "forged"}, "Upload it again"),
         ({"variants-0-picture": "new-nothing"}, "Select a valid choice"),
         ({"variants-0-stock_{place}": "9999999999"}, "less than or equal to"),
         ({"variants-0-stock_{place}": "-1"}, "Enter a number from 0 to"),
@@ -126,7 +126,7 @@ def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(panel: Panel
 
     kept = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [first]})
 
-    assert f"“{second}” is still used by the variant" in kept.content.decode()
+    assert f"still uses “{second}”" in kept.content.decode()
     assert Variant.objects.count() == 2
 
 
@@ -149,7 +149,7 @@ def test_a_count_does_not_overwrite_what_moved_meanwhile(panel: Panel, in_shop: 
 
     answer = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
 
-    assert "It changed meanwhile: 0." in answer.content.decode()
+    assert "The quantity has changed: 0." in answer.content.decode()
     assert InventoryLevel.objects.get().available == 0
 
 
@@ -178,5 +178,5 @@ def test_a_picture_is_refused_where_it_is_none_or_another_shops(
     foreign = panel_with("products", shop=factories.make_shop(domain="other.example"))
     ticket = uploaded(foreign).json()["ticket"]
     answer = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"], "picture": [ticket]})
-    assert "added already" in answer.content.decode()
+    assert "already in use" in answer.content.decode()
     assert not Product.objects.exists()

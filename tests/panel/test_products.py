@@ -176,10 +176,10 @@ def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Sho
     [
         ("body_html", "<" * 10_001, "has too many tags"),
         ("tags", "x" * 256, "Is too long"),
-        ("options-1-name", "colour", "two options of one name"),
-        ("options-1-name", "x" * 256, "A name is too long."),
-        ("options-2-values", "S, M", "Give the option a name"),
-        ("options-1-values", '"S', "Close the quotation marks"),
+        ("options-1-name", "colour", "two options with the same name"),
+        ("options-1-name", "x" * 256, "The option name is too long."),
+        ("options-2-values", "S, M", "Enter a name, such as Size"),
+        ("options-1-values", '"S', "Add the missing quotation mark"),
         ("options-1-values", "x" * 256, "at most 255 characters"),
         ("title", "", "This field is required"),
     ],
@@ -206,7 +206,7 @@ def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> Non
     )
 
     assert answer.status_code == 200
-    assert "Nothing has been saved yet" in answer.content.decode()
+    assert "Your changes are not saved yet" in answer.content.decode()
     product.refresh_from_db()
     assert product.title == "Bag"
 
@@ -336,7 +336,7 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
     with shop_scope(shop):
         shown = {name: form[name].value() for name in form.fields}
     data = {name: value for name, value in shown.items() if value is not None and value is not False}
-    assert "Blank for 9.99, converted." in page.content.decode()
+    assert "Leave blank to use 9.99 (converted)." in page.content.decode()
 
     saved = panel.post("catalog_variant_change", priced.pk, **data | {"price_EUR": "9.00", "compare_EUR": "10.00"})
     alone = panel.post("catalog_variant_change", priced.pk, **data | {"compare_JPY": "1000"})
@@ -344,8 +344,8 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
 
     assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
     assert prices()["EUR"] == ("9.00", {"amount": "10.00", "currency_code": "EUR"})
-    assert "Enter the price that it is compared with." in alone.content.decode()
-    assert "JPY has no such small amounts." in finer.content.decode()
+    assert "Enter a price as well." in alone.content.decode()
+    assert "Too many decimals for JPY." in finer.content.decode()
     again = panel.get("catalog_variant_change", priced.pk).context["adminform"].form
     assert (again["price_EUR"].value(), again["price_JPY"].value()) == ("9.00", None)
     panel.post("catalog_variant_change", priced.pk, **data)

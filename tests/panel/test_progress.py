@@ -9,24 +9,24 @@ from django.utils import timezone
 
 from apps.bulk.domain import edits
 from apps.bulk.models import BulkEdit
-from apps.customers.domain import erasing, merging
+from apps.customers.domain import erasure, merge
 from apps.customers.models import Customer
 from apps.exchange.domain import exports, imports
 from apps.exchange.models import Export, Import
-from apps.ground.tenancy import current_shop, shop_scope
-from apps.jobs.domain import waiting
+from apps.ground.tenancy import get_current_shop, shop_scope
+from apps.jobs.domain import stalled_jobs
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests.customers.factories import make_customer
 from tests.panel.conftest import Panel
 
-WAITS = "It has been waiting for a worker since"
-LONG = waiting.EXPECTED_WITHIN + timedelta(seconds=5)
+WAITS = "Waiting for a worker since"
+LONG = stalled_jobs.EXPECTED_START + timedelta(seconds=5)
 Page = tuple[Any, ...]
 
 
 def _job(task: str, **arguments: int) -> Job:
-    job: Job = Job.objects.create(shop=current_shop(), task=task, arguments=arguments)
+    job: Job = Job.objects.create(shop=get_current_shop(), task=task, arguments=arguments)
     return job
 
 
@@ -34,7 +34,7 @@ def _import(panel: Panel) -> Page:
     kept = Import.objects.create(
         shop=panel.shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing"
     )
-    _job(imports.RUN, import_id=kept.pk)
+    _job(imports.RUN_TASK, import_id=kept.pk)
     return ("exchange_import_change", kept.pk)
 
 
@@ -48,25 +48,25 @@ def _bulk(panel: Panel) -> Page:
     edit = BulkEdit.objects.create(
         shop=panel.shop, kind="products", ids=[1], total=1, actor="system", state=BulkEdit.State.RUNNING
     )
-    _job(edits.RUN, edit_id=edit.pk)
+    _job(edits.RUN_TASK, edit_id=edit.pk)
     return ("bulk_bulkedit_change", edit.pk)
 
 
 def _merging(panel: Panel) -> Page:
     keep, other = make_customer(), make_customer()
-    _job(merging.MERGE, keep_id=keep.pk, other_id=other.pk)
+    _job(merge.MERGE_TASK, keep_id=keep.pk, other_id=other.pk)
     return ("customers_customer_merge", keep.pk)
 
 
 def _erasing(panel: Panel) -> Page:
     customer = make_customer()
     Customer.objects.filter(pk=customer.pk).update(erasing_at=timezone.now())
-    _job(erasing.ERASE, customer_id=customer.pk)
+    _job(erasure.ERASE_TASK, customer_id=customer.pk)
     return ("customers_customer_data", customer.pk)
 
 
 def _any_job(panel: Panel) -> Page:
-    return ("jobs_job_change", _job(edits.RUN, edit_id=0).pk)
+    return ("jobs_job_change", _job(edits.RUN_TASK, edit_id=0).pk)
 
 
 PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
@@ -114,7 +114,7 @@ def test_it_says_that_no_worker_takes_the_work(page: Callable[[], str], shop: Sh
 
 def test_a_job_that_has_ended_stands_still(owner: Panel, shop: Shop) -> None:
     with shop_scope(shop):
-        job = _job(edits.RUN, edit_id=0)
+        job = _job(edits.RUN_TASK, edit_id=0)
         Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
 
     shown = owner.get("jobs_job_change", job.pk).content.decode()

@@ -46,7 +46,7 @@ DATA = {
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
     "status", "system", "templates", "news-",
     # Within a text, between elements of it.
-    "Copy this now.",
+    "Copy this now.", "Copy the link now.",
 }  # fmt: skip
 # What is built of the scripts below frontend/.
 BUILT = {"editor.js", "liquid.js", "visual.js"}

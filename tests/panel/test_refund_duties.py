@@ -93,17 +93,17 @@ def test_a_share_goes_back_with_units_and_the_rest_without(panel: Panel, shop: S
 
     assert blank[key] == [""]
     assert dict(shown.context["sums"]) == {
-        "Units": "10.00 USD",
+        "Subtotal": "10.00 USD",
         "Shipping": "0.00 USD",
         "Duties": "3.33 USD",
-        "Taxes": "0.67 USD",
-        "Worth": "14.00 USD",
+        "Tax": "0.67 USD",
+        "Total": "14.00 USD",
     }
-    said = "4.00 USD of the duty on Mug (6912.00, from Portugal), 0.67 USD of which are taxes on it."
+    said = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
     assert said in text(look)
     assert "Refunded: 14.00 USD." in text(first)
-    assert '8.00 USD <span class="bo-subtle">with 1.33 USD of taxes</span>' in form
-    assert "8.00 USD of the duty on Mug (6912.00, from Portugal), 1.33 USD of which" in text(rest)
+    assert '8.00 USD <span class="bo-subtle">including 1.33 USD tax</span>' in form
+    assert "8.00 USD of the duty on Mug (6912.00, from Portugal), including 1.33 USD" in text(rest)
     assert "Refunded: 8.00 USD." in text(last)
     assert given(shop) == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
     assert 'id="duties"' not in text(panel.get(NEW, order.pk))
@@ -118,8 +118,8 @@ def test_duties_have_their_taxes_inside_where_prices_do(panel: Panel, shop: Shop
     look = looked(panel, order, {key: "full"})
     done = confirmed(panel, order, look)
 
-    assert '10.00 USD <span class="bo-subtle">with 2.00 USD of taxes</span>' in form
-    assert "10.00 USD of the duty on Mug (6912.00, from Portugal), 2.00 USD of which are taxes on it." in text(look)
+    assert '10.00 USD <span class="bo-subtle">including 2.00 USD tax</span>' in form
+    assert "10.00 USD of the duty on Mug (6912.00, from Portugal), including 2.00 USD tax." in text(look)
     assert "Refunded: 10.00 USD." in text(done)
     assert "duties 10.00 USD" in text(done)
 
@@ -127,7 +127,7 @@ def test_duties_have_their_taxes_inside_where_prices_do(panel: Panel, shop: Shop
 def test_a_share_needs_units_and_is_offered_while_there_are_some(panel: Panel, shop: Shop) -> None:
     order = paid(shop, CERAMICS)
     units, (key,) = keys_of(order)
-    said = "Say how many units of the item are refunded, or choose all that is left."
+    said = "Enter the quantity of the item to refund, or choose the full refundable amount."
 
     refused = looked(panel, order, {key: "proportional"})
     shown = panel.post(CALCULATION, order.pk, **{key: "proportional"})
@@ -137,7 +137,7 @@ def test_a_share_needs_units_and_is_offered_while_there_are_some(panel: Panel, s
     form = panel.get(NEW, order.pk).context["form"]
 
     assert refused.context["form"].errors == {key: [said]}
-    assert f"What goes back of the duty on Mug (6912.00, from Portugal): {said}" in text(shown)
+    assert f"Refund of the duty on Mug (6912.00, from Portugal): {said}" in text(shown)
     assert "Select a valid choice" in text(unknown)
     assert before == []
     assert given(shop) == [[]]
@@ -152,7 +152,7 @@ def test_each_duty_of_a_line_has_a_name_of_its_own(panel: Panel, shop: Shop) -> 
     look = looked(panel, order, {keys[1]: "full"})
 
     for key, name in zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True):
-        assert f'for="id_{key}">What goes back of the duty on Mug ({name})</label>' in text(page)
+        assert f'for="id_{key}">Refund of the duty on Mug ({name})</label>' in text(page)
     assert "3.00 USD of the duty on Mug (2 of 3)." in text(look)
 
 
@@ -180,7 +180,7 @@ def test_a_duty_that_went_back_meanwhile_is_looked_at_anew(panel: Panel, shop: S
 
     refused = confirmed(panel, order, look)
 
-    assert "The order has changed meanwhile" in text(refused)
+    assert "The order has changed." in text(refused)
     assert "of the duty on Mug" in text(look)
     assert "of the duty on Mug" not in text(refused)
     assert len(given(shop)) == 1

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
@@ -38,9 +38,11 @@ def refund(shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reas
     line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
     made = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
     with shop_scope(shop):
-        units = [Units(made.line_items.get().pk)]
-        wanted = Wanted(units=units, paybacks=[Payback(Decimal("10.50"))], reason=reason)
-        row = creating.create_refund(Order.objects.get(pk=made.pk), wanted, at=NOW, **BY)
+        units = [RefundLineInput(made.line_items.get().pk)]
+        wanted = RefundRequest(
+            line_inputs=units, transaction_inputs=[RefundTransactionInput(Decimal("10.50"))], reason=reason
+        )
+        row = create.create_refund(Order.objects.get(pk=made.pk), wanted, at=NOW, **BY)
         Refund.objects.filter(pk=row.pk).update(processed_at=NOW - ago)
     return row
 
@@ -94,7 +96,7 @@ def test_what_does_not_belong_is_left_out(panel: Panel, shop: Shop, other_shop: 
 
     total = page.context["total"]
     assert (total.refunds, total.units, total.money, total.other_currencies) == (1, 0, 0, 1)
-    assert "1 refund of orders in other currencies" in " ".join(page.content.decode().split())
+    assert "1 refund in another currency" in " ".join(page.content.decode().split())
 
 
 def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
@@ -117,9 +119,9 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"first": "2031-05-07"}, "This is before the first day."),
-        ({"first": "2030-05-05"}, "A report reaches over a year by day at the most."),
-        ({"first": "2020-05-06", "step": "month"}, "A report reaches over five years at the most."),
+        ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
+        ({"first": "2030-05-05"}, "A report by day can cover one year at most."),
+        ({"first": "2020-05-06", "step": "month"}, "A report can cover five years at most."),
         ({"first": "0001-01-01", "last": "0001-02-01"}, "There were no refunds then."),
         ({"first": "x"}, "Enter a valid date."),
         ({"step": "hour"}, "Select a valid choice."),

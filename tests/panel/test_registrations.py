@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain import app_secrets, installing
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, app_secrets
 from apps.shops.models import App, Installation, Shop
-from apps.shops.models.redirects import check_redirect_urls
-from apps.staff.domain.actors import name_of
+from apps.shops.models.redirect_urls import check_redirect_urls
+from apps.staff.domain.actor_names import get_actor_name
 from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
 
@@ -34,7 +34,7 @@ def register(panel: Panel, **values: str) -> Response:
 
 @pytest.fixture
 def app(shop: Shop) -> App:
-    return installing.create_app(name="Stock sync", owner=shop, scopes=["read_products"])
+    return app_installation.create_app(name="Stock sync", owner=shop, scopes=["read_products"])
 
 
 def topics(shop: Shop) -> list[str]:
@@ -54,10 +54,10 @@ def test_an_app_is_registered_and_its_secret_shown_once(owner: Panel, shop: Shop
     assert "no token yet" not in page.content.decode()
     assert not SECRET.search(later)
     assert app.api_key in later
-    assert (app.owner, app.distribution, app.registered) == (shop, "public", ["write_products"])
+    assert (app.owner, app.distribution, app.requested_scopes) == (shop, "public", ["write_products"])
     assert app.redirect_urls == ["https://app.example/a", "https://app.example/b"]
     assert topics(shop) == ["apps/create"]
-    with every_shop():
+    with all_shops_scope():
         assert not Installation.objects.exists()
 
 
@@ -95,7 +95,7 @@ def test_addresses_of_the_developers_own_machine_may_be_plain() -> None:
 
 
 def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app: App) -> None:
-    installation = installing.install(app, shop, scopes=["read_products"], actor="system", at=timezone.now())
+    installation = app_installation.install_app(app, shop, scopes=["read_products"], actor="system", at=timezone.now())
     values = {**VALUES, "scope_orders": "read", "seen": owner.get("shops_app_change", app.pk).context["seen"]}
 
     saved = owner.post("shops_app_change", app.pk, **values)
@@ -136,7 +136,7 @@ def test_what_changed_meanwhile_is_not_overwritten(owner: Panel, app: App) -> No
     page = owner.post("shops_app_change", app.pk, **VALUES, seen=seen)
 
     app.refresh_from_db()
-    assert "Somebody changed this meanwhile" in page.content.decode()
+    assert "Someone else changed this in the meantime" in page.content.decode()
     assert app.name == "Renamed"
 
 
@@ -148,9 +148,9 @@ def test_a_secret_is_replaced_with_an_overlap(owner: Panel, shop: Shop, app: App
 
     app.refresh_from_db()
     assert SECRET.findall(page.content.decode()) == [app.api_secret]
-    assert app_secrets.is_secret_of(app, app.api_secret, now)
-    assert app_secrets.is_secret_of(app, old, timezone.now()) is both
-    assert not app_secrets.is_secret_of(app, old, now + timedelta(hours=25))
+    assert app_secrets.is_valid_secret(app, app.api_secret, now)
+    assert app_secrets.is_valid_secret(app, old, timezone.now()) is both
+    assert not app_secrets.is_valid_secret(app, old, now + timedelta(hours=25))
     assert topics(shop) == ["apps/secret"]
 
 
@@ -160,7 +160,7 @@ def test_the_old_secret_can_be_ended(owner: Panel, shop: Shop, app: App) -> None
 
     owner.post("shops_app_end_old", app.pk)
 
-    assert not app_secrets.is_secret_of(app, old, timezone.now())
+    assert not app_secrets.is_valid_secret(app, old, timezone.now())
     assert topics(shop) == ["apps/old_secret_ended"]
 
 
@@ -178,8 +178,8 @@ def test_an_overlap_that_is_not_offered_changes_nothing(owner: Panel, app: App, 
 def test_apps_that_nobody_here_keeps_are_the_operators(
     owner: Panel, operator: Panel, other_shop: Shop, panel_with: PanelWith
 ) -> None:
-    theirs = installing.create_app(name="Theirs", owner=other_shop)
-    nobodys = installing.create_app(name="Nobodys")
+    theirs = app_installation.create_app(name="Theirs", owner=other_shop)
+    nobodys = app_installation.create_app(name="Nobodys")
     found: dict[str, Any] = {}
     for name, panel in (("owner", owner), ("operator", operator)):
         found[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
@@ -216,17 +216,17 @@ def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Sho
     assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("is removed")[-1]
     assert owner.get("shops_app_change", app.pk).status_code == 404
     assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
-    assert name_of(f"app:{app.pk}") == "Stock sync (app)"
+    assert get_actor_name(f"app:{app.pk}") == "Stock sync (app)"
     assert topics(shop) == ["apps/delete"]
-    with pytest.raises(installing.AppRetired):
-        installing.install(app, shop, scopes="", actor="system", at=timezone.now())
-    with every_shop():
+    with pytest.raises(app_installation.AppRetired):
+        app_installation.install_app(app, shop, scopes="", actor="system", at=timezone.now())
+    with all_shops_scope():
         assert not Installation.objects.exists()
 
 
 def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
     for each in (shop, other_shop):
-        installing.install(app, each, scopes="", actor="system", at=timezone.now())
+        app_installation.install_app(app, each, scopes="", actor="system", at=timezone.now())
     key = owner.form_key("shops_app_change", app.pk)
     page = owner.get("shops_app_delete", app.pk).content.decode()
 
@@ -236,6 +236,6 @@ def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Sho
     assert "It is installed on this shop." in page
     assert "1 other shop has it." in " ".join(page.split())
     assert answer.status_code == 302
-    assert "The app is at work in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
+    assert "The app is installed in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
     assert app.retired_at is None
     assert topics(shop) == []

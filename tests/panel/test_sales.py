@@ -114,7 +114,7 @@ def test_the_days_before_stand_beside(panel: Panel, shop: Shop) -> None:
     assert beside[0] == ("2031-05-06", "20.10", "2031-04-29", "20.10")
     assert beside[-1] == ("2031-04-30", "0.00", "2031-04-23", "20.10")
     shown = panel.get(days="7").content.decode()
-    assert "Before, from 23 Apr on: 60.30 USD in 3 orders" in " ".join(shown.split())
+    assert "Previous period, from 23 Apr: 60.30 USD in 3 orders" in " ".join(shown.split())
 
 
 def test_the_chart_leads_to_its_file_and_to_the_report(panel: Panel, panel_with: PanelWith, shop: Shop) -> None:

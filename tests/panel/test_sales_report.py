@@ -9,12 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
-from apps.orders.domain import amending
-from apps.orders.domain.edits import Edit, LineEdit
-from apps.orders.domain.loading import lines_of
+from apps.orders.domain import edit_lines
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.customers.factories import make_customer
@@ -64,8 +64,8 @@ def test_days_stand_beside_the_days_before(panel: Panel, shop: Shop) -> None:
 
     table = tables(panel)["sales"]
 
-    assert table.title == "60.00 USD, 50 % more than before"
-    assert table.note == "3 orders; before, from 3 May 2031 to 4 May 2031: 40.00 USD in 2 orders."
+    assert table.title == "60.00 USD, 50 % more than in the previous period"
+    assert table.note == "3 orders; previous period, 3 May 2031 to 4 May 2031: 40.00 USD in 2 orders."
     assert table.rows == [("6 May 2031", 2, "40.00", 1, "20.00"), ("5 May 2031", 1, "20.00", 1, "20.00")]
     assert [(pair.back, pair.front) for pair in table.pairs] == [(50, 50), (50, 100)]
     assert file_of(panel, "sales") == [
@@ -91,9 +91,9 @@ def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) ->
 @pytest.mark.parametrize(
     ("hours", "title"),
     [
-        ((), "0.00 USD, as much as before"),
-        ((0,), "20.00 USD, after nothing before"),
-        ((0, 48, 72), "20.00 USD, 50 % less than before"),
+        ((), "0.00 USD, same as in the previous period"),
+        ((0,), "20.00 USD, no sales in the previous period"),
+        ((0, 48, 72), "20.00 USD, 50 % less than in the previous period"),
     ],
 )
 def test_the_change_is_told_in_words(panel: Panel, shop: Shop, hours: tuple[int, ...], title: str) -> None:
@@ -114,10 +114,8 @@ def test_returning_customers_had_bought_before(panel: Panel, shop: Shop) -> None
 
     table = tables(panel)["returning"]
 
-    assert table.title == "2 orders of returning customers"
-    assert table.note == (
-        "Of 4 orders, 2 came from customers who had bought before (67 % of those whose customer is known)."
-    )
+    assert table.title == "2 orders from returning customers"
+    assert table.note == ("2 of 4 orders came from returning customers (67 % of the orders with a known customer).")
     assert table.rows == [("6 May 2031", 1, 0, 1), ("5 May 2031", 1, 1, 0)]
     assert [(pair.back, pair.front) for pair in table.pairs] == [(100, 50), (100, 50)]
     assert file_of(panel, "returning") == [
@@ -186,7 +184,7 @@ def test_orders_in_other_currencies_are_counted_apart(panel: Panel, shop: Shop) 
 
     found = tables(panel)
 
-    assert found["sales"].footer == "1 order in other currencies cannot be added to it."
+    assert found["sales"].footer == "1 order in other currencies not included."
     assert [list(table.rows) for table in found.values()] == [[], [], []]
 
 
@@ -201,8 +199,8 @@ def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"first": "2031-05-07"}, "This is before the first day."),
-        ({"first": "2030-05-05"}, "A report reaches over a year at the most."),
+        ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
+        ({"first": "2030-05-05"}, "A report can cover one year at most."),
         ({"first": "0001-01-01", "last": "0001-02-01"}, "There were no sales then."),
         ({"first": "x"}, "Enter a valid date."),
     ],
@@ -247,9 +245,9 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, 
     price = {"price": Decimal("10.00"), "total_discount": Decimal("1.00"), "tax_lines": vat}
     order = sell(shop, lines=[{"title": "Mug", "quantity": 3, **price}], financial_status="paid")
     with shop_scope(shop):
-        (line,) = lines_of(order)
+        (line,) = get_line_items(order)
         cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
-        amending.edit_lines(order, Edit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
+        edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
 
     def shown() -> tuple[str, list[tuple[object, ...]]]:
         found = tables(panel)
@@ -257,8 +255,11 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, 
 
     def refund(units: int) -> None:
         with shop_scope(shop):
-            wanted = Wanted(units=[Units(line.pk, units)], paybacks=[Payback(Decimal("10.00"))])
-            creating.create_refund(order, wanted, actor="system", at=NOW)
+            wanted = RefundRequest(
+                line_inputs=[RefundLineInput(line.pk, units)],
+                transaction_inputs=[RefundTransactionInput(Decimal("10.00"))],
+            )
+            create.create_refund(order, wanted, actor="system", at=NOW)
 
     cups = ("Cup", 1, 1, "7.70")
     assert shown() == ("28.96 USD", [("Mug", 1, 2, "21.26"), cups])
@@ -271,9 +272,9 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, 
 def test_what_is_edited_out_altogether_was_not_sold(panel: Panel, shop: Shop) -> None:
     order = sell(shop)
     with shop_scope(shop):
-        (line,) = lines_of(order)
+        (line,) = get_line_items(order)
         cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
-        amending.edit_lines(order, Edit({line.pk: LineEdit(0)}, [cup]), actor="staff:1", at=NOW)
+        edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(0)}, [cup]), actor="staff:1", at=NOW)
 
     assert tables(panel)["products"].rows == [("Cup", 1, 1, "7.00")]
 

@@ -10,19 +10,19 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.catalog.admin.searching import parts_of as of_products
+from apps.catalog.admin.search import search_products as of_products
 from apps.catalog.models import Product, ProductTag, Variant
 from apps.events.models import Event
-from apps.ground import statistics
+from apps.ground import planner_statistics
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.metafields.domain.setting import set_many
+from apps.metafields.domain.write import set_metafields
 from apps.metafields.models import Metafield
-from apps.orders.admin.searching import Buyers
-from apps.orders.admin.searching import parts_of as of_orders
+from apps.orders.admin.search import MatchingCustomers
+from apps.orders.admin.search import find_orders as of_orders
 from apps.orders.models import LineItem, Order, Transaction
-from apps.panel.screens import searching
-from apps.panel.screens.searching import found
+from apps.panel.admin_base import search
+from apps.panel.admin_base.search import search_rows
 from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
 from tests.customers.factories import make_customer
@@ -63,7 +63,7 @@ def test_a_short_word_is_a_beginning(panel: Panel) -> None:
 
 
 def test_each_column_gives_so_many_rows_and_the_newest(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "COUNTED", 2)
+    monkeypatch.setattr(search, "MAX_COUNTED_ROWS", 2)
 
     assert listed(panel, q="mug") == ["Mug of oak", "Red mug"]
 
@@ -93,7 +93,7 @@ def fill(shop: Shop) -> None:
             )
             for n in range(6_000)
         )
-        statistics.count()
+        planner_statistics.analyze_tables()
 
 
 @pytest.mark.postgres
@@ -114,7 +114,7 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
 
     for index, (model, lookups, text) in wanted.items():
         with shop_scope(shop):
-            rows = found(model.objects.all(), lookups, f'"{text}"', most=100)
+            rows = search_rows(model.objects.all(), lookups, f'"{text}"', limit=100)
             told = rows.explain()
             assert rows.count() == 1, index
         assert index in told, told
@@ -185,7 +185,7 @@ def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel
         Variant.objects.filter(pk=variant.pk).update(barcode="4006381333931")
         InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="LMP-77")
         care = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Dust only"}
-        set_many(lamp, [care], actor="system", at=now)
+        set_metafields(lamp, [care], actor="system", at=now)
 
     with Each() as each:
         for text in ("lmp-7", "4006381333931", "northern light", "NORTHERN L", "nor", "Indoor", "dust only"):
@@ -229,9 +229,9 @@ def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_
     newest = [order.name for order in reversed(made)]
     assert orders_listed(panel, "grace hopper") == newest
     assert orders_listed(panel, "rac") == newest
-    monkeypatch.setattr("apps.orders.admin.searching.MET", 3)
+    monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_SCAN", 3)
     for enough, shown in ((3, newest[:3]), (4, newest)):
-        monkeypatch.setattr("apps.orders.admin.searching.FREQUENT", enough)
+        monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_MATCHES", enough)
         for text in ("grace hopper", "grace", "rac"):
             listed_of = panel.get("orders_order_changelist", q=text).context["cl"]
             assert [order.name for order in listed_of.result_list] == shown, text
@@ -252,7 +252,7 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
         made = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
     for module in ("customers", "searching"):
         monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
-    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 3)
+    monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
 
     shown = panel.get(list_name, q="grace").context["cl"]
     by_name = panel.get(list_name, q="grace", o="1").context["cl"]
@@ -264,7 +264,7 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
     assert ([row.pk for row in few.result_list], few.search_note) == ([made[0].pk], "")
     chosen = {"action": "edit_chosen", "select_across": "1", "_selected_action": str(made[3].pk)}
     refused = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen, follow=True)
-    assert "shows only some of the rows" in refused.content.decode()
+    assert "shows only some of the matching rows" in refused.content.decode()
     taken = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen | {"select_across": "0"})
     assert "bulkedit" in taken["Location"]
 
@@ -280,7 +280,7 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
             make_customer(first_name="Grace")
     for module in ("customers", "searching"):
         monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
-    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 2)
+    monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 2)
 
     def listed(**query: str) -> tuple[set[int], str]:
         found = panel.get("customers_customer_changelist", q="grace", **query).context["cl"]
@@ -291,9 +291,9 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
     assert shown <= {customer.pk for customer in exempt}
     assert "among the first 3 of the list" in note
     # Where a filter leaves fewer than are looked at, all who fit are found.
-    monkeypatch.setattr("apps.customers.admin.searching.WALKED", 6)
-    monkeypatch.setattr("apps.customers.admin.searching.MET", 3)
-    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 3)
+    monkeypatch.setattr("apps.customers.admin.changelist_search.MAX_SCAN", 6)
+    monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_SCAN", 3)
+    monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
     assert listed(tax_exempt__exact="1") == ({customer.pk for customer in exempt}, "")
 
 
@@ -303,8 +303,8 @@ def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, pan
 
     assert "metafield" in panel.get("catalog_product_changelist").content.decode()
     assert said("catalog_product_changelist", "mug") == ""
-    assert said("catalog_product_changelist", "oa").startswith("“oa” was looked for at the beginning only")
-    assert said("catalog_product_changelist", "a " * 11) == "Only the first 10 words were looked for."
+    assert said("catalog_product_changelist", "oa").startswith("“oa” only matches the beginning of a field")
+    assert said("catalog_product_changelist", "a " * 11) == "Only the first 10 words were searched."
     assert "parts of names and tags need three" in said("orders_order_changelist", "ka")
 
 
@@ -341,14 +341,14 @@ def fill_all(shop: Shop) -> None:
         )
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('orders_order_tag_parts'::regclass)")
-        statistics.count()
+        planner_statistics.analyze_tables()
 
 
 def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
     shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.orders.admin.searching.FOLLOWED", 1)
-    monkeypatch.setattr("apps.orders.admin.searching.RECENT", 2)
+    monkeypatch.setattr("apps.orders.admin.search.MAX_FOLLOWED", 1)
+    monkeypatch.setattr("apps.orders.admin.search.NEWEST_ORDERS", 2)
     names = [make_order(shop, tags="vip").name for _ in range(4)]
 
     panel = panel_with("orders")
@@ -356,7 +356,7 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
 
     assert found[:2] == [names[3], names[2]]
     assert len(found) <= 3
-    said = "This text stands in the tags of more than 1 orders"
+    said = "More than 1 orders have this text in a tag"
     assert said in panel.get("orders_order_changelist", q="vip").content.decode()
     assert said not in panel.get("orders_order_changelist", q="vipx").content.decode()
     # Tags are not looked through for two letters, so there is nothing to say of them.
@@ -368,7 +368,7 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
 def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
     with shop_scope(shop):
         products = of_products(Product.rows().order_by(), "Thing 7", most=10)
-        orders = of_orders(Order.rows().order_by(), "Thing 7", Buyers([]), most=10)
+        orders = of_orders(Order.rows().order_by(), "Thing 7", MatchingCustomers([]), limit=10)
         told = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
 
     for index in (

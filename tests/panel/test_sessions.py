@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.shops.models import Shop
-from apps.staff.domain.sessions import clear_expired, device_of
+from apps.staff.domain.sessions import delete_expired_sessions, describe_device
 from apps.staff.models import User
 from tests import factories
 from tests.panel.conftest import PASSWORD
@@ -54,7 +54,7 @@ def is_in(client: Client) -> bool:
     ],
 )
 def test_a_device_is_named_in_words(agent: str, device: str) -> None:
-    assert device_of(agent) == device
+    assert describe_device(agent) == device
 
 
 def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
@@ -143,7 +143,7 @@ def test_expired_sessions_are_cleared(member: User) -> None:
     here, gone = browser(), browser()
     Session.objects.filter(pk=gone.session.session_key).update(expire_date=timezone.now() - timedelta(seconds=1))
 
-    cleared = clear_expired(timezone.now())
+    cleared = delete_expired_sessions(timezone.now())
 
     assert cleared == 1
     assert is_in(here)

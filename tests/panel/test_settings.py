@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.ground.money import is_currency
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.orders.domain import editing
-from apps.orders.domain.books import CurrencyChanged
+from apps.orders.domain import updates
+from apps.orders.domain.currency_lock import CurrencyChanged
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
@@ -86,7 +86,7 @@ def test_the_currency_stays_once_there_are_orders(panel: Panel, shop: Shop) -> N
     shop.refresh_from_db()
     assert (shop.currency, shop.name) == ("USD", "Renamed")
     with shop_scope(shop):
-        editing.delete_order(order, actor="system", at=order.created_at)
+        updates.delete_order(order, actor="system", at=order.created_at)
     changed = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | {"currency": "EUR"})
     shop.refresh_from_db()
     assert (changed.status_code, shop.currency) == (302, "EUR")
@@ -105,7 +105,7 @@ def test_the_currency_stays_while_amounts_are_finer_than_another_has(
     refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
     taken = panel.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
 
-    assert f"some {what} with more decimals than it has" in refused.content.decode()
+    assert f"some {what} with more decimals than the currency has" in refused.content.decode()
     assert taken.status_code == 302
     with shop_scope(shop):
         assert product.variants.get(price=10).price == 10
@@ -257,7 +257,7 @@ def test_a_new_handle_moves_the_panel(operator: Panel, shop: Shop) -> None:
 def test_somebody_who_may_only_look_gets_no_save_button(panel_with: PanelWith, shop: Shop) -> None:
     from apps.staff.domain import permissions
 
-    permissions.grant("reports", "v", "shops.shop")
+    permissions.grant_permissions("reports", "v", "shops.shop")
     try:
         panel = panel_with("reports")
         page = panel.get("shops_shop_change", shop.pk).content.decode()

@@ -141,4 +141,4 @@ def test_staff_open_no_shop(owner: Panel) -> None:
 def test_somebody_without_any_shop_is_told_so(client: Client, db: None) -> None:
     client.force_login(factories.UserFactory.create())
 
-    assert "You work in no shop yet" in client.get("/admin/shops/").content.decode()
+    assert "have access to any shop yet" in client.get("/admin/shops/").content.decode()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.ground.errors import Gone
+from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import AccessToken, Shop
 from apps.staff.domain import memberships
@@ -60,7 +60,7 @@ def test_nobody_grants_what_they_lack(manager: Panel, shop: Shop, name: str) -> 
     page = manager.post("staff_membership_change", place.pk, permissions=["orders", name])
 
     place.refresh_from_db()
-    assert b"cannot be granted by somebody who lacks them" in page.content
+    assert b"cannot be granted because you do not have them" in page.content
     assert place.permissions == []
 
 
@@ -80,7 +80,7 @@ def test_nobody_changes_their_own_permissions(manager: Panel, shop: Shop) -> Non
     page = manager.post("staff_membership_change", place.pk, permissions=["orders"])
 
     place.refresh_from_db()
-    assert b"Nobody changes their own permissions" in page.content
+    assert b"You cannot change your own permissions" in page.content
     assert sorted(place.permissions) == before
 
 
@@ -266,8 +266,8 @@ def test_who_was_removed_meanwhile_is_not_found(manager: Panel, shop: Shop) -> N
     with shop_scope(shop):
         Membership.objects.filter(pk=place.pk).delete()
 
-        with pytest.raises(Gone):
-            memberships.remove(place, by=manager.user, at=timezone.now())
+        with pytest.raises(RowDeleted):
+            memberships.remove_member(place, by=manager.user, at=timezone.now())
 
 
 # --- levels ---
@@ -291,7 +291,7 @@ def test_who_may_only_view_grants_no_more(panel_with: PanelWith, shop: Shop) -> 
 
     refused = panel.post("staff_membership_change", place.pk, permissions=["orders"])
     place.refresh_from_db()
-    assert b"cannot be granted by somebody who lacks them: orders" in refused.content
+    assert b"cannot be granted because you do not have them: orders" in refused.content
     assert (place.permissions, place.view_only) == ([], [])
 
     panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
@@ -307,7 +307,7 @@ def test_who_may_only_view_takes_nothing_that_is_held_fully(panel_with: PanelWit
     refused = panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
 
     place.refresh_from_db()
-    assert b"cannot be granted by somebody who lacks them: orders" in refused.content
+    assert b"cannot be granted because you do not have them: orders" in refused.content
     assert (place.permissions, place.view_only) == (["orders"], [])
 
 
@@ -342,7 +342,7 @@ def test_a_level_that_somebody_changed_meanwhile_is_not_overwritten(owner: Panel
     answer = owner.post("staff_membership_change", place.pk, seen=seen, permissions=["orders"])
 
     place.refresh_from_db()
-    assert b"changed this meanwhile" in answer.content
+    assert b"changed this in the meantime" in answer.content
     assert (place.permissions, place.view_only) == ([], ["themes"])
 
 

@@ -76,12 +76,12 @@ def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, sho
 @pytest.mark.parametrize(
     ("wanted", "seen", "says"),
     [
-        ("7", "4", "It changed meanwhile: 5."),
-        ("7", "", "It changed meanwhile: 5."),
+        ("7", "4", "The quantity has changed: 5."),
+        ("7", "", "The quantity has changed: 5."),
         ("-1", "5", "Enter a number from 0"),
         ("9999999999", "5", "Enter a number from 0"),
-        ("many", "5", "This is no whole number."),
-        ("1.5", "5", "This is no whole number."),
+        ("many", "5", "Enter a whole number."),
+        ("1.5", "5", "Enter a whole number."),
     ],
 )
 def test_the_grid_saves_all_or_nothing_and_marks_the_cell(
@@ -104,7 +104,7 @@ def test_the_grid_keeps_oversold_cells_until_somebody_counts(panel_with: PanelWi
     from apps.inventory.domain import stock
 
     with shop_scope(shop):
-        stock.take(item, first, 2, policy="continue", actor="system", at=item.created_at)
+        stock.reserve_stock(item, first, 2, policy="continue", actor="system", at=item.created_at)
 
     unchanged = save(panel, **cell(item, first, -2, -2))
     counted = save(panel, **cell(item, first, 4, -2))
@@ -121,7 +121,7 @@ def test_the_grid_touches_no_other_shop_and_no_service(panel_with: PanelWith, sh
 
     for cells in (cell(theirs, there, 9, 0), cell(mine, there, 9), cell(theirs, first, 9), cell(mine, legacy, 9)):
         response = save(panel, **cells)
-        assert "Nothing is saved" in messages_of(response)
+        assert "Nothing was saved" in messages_of(response)
 
     assert level_of(theirs, there) == level_of(mine, first) == 0
     assert ledger_of(mine, legacy) == []
@@ -130,7 +130,7 @@ def test_the_grid_touches_no_other_shop_and_no_service(panel_with: PanelWith, sh
 def test_the_grid_finds_by_sku_and_pages(panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     from apps.inventory.admin import items
 
-    monkeypatch.setattr(items, "ROWS", 2)
+    monkeypatch.setattr(items, "GRID_ROWS", 2)
     for number in range(3):
         make_item(shop, sku=f"CUP-{number}")
     make_item(shop, sku="PLATE")

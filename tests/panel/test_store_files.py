@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from apps.content.domain import contents
+from apps.content.domain import blob_store
 from apps.content.models import StoreFile
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
@@ -72,7 +72,7 @@ def test_what_is_no_picture_is_refused_and_leaves_nothing(panel: Panel, shop: Sh
     assert "bo-errors" in page.content.decode() or "errorlist" in page.content.decode()
     with shop_scope(shop):
         assert not StoreFile.objects.exists()
-        assert not contents.unreferenced().exists()
+        assert not blob_store.get_unreferenced_blobs().exists()
 
 
 def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, client: Client) -> None:
@@ -89,7 +89,7 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, 
     assert client.get(f"/storefront/{shop.domain}/files/a.png").status_code == 404
     with shop_scope(shop):
         assert not StoreFile.objects.exists()
-        assert contents.unreferenced().count() == 1
+        assert blob_store.get_unreferenced_blobs().count() == 1
 
 
 def test_another_shop_neither_finds_nor_shows_it(panel: Panel, panel_with: PanelWith, client: Client) -> None:

@@ -2,16 +2,16 @@
 
 import pytest
 
-from apps.bulk.admin import telling as edits
+from apps.bulk.admin import result_display as edits
 from apps.bulk.models import EditedRow
-from apps.exchange.admin import telling as imports
+from apps.exchange.admin import result_display as imports
 from apps.exchange.models import ImportedRow
 from apps.ground import languages
-from apps.ground.phrases import at_most, between
-from apps.ground.retelling import renamed, retold
+from apps.ground.error_messages import at_most, between
+from apps.ground.stored_messages import translate_label, translate_stored
 from apps.ground.tenancy import shop_scope
-from apps.panel.told import name_of
-from apps.panel.wording import reason
+from apps.panel.error_display import format_stored_error
+from apps.panel.field_display import get_field_label
 from apps.shops.domain.presentment import ROUNDINGS
 from apps.shops.models import Shop
 
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, english: str, german: str) -> None:
-    assert languages.retold_amount(stored) == english
-    with languages.speaking("de"):
-        assert languages.retold_amount(stored) == german
+    assert languages.localize_stored_amount(stored) == english
+    with languages.language_override("de"):
+        assert languages.localize_stored_amount(stored) == german
 
 
 @pytest.mark.parametrize(
@@ -48,39 +48,39 @@ def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, eng
     ],
 )
 def test_messages_hold_their_amounts_in_the_readers_language(stored: str) -> None:
-    with languages.speaking("de"):
-        told = retold(stored)
+    with languages.language_override("de"):
+        told = translate_stored(stored)
 
     assert "48,00" in told
     assert "48.00" not in told
 
 
 def test_what_prices_are_rounded_to_is_written_as_in_the_language() -> None:
-    with languages.speaking("de"):
-        told = [retold(words) for words in ROUNDINGS.values()]
+    with languages.language_override("de"):
+        told = [translate_stored(words) for words in ROUNDINGS.values()]
 
     assert {"Auf 0,05 genau", "Auf 0,10 genau", "Hinauf zum nächsten Betrag mit ,95"} <= set(told)
     assert "." not in "".join(told)
-    assert retold(ROUNDINGS["0.05"]) == "To the nearest 0.05"
+    assert translate_stored(ROUNDINGS["0.05"]) == "To the nearest 0.05"
 
 
 def test_names_that_the_product_gave_are_told_and_those_of_people_stay() -> None:
-    with languages.speaking("de"):
-        assert renamed("Refund of 48.00 USD").endswith(" 48,00 USD")
-        assert renamed("Poster of 48.00 USD") == "Poster of 48.00 USD"
-        assert renamed("Customer Service") == "Customer Service"
-        assert renamed("Orders") == "Orders"
+    with languages.language_override("de"):
+        assert translate_label("Refund of 48.00 USD").endswith(" 48,00 USD")
+        assert translate_label("Poster of 48.00 USD") == "Poster of 48.00 USD"
+        assert translate_label("Customer Service") == "Customer Service"
+        assert translate_label("Orders") == "Orders"
 
 
 def test_reasons_name_fields_as_forms_do() -> None:
     fields = {"email", "addresses", "first_name"}
 
-    assert name_of("addresses.0.zip") == "Addresses 1, Postal code"
-    assert reason("email is invalid; first_name can't be blank", fields) == (
-        "E-mail is invalid. First name can't be blank."
+    assert get_field_label("addresses.0.zip") == "Addresses 1, Postal code"
+    assert format_stored_error("email is invalid; first_name can't be blank", fields) == (
+        "Email is invalid. First name can't be blank."
     )
-    assert reason("is known already, and nothing differs", fields) == "Is known already, and nothing differs."
-    assert reason("", fields) == ""
+    assert format_stored_error("already exists and is unchanged", fields) == "Already exists and is unchanged."
+    assert format_stored_error("", fields) == ""
 
 
 def test_rows_of_an_import_are_told(shop: Shop) -> None:
@@ -98,13 +98,13 @@ def test_rows_of_an_import_are_told(shop: Shop) -> None:
     )
 
     with shop_scope(shop):
-        with languages.speaking("de"):
-            [told] = imports.told([row])
-        [english] = imports.told([row])
+        with languages.language_override("de"):
+            [told] = imports.display_rows([row])
+        [english] = imports.display_rows([row])
 
     assert [change[1:] for change in told.changes[:2]] == [("12,00", "13,50"), ("No. 1.50", "No. 2.50")]
     assert told.changes[0][0].startswith("Red: ")
-    assert english.changes[2:] == [("Has to be sent", "yes", "no"), ("Variant Blue / L", "", "new")]
+    assert english.changes[2:] == [("Requires shipping", "yes", "no"), ("Variant Blue / L", "", "new")]
 
 
 def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop) -> None:
@@ -124,8 +124,8 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
         line=2, kind="products", fate="changed", changes=[[name, "", new] for name, new in stored.items()]
     )
 
-    with shop_scope(shop), languages.speaking("de"):
-        [told] = imports.told([row])
+    with shop_scope(shop), languages.language_override("de"):
+        [told] = imports.display_rows([row])
 
     assert {name: new for name, _, new in told.changes} == {
         "Titel für Suchmaschinen": "Hats",
@@ -150,29 +150,27 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
             "Variante 1: Preis ist ungültig. Variante 2: Gewicht in Gramm ist ungültig.",
         ),
         ("orders", "total_price must be 48.50", "Gesamt muss 48,50 sein."),
-        ("orders", "line_fulfilled: is not a number of units", "Spalte line_fulfilled: ist keine Anzahl."),
+        ("orders", "line_fulfilled: is not a number", "Spalte line_fulfilled: ist keine Anzahl."),
         ("orders", "order: can't be blank", "Spalte order: muss ausgefüllt werden."),
         ("customers", "addresses.0.country is not valid", "Adressen 1, Land ist nicht gültig."),
         (
             "products",
+            ("Variant Inventory Qty: the item is stocked at several locations; use Variant Inventory Levels"),
             (
-                "Variant Inventory Qty: the item lies at several locations; say how many lie where in Variant "
-                "Inventory Levels"
-            ),
-            (
-                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten; sagen Sie in Variant "
-                "Inventory Levels, wie viele wo liegen."
+                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten; verwenden Sie Variant "
+                "Inventory Levels."
             ),
         ),
         (
             "products",
             (
-                "The picture https://a.example/x is left out: Could not download image: refused address; "
-                "The picture https://a.example/y is left out: it is too large (maximum is 20 MB)"
+                "The image https://a.example/x was not imported: Could not download image: refused address; "
+                "The image https://a.example/y was not imported: it is too large (maximum is 20 MB)"
             ),
             (
-                "Das Bild https://a.example/x wird weggelassen: Das Bild konnte nicht heruntergeladen werden: "
-                "verbotene Adresse. Das Bild https://a.example/y wird weggelassen: Es ist zu groß (höchstens 20 MB)."
+                "Das Bild https://a.example/x wurde nicht importiert: Das Bild konnte nicht heruntergeladen werden: "
+                "verbotene Adresse. "
+                "Das Bild https://a.example/y wurde nicht importiert: Es ist zu groß (höchstens 20 MB)."
             ),
         ),
     ],
@@ -180,8 +178,8 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
 def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored: str, german: str) -> None:
     row = ImportedRow(line=2, kind=kind, fate="failed", reason=stored)
 
-    with shop_scope(shop), languages.speaking("de"):
-        [told] = imports.told([row])
+    with shop_scope(shop), languages.language_override("de"):
+        [told] = imports.display_rows([row])
 
     assert told.reason == german
 
@@ -192,8 +190,8 @@ def test_rows_of_a_bulk_edit_are_told() -> None:
         changes=[["Price", "9.00 – 12.00", "1200.00"], ["Vendor", "9.00", ""], ["Status", "draft", "active"]],
     )
 
-    with languages.speaking("de"):
-        [told] = edits.told([row])
+    with languages.language_override("de"):
+        [told] = edits.translate_rows([row])
 
     assert [change[1:] for change in told.changes[:2]] == [["9,00 – 12,00", "1.200,00"], ["9.00", ""]]
     assert "price" not in told.reason

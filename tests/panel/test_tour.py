@@ -12,7 +12,7 @@ from tests.panel.conftest import Panel, PanelWith
 from tests.panel.shown import forms_of
 
 pytestmark = pytest.mark.django_db
-OFFER = "New here? Look around"
+OFFER = "New here? Take a tour"
 
 
 def walk(panel: Panel) -> list[tuple[str, str]]:
@@ -36,16 +36,16 @@ def ended(panel: Panel) -> Response:
 
 def test_an_owner_is_led_through_five_pages(owner: Panel) -> None:
     assert walk(owner) == [
-        ("catalog/product/", "What you sell"),
-        ("orders/order/", "What was bought"),
-        ("fulfillment/fulfillmentorder/", "What is to be sent"),
-        ("customers/customer/", "Who buys"),
+        ("catalog/product/", "Your products"),
+        ("orders/order/", "Orders"),
+        ("fulfillment/fulfillmentorder/", "Fulfillment"),
+        ("customers/customer/", "Customers"),
         ("", "Find anything"),
     ]
 
 
 def test_it_leads_past_what_a_person_may_not_open(panel_with: PanelWith) -> None:
-    assert walk(panel_with("customers")) == [("customers/customer/", "Who buys"), ("", "Find anything")]
+    assert walk(panel_with("customers")) == [("customers/customer/", "Customers"), ("", "Find anything")]
 
 
 def test_a_tour_of_one_page_is_none(panel_with: PanelWith) -> None:

@@ -117,7 +117,7 @@ def test_the_way_to_a_second_factor_stays_open(owner: Panel, shop: Shop, time_ma
 def test_the_installations_day_holds_for_every_shop(
     owner: Panel, shop: Shop, settings: Any, time_machine: Any, shops_day: date | None
 ) -> None:
-    settings.TWO_FACTOR_FROM = DAY
+    settings.REQUIRE_TWO_FACTOR_FROM = DAY
     require_from(shop, shops_day)
     at(owner, ON, time_machine)
 
@@ -125,7 +125,7 @@ def test_the_installations_day_holds_for_every_shop(
 
 
 def test_operators_open_no_shop_without_it(operator: Panel, settings: Any, time_machine: Any) -> None:
-    settings.TWO_FACTOR_FROM = DAY
+    settings.REQUIRE_TWO_FACTOR_FROM = DAY
     at(operator, ON, time_machine)
 
     answers = [operator.http.get("/admin/shops/new/"), operator.http.post("/admin/shops/new/", {"name": "Mine"})]

@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.shops.domain.installing import install
+from apps.shops.domain.app_installation import install_app
 from apps.shops.models import App, Installation, Shop
 from apps.staff.models import User
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery, Payload, Subscription
-from apps.webhooks.models.deliveries import PROBLEMS
+from apps.webhooks.models.deliveries import ERROR_LABELS
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 from tests.webhooks.factories import URI, make_attempt, make_delivery
@@ -41,7 +41,7 @@ def panel(panel_with: PanelWith) -> Panel:
 
 def configured(app: App) -> Subscription:
     values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-07"}
-    return subscriptions.create_configured(app, values, at=timezone.now())
+    return subscriptions.create_configured_subscription(app, values, at=timezone.now())
 
 
 def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) -> None:
@@ -56,13 +56,13 @@ def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) 
     make_delivery(installation, told["tried"], state=State.RETRY)
     make_delivery(installation, told["held"], state=State.HELD)
     with shop_scope(panel.shop):
-        subscriptions.disable(told["off"], reason="The receiver answered 410 Gone.", at=now)
+        subscriptions.disable_subscription(told["off"], reason="The endpoint responded with 410 Gone.", at=now)
 
     rows = {row.uri.rsplit("/")[-1]: row for row in panel.get(f"{LIST}_changelist").context["cl"].result_list}
     page = panel.get(f"{LIST}_changelist").content.decode()
 
     assert {word: row.is_retrying for word, row in rows.items()}["tried"]
-    for sentence in ("Arrives", "Failing", "Some are held", "Nothing sent yet", "Disabled"):
+    for sentence in ("Working", "Failing", "Some deliveries held", "Nothing sent yet", "Disabled"):
         assert sentence in page
 
 
@@ -78,14 +78,14 @@ def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
     assert "From the app&#x27;s configuration file" in page
     assert "Pause" not in page
     assert answer.status_code == 302
-    assert "its developer manages it" in panel.get(f"{LIST}_change", told.pk).content.decode()
+    assert "Only the app&#x27;s developer can change it" in panel.get(f"{LIST}_change", told.pk).content.decode()
     told.refresh_from_db()
     assert told.state == Subscription.State.LIVE
 
 
 def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(panel: Panel, installation: Installation) -> None:
     told, other = configured(installation.app), factories.make_shop()
-    elsewhere = install(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
+    elsewhere = install_app(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
     foreign = make_delivery(elsewhere, told, state=State.DEAD, finished_at=timezone.now())
 
     shown = panel.get(f"{LIST}_change", told.pk)
@@ -137,7 +137,7 @@ def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
     )
 
     assert 'name="since"' in page
-    assert "Say since when" in refused.content.decode()
+    assert "Enter a date and time." in refused.content.decode()
     with shop_scope(panel.shop):
         asked = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
     assert len(asked) == 2
@@ -148,15 +148,15 @@ def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
 def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscription) -> None:
     happen(panel.shop, 2)
 
-    tried = panel.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["tried"]
-    refused = panel.get(f"{LIST}_change", subscription.pk, filter="title:").context["refusal"]
+    tried = panel.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["trials"]
+    refused = panel.get(f"{LIST}_change", subscription.pk, filter="title:").context["filter_error"]
 
     assert [each["fits"] for each in tried] == [True, False]
     assert refused
 
 
 _UNSUBSCRIBED = (
-    "The subscription was switched off or removed before it was sent",
+    "The subscription was disabled or deleted before sending",
     "Das Abonnement wurde vor dem Senden abgeschaltet oder entfernt",
 )
 
@@ -169,7 +169,7 @@ def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installat
 
     for text in (
         "1 of 9",
-        "The receiver answered 500",
+        "The endpoint responded with 500",
         "&lt;b&gt;Oops&lt;/b&gt;",
         "Server: x",
         str(delivery.key),
@@ -181,13 +181,13 @@ def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installat
 
 def test_problems_are_told_in_words(panel: Panel, installation: Installation) -> None:
     subscription = subscribe(installation, URI, topic="shop/update")
-    for error in PROBLEMS:
+    for error in ERROR_LABELS:
         make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now(), error=error)
 
     def told(language: str) -> list[str]:
         User.objects.filter(pk=panel.user.pk).update(language=language)
         page = panel.get(f"{LOG}_changelist").content.decode()
-        assert not [error for error in PROBLEMS if f">{error}<" in page]
+        assert not [error for error in ERROR_LABELS if f">{error}<" in page]
         return [said for said in _UNSUBSCRIBED if said in page]
 
     assert [told("en"), told("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
@@ -200,8 +200,8 @@ def test_bytes_that_are_gone_are_said_to_be(panel: Panel, installation: Installa
 
     page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
 
-    assert "has served its time" in page
-    assert "Send once more" not in page
+    assert "has expired" in page
+    assert "Send again" not in page
 
 
 def test_one_and_several_are_sent_once_more(
@@ -216,7 +216,7 @@ def test_one_and_several_are_sent_once_more(
     chosen = {"action": "send_again", "_selected_action": [one.pk, two.pk, under_way.pk]}
     answer = panel.http.post(panel.url(f"{LOG}_changelist"), chosen, follow=True)
 
-    assert "2 of 3 go out once more" in answer.content.decode()
+    assert "2 of 3 deliveries are being sent again" in answer.content.decode()
     with shop_scope(panel.shop):
         states = dict(Delivery.objects.values_list("pk", "state"))
     assert states == {one.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
@@ -226,7 +226,7 @@ def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: I
     told = subscribe(installation, URI)
     happen(panel.shop, 2, title="Paper")
     with shop_scope(panel.shop):
-        fan_out.fan_out()
+        fan_out.create_deliveries()
         first, second = Delivery.objects.filter(subscription=told).select_related("event").order_by("pk")
     assert first.event
 
@@ -261,7 +261,7 @@ def test_the_pace_of_one_is_set_and_said(panel: Panel, subscription: Subscriptio
     assert "Ensure this value is greater than or equal to 1." in wrong.content.decode()
     assert before == (False, 10, None)
     assert (subscription.ordered, subscription.max_in_flight, subscription.max_per_second) == (True, 3, 5)
-    assert "goes out at no more than 5 a second" in " ".join(page.split())
+    assert "is limited to 5 deliveries per second" in " ".join(page.split())
 
 
 def test_the_live_view_asks_for_rows_alone(panel: Panel, installation: Installation) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, TAKEN, too_long
+from apps.ground.error_messages import BLANK, TAKEN, too_long
+from apps.ground.exceptions import DomainError
 from apps.jobs.domain import queue
-from apps.panel.wording import Sentences, in_words, sentence
+from apps.panel.error_display import SentenceErrorList, as_sentence, format_errors
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,17 @@ from apps.panel.wording import Sentences, in_words, sentence
     ],
 )
 def test_phrases_of_the_interface_are_shown_as_sentences(text: str, shown: str) -> None:
-    assert sentence(text) == shown
-    assert list(Sentences([text])) == [shown]
+    assert as_sentence(text) == shown
+    assert list(SentenceErrorList([text])) == [shown]
 
 
 def test_a_refusal_names_its_fields_in_words() -> None:
     refusal = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
 
-    assert in_words(refusal) == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
+    assert (
+        format_errors(refusal)
+        == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
+    )
 
 
 def test_every_task_of_the_product_has_a_name_that_people_read() -> None:
@@ -34,4 +37,4 @@ def test_every_task_of_the_product_has_a_name_that_people_read() -> None:
 
     assert len(ours) > 20
     assert [name for name, title in ours.items() if not title or "." in title] == []
-    assert queue.title_of("somebody.elses") == "somebody.elses"
+    assert queue.get_task_title("somebody.elses") == "somebody.elses"

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.admin.doings import DOINGS
-from apps.fulfillment.domain.states import Action, place_of, possible_states, supported_actions
+from apps.fulfillment.admin.actions import ACTIONS
+from apps.fulfillment.domain.states import Action, get_manager, get_supported_actions, iterate_states
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentService
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location
@@ -136,7 +136,7 @@ def test_another_shops_work_is_not_in_the_list(panel: Panel, in_shop: Shop, othe
 
 
 def test_every_action_of_the_table_has_its_words() -> None:
-    assert set(DOINGS) == set(Action) - {Action.CREATE_FULFILLMENT}
+    assert set(ACTIONS) == set(Action) - {Action.CREATE_FULFILLMENT}
 
 
 def test_buttons_are_those_of_the_table(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
@@ -145,14 +145,14 @@ def test_buttons_are_those_of_the_table(panel: Panel, in_shop: Shop, service: Fu
 
     with Each() as each:
         for row in (own, far):
-            for state in possible_states():
+            for state in iterate_states():
                 if state[0] in {"closed", "cancelled", "incomplete"}:
                     continue
                 with each(row.pk, state):
                     put_into(row, *state)
-                    can = set(supported_actions(state, place_of(at_service=row is far)))
+                    can = set(get_supported_actions(state, get_manager(at_service=row is far)))
                     page = panel.get(ORDER, row.order_id).content.decode()
-                    for action in DOINGS:
+                    for action in ACTIONS:
                         link = panel.url(ACT, row.pk, action.value) in page
                         assert link == (action.value in can), action
                         assert panel.get(ACT, row.pk, action.value).status_code == (200 if link else 302), action
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) 
             (Action.HOLD, {"reason": "nonsense", line: "1"}, "not one of"),
             (Action.HOLD, {"reason": "other", line: "3"}, "Only 2 left"),
             (Action.HOLD, {"reason": "other", line: "-1"}, "greater than or equal to 0"),
-            (Action.HOLD, {"reason": "other", line: "0"}, "at least one unit"),
+            (Action.HOLD, {"reason": "other", line: "0"}, "at least one item"),
             (Action.HOLD, {"reason": "other", line: "x"}, "whole number"),
             (Action.HOLD, {"reason": "other", "notes": "x" * 1001, line: "1"}, "at most 1000"),
             (Action.MOVE, {"location": "999", line: "1"}, "not one of"),

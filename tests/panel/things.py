@@ -12,8 +12,8 @@ from apps.exchange.models import Export, Import
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.jobs.models import Job
-from apps.metafields.domain.setting import set_many
-from apps.shops.domain import installing
+from apps.metafields.domain.write import set_metafields
+from apps.shops.domain import app_installation
 from apps.shops.models import AccessToken, Shop
 from apps.staff.models import Membership
 from tests import factories
@@ -40,7 +40,7 @@ def things_of() -> Things:
 
     def make(shop: Shop) -> dict[str, tuple[object, ...]]:
         installation = factories.make_installation(shop, ("read_products",))
-        own = installing.create_app(name="Own", owner=shop)
+        own = app_installation.create_app(name="Own", owner=shop)
         factories.make_token(installation)
         member = factories.make_member(shop)
         item, location = make_item(shop), first_location(shop)
@@ -76,7 +76,7 @@ def things_of() -> Things:
                 "export": (export.pk,),
                 "export_file": (export.pk, export.key),
                 "import": (Import.objects.create(shop=shop, name="in.csv", format="csv", actor="system").pk,),
-                "metafield": (set_many(shop, [METAFIELD], actor="system", at=shop.created_at)[0].pk,),
+                "metafield": (set_metafields(shop, [METAFIELD], actor="system", at=shop.created_at)[0].pk,),
                 "event": (Event.objects.order_by("id")[0].pk,),
                 "job": (Job.objects.create(shop=shop, task="x.y").pk,),
                 "membership": (Membership.objects.get(user=member).pk,),

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.payments.domain import configuring
+from apps.payments.domain import handlers
 from apps.payments.models import PaymentHandlerConfig
 
 VERSION = "2026-04-08"
@@ -17,7 +17,7 @@ BODY: dict[str, Any] = {"handler_id": "wallet_pay", "version": VERSION, "config"
 def make_handler(**attrs: Any) -> PaymentHandlerConfig:
     """A handler of the current shop, on unless told otherwise."""
     given = {"handler_id": "wallet_pay", "handler_version": VERSION, "config": CONFIG, "enabled": True, **attrs}
-    return configuring.create_handler(given, actor="system", at=timezone.now())
+    return handlers.create_handler(given, actor="system", at=timezone.now())
 
 
 def copy(value: Any) -> Any:

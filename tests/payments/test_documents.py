@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from apps.payments.domain import publishing
+from apps.payments.domain import schema_publishing
 
 # What has been published never changes: a mistake in it becomes a new version.
 PINNED = {
@@ -28,7 +28,7 @@ def digest(body: bytes) -> str:
 def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
     path: str, settings: Any, db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    settings.SCHEMAS_URL = publishing.PLACEHOLDER
+    settings.SCHEMAS_URL = schema_publishing.PLACEHOLDER
 
     with django_assert_num_queries(0):
         answer = Client().get(f"/schemas/{path}")
@@ -56,11 +56,11 @@ def test_the_placeholder_gives_way_to_this_installations_address(settings: Any, 
 
     body = Client().get("/schemas/wallet-pay/2026-04-08/schema.json").content.decode()
 
-    assert publishing.PLACEHOLDER not in body
+    assert schema_publishing.PLACEHOLDER not in body
     assert json.loads(body)["$id"] == "https://admin.example/schemas/wallet-pay/2026-04-08/schema.json"
     assert (
-        body.replace("https://admin.example/schemas", publishing.PLACEHOLDER).encode()
-        == (publishing.documents()["wallet-pay/2026-04-08/schema.json"])
+        body.replace("https://admin.example/schemas", schema_publishing.PLACEHOLDER).encode()
+        == (schema_publishing.load_documents()["wallet-pay/2026-04-08/schema.json"])
     )
 
 

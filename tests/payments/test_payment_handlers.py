@@ -11,11 +11,11 @@ from django.db import IntegrityError, transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
-from apps.ground.constraints import breach_of
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.payments.domain import configuring, entries, publishing
+from apps.ground.constraint_errors import find_violated_constraint
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.payments.domain import entry_validation, handlers, schema_publishing
 from apps.payments.models import PaymentHandlerConfig, WalletShop
 from apps.shops.models import Shop
 from tests.api.conftest import everything_stored
@@ -54,8 +54,8 @@ def test_a_handler_is_shown_with_where_its_schema_is_published(api: ApiClient) -
         "name": "dev.platform.wallet_pay",
         "handler_id": "wallet_pay",
         "version": VERSION,
-        "spec": publishing.spec_url(VERSION),
-        "schema": publishing.schema_url(VERSION),
+        "spec": schema_publishing.get_spec_url(VERSION),
+        "schema": schema_publishing.get_schema_url(VERSION),
         "available_instruments": None,
         "config": {"shop_id": "942252"},
         "enabled": True,
@@ -229,8 +229,8 @@ def test_every_valid_entry_is_taken_and_one_broken_field_is_named(
     broken = copy(entry)
     (broken[outer[0]] if outer else broken)[name] = bad
 
-    assert entries.refusals(entry) == {}
-    assert {found[: len(field)] for found in entries.refusals(broken)} == {field}
+    assert entry_validation.find_entry_errors(entry) == {}
+    assert {found[: len(field)] for found in entry_validation.find_entry_errors(broken)} == {field}
 
 
 # --- tokens ---
@@ -247,8 +247,8 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(audience)
-    request.addfinalizer(lambda: remove_audience(audience))
+    register_audience(audience)
+    request.addfinalizer(lambda: unregister_audience(audience))
     kept = CONFIG | {"credential": credential, "list": [{"credential": credential}]}
     body = {
         "payment_handler": BODY
@@ -304,11 +304,11 @@ def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, foreign_api: ApiClie
     assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken
     change(api, handler, config={"shop_id": "moved"})
     assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken  # the sandbox still has it
-    with every_shop():
+    with all_shops_scope():
         sandbox = PaymentHandlerConfig.objects.get(handler_id="test")
     assert api.delete(f"payment_handlers/{sandbox.pk}.json").status_code == 200
     assert change(foreign_api, stranger, config=CONFIG).status_code == 200
-    with every_shop():
+    with all_shops_scope():
         assert sorted(WalletShop.objects.values_list("known_as", flat=True)) == ["942252", "moved"]
 
 
@@ -317,7 +317,7 @@ def test_the_database_itself_refuses_a_configuration_that_is_no_object(in_shop: 
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
         PaymentHandlerConfig.objects.filter(pk=handler.pk).update(config=["x"])
-    breach = breach_of(refused.value)
+    breach = find_violated_constraint(refused.value)
     assert breach is not None
     assert (breach.field, breach.message) == ("config", "is invalid")
 
@@ -325,14 +325,14 @@ def test_the_database_itself_refuses_a_configuration_that_is_no_object(in_shop: 
 def test_no_face_gets_past_the_check(in_shop: Shop) -> None:
     handler = make_handler()
 
-    with pytest.raises(entries.EntryRefused):
-        configuring.create_handler(
+    with pytest.raises(entry_validation.EntryRefused):
+        handlers.create_handler(
             {"handler_id": "b", "handler_version": VERSION, "config": {"shop_id": "1", "secret": "x"}},
             actor="system",
             at=handler.created_at,
         )
-    with pytest.raises(entries.EntryRefused):
-        configuring.change_handler(handler, {"config": {}}, actor="system", at=handler.created_at)
+    with pytest.raises(entry_validation.EntryRefused):
+        handlers.update_handler(handler, {"config": {}}, actor="system", at=handler.created_at)
 
 
 # --- who may ---

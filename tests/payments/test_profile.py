@@ -14,7 +14,7 @@ from ucp_sdk.models.schemas import ucp
 
 from apps.ground.tenancy import shop_scope
 from apps.payments import demo
-from apps.payments.domain import publishing, schemas
+from apps.payments.domain import schema_publishing, schema_validation
 from apps.payments.models import PaymentHandlerConfig
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, Response
@@ -47,7 +47,7 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
     assert answer["Cache-Control"] == "public, max-age=60"
     assert not answer.has_header("Vary")
     assert not answer.cookies
-    schema = publishing.schema_url(VERSION)
+    schema = schema_publishing.get_schema_url(VERSION)
     common = {"version": VERSION, "spec": schema.replace("schema.json", "spec.md"), "schema": schema}
     assert answer.json() == {
         "ucp": {
@@ -118,7 +118,9 @@ def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, 
     published = {"shop_id": "942252", "loyalty": {"points": True}, "environment": "production"}
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     assert bare["config"] == published
-    assert [schemas.findings(VERSION, schemas.RESPONSE, each) for each in (entry, bare)] == [{}, {}]
+    assert [
+        schema_validation.find_schema_errors(VERSION, schema_validation.RESPONSE, each) for each in (entry, bare)
+    ] == [{}, {}]
 
 
 @pytest.mark.parametrize(
@@ -179,21 +181,23 @@ def test_what_the_demo_store_publishes_is_valid_without_a_network(
     shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Any
 ) -> None:
     with shop_scope(shop):
-        demo.make(shop, timezone.now())
+        demo.create_demo_handlers(shop, timezone.now())
         first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     published = registry(profile_of("acme.example"))[NAME]
     checkout = response_of(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
     served = {
-        path: Client().get(f"/schemas/{path}").content for path in publishing.documents() if path.endswith(".json")
+        path: Client().get(f"/schemas/{path}").content
+        for path in schema_publishing.load_documents()
+        if path.endswith(".json")
     }
 
     request.getfixturevalue("no_network")
-    registry_of_served = schemas.registry_of(served)
-    for definition, entries in ((schemas.BUSINESS, published), (schemas.RESPONSE, checkout)):
+    registry_of_served = schema_validation.build_registry(served)
+    for definition, entries in ((schema_validation.BUSINESS, published), (schema_validation.RESPONSE, checkout)):
         validator = Draft202012Validator(
-            {"$ref": f"{publishing.schema_url(VERSION)}#/$defs/{definition}"},
+            {"$ref": f"{schema_publishing.get_schema_url(VERSION)}#/$defs/{definition}"},
             registry=registry_of_served,
-            format_checker=schemas.FORMATS,
+            format_checker=schema_validation.FORMATS,
         )
         assert len(entries) == 1
         assert list(validator.iter_errors(entries[0])) == []
@@ -203,7 +207,7 @@ def test_what_the_demo_store_publishes_is_valid_without_a_network(
 
 def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
-        demo.make(shop, timezone.now())
+        demo.create_demo_handlers(shop, timezone.now())
         handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     path = f"payment_handlers/{handler.pk}/checkout_response.json"
     said: list[tuple[type[BaseModel], dict[str, Any]]] = [

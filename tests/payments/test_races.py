@@ -8,9 +8,9 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.ground.errors import DomainError
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.payments.domain import configuring
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.payments.domain import handlers as configuring
 from apps.payments.models import PaymentHandlerConfig, WalletShop
 from apps.shops.models import Shop
 from tests import factories
@@ -44,7 +44,7 @@ def shops() -> tuple[Shop, Shop]:
 
 def users_of(known_as: str) -> int:
     """How many shops have a handler with this id of the wallet."""
-    with every_shop():
+    with all_shops_scope():
         handlers = list(PaymentHandlerConfig.objects.all())
     return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})
 

@@ -12,10 +12,10 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.payments.domain import redeeming
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.payments.domain import token_redemption
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
 from apps.shops.models import Shop
 from tests import factories
@@ -64,8 +64,8 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(audience)
-    request.addfinalizer(lambda: remove_audience(audience))
+    register_audience(audience)
+    request.addfinalizer(lambda: unregister_audience(audience))
     caplog.set_level(logging.DEBUG)
     body = given(binding={"checkout_id": "c-1", "shop_id": "942252"}, expiry=moment(minutes=-30))
 
@@ -187,11 +187,13 @@ def a_shop_with_a_handler() -> tuple[Shop, PaymentHandlerConfig]:
 
 
 def accepting(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], Any]:
-    return lambda: redeeming.redeem(handler, given(checkout_id, token=token), actor="app:1", at=timezone.now()).pk
+    return lambda: (
+        token_redemption.redeem_token(handler, given(checkout_id, token=token), actor="app:1", at=timezone.now()).pk
+    )
 
 
 def redemptions() -> int:
-    with every_shop():
+    with all_shops_scope():
         return TokenRedemption.objects.count()
 
 

@@ -11,12 +11,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
-from apps.payments.domain import entries, publishing, schemas
+from apps.payments.domain import entry_validation, schema_publishing, schema_validation
 from tests.each import Each
 from tests.payments.factories import VERSION
 
 HANDLER = "dev.platform.wallet_pay"
-BASE = f"{publishing.PLACEHOLDER}/checkout/{VERSION}/payment_handler.json"
+BASE = f"{schema_publishing.PLACEHOLDER}/checkout/{VERSION}/payment_handler.json"
 TOKEN = {"type": "wallet_token", "token": "opaque"}
 INSTRUMENT = {"id": "pi_1", "handler_id": "wallet_pay", "type": "wallet_pay", "credential": TOKEN}
 ENTRY = {"id": "wallet_pay", "version": VERSION, "config": {"shop_id": "942252"}}
@@ -25,7 +25,9 @@ RESPONSE = ENTRY | {"config": RUNNING}
 
 
 def schema_documents() -> dict[str, dict[str, Any]]:
-    return {path: json.loads(text) for path, text in publishing.documents().items() if path.endswith(".json")}
+    return {
+        path: json.loads(text) for path, text in schema_publishing.load_documents().items() if path.endswith(".json")
+    }
 
 
 def parts(value: Any) -> Iterator[dict[str, Any]]:
@@ -37,16 +39,16 @@ def parts(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def says(definition: str, value: object) -> dict[str, list[str]]:
-    return schemas.findings(VERSION, definition, value)
+    return schema_validation.find_schema_errors(VERSION, definition, value)
 
 
 def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
-    registry = schemas.registry_of(publishing.documents())
+    registry = schema_validation.build_registry(schema_publishing.load_documents())
 
     with Each() as each:
         for path, document in schema_documents().items():
             Draft202012Validator.check_schema(document)
-            assert document["$id"] == f"{publishing.PLACEHOLDER}/{path}"
+            assert document["$id"] == f"{schema_publishing.PLACEHOLDER}/{path}"
             resolver = registry.resolver(document["$id"])
             for reference in [part["$ref"] for part in parts(document) if "$ref" in part]:
                 with each(path, reference):
@@ -54,15 +56,15 @@ def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_n
 
 
 def test_a_reference_to_elsewhere_is_not_fetched(no_network: None) -> None:
-    elsewhere = {"$id": f"{publishing.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
-    registry = schemas.registry_of({"x.json": json.dumps(elsewhere).encode()})
+    elsewhere = {"$id": f"{schema_publishing.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
+    registry = schema_validation.build_registry({"x.json": json.dumps(elsewhere).encode()})
 
     with pytest.raises(Unresolvable):
         registry.resolver(elsewhere["$id"]).lookup(elsewhere["$ref"])
 
 
 def test_the_definitions_of_the_specification_are_there_by_name() -> None:
-    handler = schema_documents()[publishing.schema_path(VERSION)]
+    handler = schema_documents()[schema_publishing.get_schema_path(VERSION)]
 
     assert (handler["name"], handler["version"]) == (HANDLER, VERSION)
     assert {"wallet_token", "wallet_pay", HANDLER} <= handler["$defs"].keys()
@@ -72,7 +74,7 @@ def test_the_definitions_of_the_specification_are_there_by_name() -> None:
 def test_every_format_that_a_document_names_is_checked() -> None:
     named = {part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part}
 
-    assert named == {"date-time", "email", "uri"} == set(schemas.FORMATS.checkers)
+    assert named == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
 
 
 def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:
@@ -150,18 +152,18 @@ def test_entries_of_a_shop_are_what_the_specification_says(no_network: None) -> 
     with Each() as each:
         for entry, expected in BUSINESS:
             with each(entry):
-                assert says(schemas.BUSINESS, entry) == expected
+                assert says(schema_validation.BUSINESS, entry) == expected
 
 
 def test_entries_of_a_checkout_name_their_environment() -> None:
-    without = says(schemas.RESPONSE, ENTRY)
+    without = says(schema_validation.RESPONSE, ENTRY)
     bound = RUNNING | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     wrong = RUNNING | {"currency": "eur", "token_binding": {}}
 
     assert without == {"config.environment": ["can't be blank"]}
-    assert says(schemas.RESPONSE, RESPONSE) == {}
-    assert says(schemas.RESPONSE, RESPONSE | {"config": bound}) == {}
-    assert says(schemas.RESPONSE, RESPONSE | {"config": wrong}) == {
+    assert says(schema_validation.RESPONSE, RESPONSE) == {}
+    assert says(schema_validation.RESPONSE, RESPONSE | {"config": bound}) == {}
+    assert says(schema_validation.RESPONSE, RESPONSE | {"config": wrong}) == {
         "config.currency": ["is invalid"],
         "config.token_binding.checkout_id": ["can't be blank"],
     }
@@ -194,7 +196,7 @@ def test_instruments_and_tokens_are_what_the_specification_says() -> None:
     with Each() as each:
         for instrument, expected in INSTRUMENTS:
             with each(instrument):
-                found = says(schemas.INSTRUMENT, instrument)
+                found = says(schema_validation.INSTRUMENT, instrument)
                 assert found.keys() == expected.keys()
                 assert all(set(messages) <= set(found[field]) for field, messages in expected.items())
 
@@ -217,11 +219,15 @@ def test_a_bad_date_is_refused(expiry: str) -> None:
 def test_a_finding_never_repeats_the_value() -> None:
     instrument = INSTRUMENT | {"credential": {"type": "wallet_token", "token": ["tok_live_5ecret"]}}
 
-    assert "tok_live" not in str(says(schemas.INSTRUMENT, instrument))
+    assert "tok_live" not in str(says(schema_validation.INSTRUMENT, instrument))
 
 
 def test_what_one_version_publishes_names_it() -> None:
-    assert publishing.versions() == (VERSION,)
-    assert entries.refusals(ENTRY | {"version": "2026-08-25"}) == {"version": ["is not included in the list"]}
-    assert entries.refusals(ENTRY | {"schema": publishing.schema_url(VERSION)}) == {}
-    assert entries.refusals(ENTRY | {"schema": "https://a.example/schema.json"}) == {"schema": ["is invalid"]}
+    assert schema_publishing.get_schema_versions() == (VERSION,)
+    assert entry_validation.find_entry_errors(ENTRY | {"version": "2026-08-25"}) == {
+        "version": ["is not included in the list"]
+    }
+    assert entry_validation.find_entry_errors(ENTRY | {"schema": schema_publishing.get_schema_url(VERSION)}) == {}
+    assert entry_validation.find_entry_errors(ENTRY | {"schema": "https://a.example/schema.json"}) == {
+        "schema": ["is invalid"]
+    }

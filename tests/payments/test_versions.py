@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from apps.payments.domain import publishing, schemas
+from apps.payments.domain import schema_publishing, schema_validation
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.payments.factories import BODY, VERSION, make_handler
@@ -17,20 +17,26 @@ from tests.payments.test_profile import NAME, profile_of, registry
 
 LATER = "2026-08-25"
 SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
-_KEPT = (publishing.versions, publishing.documents, publishing.served, schemas._registry, schemas.validator)
+_KEPT = (
+    schema_publishing.get_schema_versions,
+    schema_publishing.load_documents,
+    schema_publishing.render_document,
+    schema_validation._registry,
+    schema_validation.get_validator,
+)
 
 
 @pytest.fixture
 def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A release that publishes a later version besides: new folders, nothing else."""
-    for path, content in publishing.documents().items():
+    for path, content in schema_publishing.load_documents().items():
         for name, text in (
             (path, content),
             (path.replace(VERSION, LATER), content.replace(VERSION.encode(), LATER.encode())),
         ):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_bytes(text)
-    monkeypatch.setattr(publishing, "_FOLDER", tmp_path)
+    monkeypatch.setattr(schema_publishing, "_FOLDER", tmp_path)
     for kept in _KEPT:
         kept.cache_clear()
     yield
@@ -43,16 +49,19 @@ def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
     in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest
 ) -> None:
     old = make_handler()
-    before = {path: Client().get(f"/schemas/{path}").content for path in publishing.documents()}
+    before = {path: Client().get(f"/schemas/{path}").content for path in schema_publishing.load_documents()}
 
     request.getfixturevalue("later")
 
-    assert publishing.versions() == (LATER, VERSION)
-    assert before.items() <= {path: Client().get(f"/schemas/{path}").content for path in publishing.documents()}.items()
-    served = Client().get(f"/schemas/{publishing.schema_path(LATER)}").json()
+    assert schema_publishing.get_schema_versions() == (LATER, VERSION)
+    assert (
+        before.items()
+        <= {path: Client().get(f"/schemas/{path}").content for path in schema_publishing.load_documents()}.items()
+    )
+    served = Client().get(f"/schemas/{schema_publishing.get_schema_path(LATER)}").json()
     assert (served["version"], LATER in served["$id"]) == (LATER, True)
     (kept,) = registry(profile_of("acme.example"))[NAME]
-    assert (kept["version"], kept["schema"]) == (VERSION, publishing.schema_url(VERSION))
+    assert (kept["version"], kept["schema"]) == (VERSION, schema_publishing.get_schema_url(VERSION))
 
     made = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
     new = api.post("payment_handlers.json", {"payment_handler": made})

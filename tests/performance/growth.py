@@ -14,15 +14,15 @@ from apps.content.domain import articles, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.customers.models import Customer
 from apps.events.domain.recording import record_event
-from apps.fulfillment.domain import fulfilling, transitions
+from apps.fulfillment.domain import fulfillments, transitions
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
 from apps.inventory.models import Location
-from apps.metafields.domain import setting as metafields
+from apps.metafields.domain import write as metafields
 from apps.orders.domain import payments
 from apps.orders.models import Order
-from apps.payments.domain import configuring
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Wanted
+from apps.payments.domain import handlers
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
 from apps.webhooks.domain import subscriptions
 from tests.api.routes import Route
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
@@ -100,7 +100,7 @@ def _article(world: World, rows: Rows, number: int) -> None:
 
 
 def _theme(world: World, rows: Rows, number: int) -> None:
-    themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
 
 
 def _mobile_app(world: World, rows: Rows, number: int) -> None:
@@ -114,13 +114,13 @@ def _subscription(world: World, rows: Rows, number: int) -> None:
 
 def _payment_handler(world: World, rows: Rows, number: int) -> None:
     attrs = {"handler_id": f"more-{number}", "handler_version": "2026-04-08", "config": {"shop_id": f"more-{number}"}}
-    configuring.create_handler(attrs, actor="system", at=timezone.now())
+    handlers.create_handler(attrs, actor="system", at=timezone.now())
 
 
 def _sent_again(order_id: int) -> None:
     """One more fulfillment of an order: what was sent is taken back, and sent once more."""
     last = Fulfillment.objects.filter(order=order_id, status="success").get()
-    fulfilling.cancel_fulfillment(last, actor="system", at=timezone.now())
+    fulfillments.cancel_fulfillment(last, actor="system", at=timezone.now())
     make_fulfillment(FulfillmentOrder.objects.get(order=order_id, status="open"))
 
 
@@ -144,8 +144,8 @@ def _collected(world: World, rows: Rows, number: int) -> None:
 
 
 def _refund(world: World, rows: Rows, number: int) -> None:
-    wanted = Wanted(paybacks=[Payback(Decimal("0.01"))], shipping=Decimal("0.01"))
-    creating.create_refund(Order.objects.get(pk=rows["order_id"]), wanted, actor="system", at=timezone.now())
+    wanted = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal("0.01"))], shipping=Decimal("0.01"))
+    create.create_refund(Order.objects.get(pk=rows["order_id"]), wanted, actor="system", at=timezone.now())
 
 
 GROWTH: dict[str, Grow] = {
@@ -182,7 +182,7 @@ GROWTH: dict[str, Grow] = {
     "customers/<customer_id>/orders.json": _order_of_customer,
     "orders.json": _order,
     "orders/<order_id>/transactions.json": _payment,
-    "orders/<order_id>/fulfillment_orders.json": lambda world, rows, number: transitions.cancel(
+    "orders/<order_id>/fulfillment_orders.json": lambda world, rows, number: transitions.cancel_fulfillment_order(
         FulfillmentOrder.objects.get(order=rows["order_id"], status="open"), actor="system", at=timezone.now()
     ),
     "assigned_fulfillment_orders.json": lambda world, rows, number: make_fulfillment_order(
@@ -221,6 +221,6 @@ def growth_of(route: Route) -> Grow:
     def grow(world: World, rows: Rows, number: int) -> None:
         owner = owners["owner_id"].objects.get(pk=rows["owner_id"]) if owners else world.shop
         row = {"namespace": "care", "key": f"wash_{number}", "value": "Cold", "type": "single_line_text_field"}
-        metafields.set_many(owner, [row], actor="system", at=timezone.now())
+        metafields.set_metafields(owner, [row], actor="system", at=timezone.now())
 
     return grow

@@ -1,12 +1,12 @@
 """The benchmark's products and orders are such as the services make them."""
 
 from apps.catalog.models import Product
-from apps.fulfillment.domain import fulfilling, reconciliation
+from apps.fulfillment.domain import fulfillments, reconciliation
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
-from apps.ground.folding import folded
+from apps.ground.case_folding import casefold_text
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
-from apps.orders.domain.loading import lines_of
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
 from benchmarks.data import fill_customers
@@ -23,7 +23,10 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
 
         for product in Product.objects.prefetch_related("variants__inventory_item__levels", "images"):
             product.full_clean()
-            assert (product.title_key, product.vendor_key) == (folded(product.title), folded(product.vendor))
+            assert (product.title_key, product.vendor_key) == (
+                casefold_text(product.title),
+                casefold_text(product.vendor),
+            )
             assert [variant.position for variant in product.variants.all()] == [1, 2, 3]
             for variant in product.variants.all():
                 variant.full_clean()
@@ -38,11 +41,14 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
             assert sum(line.tax for line in lines) == order.total_tax
             shipping = sum(line.price for line in order.shipping_lines.all())
             assert order.subtotal_price + order.total_tax + shipping == order.total_price
-            assert order.fulfillment_status == fulfilling.status_of(order, lines_of(order))
+            assert order.fulfillment_status == fulfillments.get_fulfillment_status(order, get_line_items(order))
         for row in [*FulfillmentOrder.objects.all(), *Fulfillment.objects.all()]:
             row.full_clean()
         assert (FulfillmentOrder.objects.count(), Fulfillment.objects.count()) == (30, 15)
-        assert [*reconciliation.units(), *reconciliation.sent()] == []
+        assert [
+            *reconciliation.find_wrong_fulfillable_quantities(),
+            *reconciliation.find_wrong_fulfilled_quantities(),
+        ] == []
         assert (InventoryLevel.objects.count(), LineItem.objects.count()) == (60, 90)
 
     assert len(api.get("products.json").json()["products"]) == 20

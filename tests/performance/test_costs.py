@@ -18,13 +18,13 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.api.rows import rendering
+from apps.api.rows import render_cache
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import movements
-from apps.inventory.domain.movements import Move
+from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import Location, StockMovement
 from apps.shops.models import Shop
-from backoffice.middleware import boundary
+from backoffice.middleware import request_boundary
 from benchmarks.floors.creating import example
 from tests.catalog.factories import make_product
 from tests.conftest import VERSION, ApiClient
@@ -64,7 +64,7 @@ def _elsewhere(request: HttpRequest) -> HttpResponseBase:
     raise Http404(request.path)
 
 
-answer = boundary(_elsewhere)
+answer = request_boundary(_elsewhere)
 
 
 def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
@@ -96,7 +96,7 @@ def calls(send: Callable[[], HttpResponseBase]) -> int:
 
 def _calls_of(request: HttpRequest, *, anew: bool) -> int:
     if anew:
-        rendering.cache.clear()
+        render_cache.cache.clear()
     return calls(lambda: answer(request))
 
 
@@ -128,7 +128,7 @@ def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, 
         Shop.objects.filter(pk=shop.pk).update(presentment_currencies=rows)
     for _ in range(3):
         answer(request_for(api, "products.json"))
-    rendering.cache.clear()
+    render_cache.cache.clear()
     request = request_for(api, "products.json")
 
     with CaptureQueriesContext(connection) as queries:
@@ -218,14 +218,14 @@ def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -
 def test_two_trips_are_made_while_levels_are_held(shop: Shop, several: int, tmp_path: Path) -> None:
     with shop_scope(shop):
         items = [make_product().variants.get().inventory_item_id for _ in range(several)]
-        moves = [Move(item, Location.objects.get().pk, 3) for item in items]
+        moves = [StockChange(item, Location.objects.get().pk, 3) for item in items]
         by: Any = {"reason": StockMovement.Reason.RECEIVED, "actor": "system", "at": timezone.now()}
-        movements.apply(moves, **by)
+        movements.apply_stock_changes(moves, **by)
 
         messages = tmp_path / "messages"
         with messages.open("w") as file:
             connection.connection.pgconn.trace(file.fileno())
-            movements.apply(moves, **by)
+            movements.apply_stock_changes(moves, **by)
             connection.connection.pgconn.untrace()
         found = messages.read_text(errors="replace")
 

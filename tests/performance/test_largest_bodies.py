@@ -11,15 +11,15 @@ from django.utils import timezone
 
 from apps.api.versions import LATEST
 from apps.catalog.models import Product, Variant
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
-from apps.fulfillment.domain import moving, routing
+from apps.fulfillment.domain import location_moves, routing
 from apps.fulfillment.models import FulfillmentOrder
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import movements
-from apps.inventory.domain.movements import Move, OutOfStock
+from apps.inventory.domain.movements import OutOfStock, StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
-from apps.metafields.domain.setting import MAX_OF_PARTS
+from apps.metafields.domain.write import MAX_NESTED
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, Response
@@ -110,14 +110,14 @@ def test_references_of_variants_are_looked_up_together(api: ApiClient, settings:
 
 
 def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: ApiClient) -> None:
-    variants = [{"option1": f"{n}", "metafields": fields(100)} for n in range(MAX_OF_PARTS // 100 + 1)]
+    variants = [{"option1": f"{n}", "metafields": fields(100)} for n in range(MAX_NESTED // 100 + 1)]
 
     response = api.post("products.json", {"product": {"title": "", "variants": variants}})
 
     assert response.status_code == 422
     assert response.json()["errors"] == {
         "title": ["can't be blank"],
-        "variants": [f"has too many metafields (maximum is {MAX_OF_PARTS})"],
+        "variants": [f"has too many metafields (maximum is {MAX_NESTED})"],
     }
 
 
@@ -128,9 +128,9 @@ def listener() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({LATEST})
 
-    add_audience(audience)
+    register_audience(audience)
     yield
-    remove_audience(audience)
+    unregister_audience(audience)
 
 
 @pytest.mark.usefixtures("listener")
@@ -182,7 +182,7 @@ def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Sho
     }
     order = api.post("orders.json", {"order": body}).json()["order"]
     with shop_scope(shop):
-        [whole] = routing.route(order["id"], at=timezone.now())
+        [whole] = routing.route_order(order["id"], at=timezone.now())
         cellar = make_location(shop, name="Cellar")
         put(InventoryItem.objects.order_by("id")[0], cellar, 1)
 
@@ -199,10 +199,13 @@ def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop
     lines = [{"title": f"Line {n}", "price": "1.00", "quantity": 2} for n in range(MOST + 1)]
     order = api.post("orders.json", {"order": {"line_items": lines}}).json()["order"]
     with shop_scope(shop):
-        [whole] = routing.route(order["id"], at=timezone.now())
+        [whole] = routing.route_order(order["id"], at=timezone.now())
         yard, at = make_location(shop, name="Yard"), timezone.now()
         pks = list(whole.lines.order_by("id").values_list("id", flat=True))
-        parts = [moving.move(whole, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved for pk in pks]
+        parts = [
+            location_moves.move_to_location(whole, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved
+            for pk in pks
+        ]
         some = parts[0].lines.get().pk
     sent: list[dict[str, Any]] = [{"fulfillment_order_id": part.pk} for part in parts]
     sent[0]["fulfillment_order_line_items"] = [{"id": some, "quantity": 1}]
@@ -236,9 +239,9 @@ def test_of_many_moves_the_one_that_cannot_be_is_named_and_none_is_made(shop: Sh
         here = first_location(shop)
         for item, units in zip(items, (5, 2, 5), strict=True):
             put(item, here, units)
-        moves = [Move(item.pk, here.pk, -3) for item in items]
+        moves = [StockChange(item.pk, here.pk, -3) for item in items]
 
         with pytest.raises(OutOfStock, match="2 of 3 available"), transaction.atomic():
-            movements.apply(moves, reason=StockMovement.Reason.SALE, actor="system", at=timezone.now())
+            movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, actor="system", at=timezone.now())
 
         assert list(InventoryLevel.objects.order_by("item_id").values_list("available", flat=True)) == [5, 2, 5]

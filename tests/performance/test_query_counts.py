@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows import rendering
+from apps.api.rows import render_cache
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.api.routes import Route, all_routes
@@ -45,7 +45,7 @@ def test_list_costs_the_same_queries_at_few_rows_and_at_many(route: Route, api: 
         # What a process learns once, such as the SQL of a statement, is not a cost of the request.
         query = {**sample.query_for(rows), **QUERIES.get(sample.pattern, {}), "limit": "250"}
         api.http.get(sample.path(rows), query)
-        rendering.cache.clear()
+        render_cache.cache.clear()
         with CaptureQueriesContext(connection) as queries:
             answer = api.http.get(sample.path(rows), query)
         return len(listed(answer)), [query["sql"] for query in queries.captured_queries]

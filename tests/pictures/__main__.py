@@ -57,10 +57,10 @@ def started() -> Iterator[Store]:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.endswith("_URL")},
             "BACKOFFICE_DATA_DIR": folder,
-            "BACKOFFICE_STATIC_DIR": f"{folder}/collected",
+            "BACKOFFICE_STATIC_ROOT": f"{folder}/collected",
             "PORT": str(port),
         }
-        process = subprocess.Popen([sys.executable, "-m", "backoffice.run"], cwd=ROOT, env=environment)
+        process = subprocess.Popen([sys.executable, "-m", "backoffice.run_all"], cwd=ROOT, env=environment)
         try:
             wait(process, f"http://127.0.0.1:{port}/readyz")
             demo = [sys.executable, "manage.py", "demo", "--json"]

@@ -76,8 +76,8 @@ def bulk(page: Page, store: Store) -> None:
     """Prices of many variants, looked at before they change."""
     page.goto(store.panel("catalog/variant/?q=MU-00"))
     page.get_by_role("button", name="Edit all").click()
-    page.get_by_label("Price: how much", exact=True).fill("-10")
-    page.get_by_label("Price: rounded", exact=True).select_option(label="up to .95")
+    page.get_by_label("Price: value", exact=True).fill("-10")
+    page.get_by_label("Price: rounding", exact=True).select_option(label="up to .95")
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("heading", name="The first").scroll_into_view_if_needed()
     page.get_by_role("heading", name="The first").evaluate("head => head.scrollIntoView({block: 'center'})")
@@ -96,17 +96,17 @@ def file_in(page: Page, store: Store) -> None:
 def lines(page: Page, store: Store) -> None:
     """What changes if an order gets one unit more."""
     order(page, store, "1314")
-    page.get_by_role("link", name="Edit lines…").click()
+    page.get_by_role("link", name="Edit items…").click()
     page.get_by_role("spinbutton").first.fill("3")
-    page.get_by_role("button", name="Look at the difference").click()
-    expect(page.get_by_role("heading", name="What changes")).to_be_visible()
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("heading", name="Changes")).to_be_visible()
 
 
 def refund(page: Page, store: Store) -> None:
     """All of an order given back, worked out."""
     order(page, store, "1309")
     page.get_by_role("link", name="Refund…").click()
-    page.get_by_role("link", name="Refund everything").click()
+    page.get_by_role("link", name="Select everything").click()
     expect(page.get_by_text("0.00 USD", exact=True).first).to_be_visible()
 
 

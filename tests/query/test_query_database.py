@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker
 
-from apps.query import And, Node, Not, Or, QuerySyntaxError, parse
+from apps.query import And, Node, Not, Or, QuerySyntaxError, parse_query
 from apps.query.database import QueryValueError, SearchFields
-from apps.query.fields import Boolean, Choice, Day, Integer, Moment, Number, Related, Tags, Text, Words
+from apps.query.fields import Boolean, CalendarDate, Choice, Integer, Number, Related, Tags, Text, Timestamp, Words
 
 pytestmark = pytest.mark.django_db
 
@@ -69,14 +69,14 @@ SEARCH = SearchFields(
         "orders_count": Integer("orders"),
         "total_spent": Number("spent"),
         "verified": Boolean("verified"),
-        "seen_at": Moment("seen_at"),
-        "born_on": Day("born_on"),
+        "seen_at": Timestamp("seen_at"),
+        "born_on": CalendarDate("born_on"),
         "city": Related(Home.objects.all, "person_id", Words("city")),
     },
-    bare=("name", "email", "city", "id"),
+    default_fields=("name", "email", "city", "id"),
     rows=Person.objects.all,
 )
-WITHOUT_UNION = SearchFields(fields=SEARCH.fields, bare=SEARCH.bare)
+WITHOUT_UNION = SearchFields(fields=SEARCH.fields, default_fields=SEARCH.default_fields)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,7 +114,7 @@ def _people() -> None:
 
 
 def found(text: str, fields: SearchFields = SEARCH) -> list[str]:
-    condition = fields.compile(parse(text), zone=NEW_YORK)
+    condition = fields.compile(parse_query(text), zone=NEW_YORK)
     return [name.split()[0] for name in Person.objects.filter(condition).values_list("name", flat=True)]
 
 
@@ -266,11 +266,11 @@ def test_negation_includes_rows_without_the_value() -> None:
 
 
 def test_unknown_field_matches_nothing_and_is_reported() -> None:
-    tree = parse("nonsense:1 OR name:bob -other:*")
+    tree = parse_query("nonsense:1 OR name:bob -other:*")
 
     assert found("nonsense:1") == []
     assert len(found("-nonsense:1")) == 4
-    assert SEARCH.unknown(tree) == {"nonsense", "other"}
+    assert SEARCH.get_unknown_fields(tree) == {"nonsense", "other"}
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_unknown_field_matches_nothing_and_is_reported() -> None:
 )
 def test_value_of_another_type_is_refused_by_name(text: str, field: str, position: int, message: str) -> None:
     with pytest.raises(QueryValueError) as refusal:
-        SEARCH.compile(parse(text), zone=NEW_YORK)
+        SEARCH.compile(parse_query(text), zone=NEW_YORK)
 
     assert (refusal.value.field, refusal.value.position) == (field, position)
     assert refusal.value.message == message
@@ -323,7 +323,7 @@ def test_deepest_query_is_one_that_the_database_takes(fields: SearchFields, leve
 
 
 LEAVES = tuple(
-    parse(text) for text in ("york", "name:bob", "email:*", "total_spent:>5", "city:paris", "tag:vip", "x:1")
+    parse_query(text) for text in ("york", "name:bob", "email:*", "total_spent:>5", "city:paris", "tag:vip", "x:1")
 )
 
 
@@ -357,7 +357,7 @@ def test_groups_combine_as_sets_do(tree: Node) -> None:
 
         assert sorted(matching) == sorted(expected)
 
-    alternatives = [Person.objects.filter(each) for each in SEARCH.alternatives(tree, zone=UTC)]
+    alternatives = [Person.objects.filter(each) for each in SEARCH.compile_alternatives(tree, zone=UTC)]
     assert 1 <= len(alternatives) <= 8
     assert {person.pk for rows in alternatives for person in rows} == expected
 
@@ -390,7 +390,7 @@ def test_text_conditions_use_the_trigram_index_of_postgresql() -> None:
         cursor.execute("CREATE INDEX ON query_tests_person USING gin (upper(name) gin_trgm_ops)")
         cursor.execute("SET LOCAL enable_seqscan = off")
 
-    plan = Person.objects.filter(SEARCH.compile(parse("name:norman"), zone=UTC)).order_by().explain()
+    plan = Person.objects.filter(SEARCH.compile(parse_query("name:norman"), zone=UTC)).order_by().explain()
 
     assert "BitmapOr" in plan
     assert "Seq Scan" not in plan

@@ -17,13 +17,13 @@ from apps.query import (
     Or,
     QuerySyntaxError,
     Term,
-    parse,
+    iterate_terms,
+    parse_query,
     parse_search,
     parser,
-    render,
-    terms_of,
+    render_query,
 )
-from apps.query.continuing import continued
+from apps.query.multiword_values import expand_multiword_values
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
@@ -55,7 +55,7 @@ def steps(action: Callable[[], object]) -> int:
 
 
 def test_parse_reads_the_documented_example() -> None:
-    assert parse(GOLDEN) == And(
+    assert parse_query(GOLDEN) == And(
         (
             equal("id", "", Kind.PRESENT),
             equal("status", "active"),
@@ -86,7 +86,7 @@ def test_parse_reads_the_documented_example() -> None:
     ],
 )
 def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
-    assert parse(text) == tree
+    assert parse_query(text) == tree
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
     ],
 )
 def test_parse_reads_a_term(text: str, term: Term) -> None:
-    assert parse(text) == term
+    assert parse_query(text) == term
 
 
 def test_parse_notes_where_terms_start() -> None:
-    assert [term.position for term in terms_of(parse("a:1  -(b:2 OR bob) '🎉'"))] == [0, 7, 14, 19]
+    assert [term.position for term in iterate_terms(parse_query("a:1  -(b:2 OR bob) '🎉'"))] == [0, 7, 14, 19]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_parse_notes_where_terms_start() -> None:
 )
 def test_parse_refuses_what_is_no_query_and_says_where(text: str, position: int, message: str) -> None:
     with pytest.raises(QuerySyntaxError) as refusal:
-        parse(text)
+        parse_query(text)
 
     assert refusal.value.position == position
     assert message in refusal.value.message
@@ -185,16 +185,16 @@ def test_parse_refuses_what_is_no_query_and_says_where(text: str, position: int,
     ],
 )
 def test_parse_holds_its_limits_to_the_character(longest: str, too_much: str, position: int) -> None:
-    parse(longest)
+    parse_query(longest)
 
     with pytest.raises(QuerySyntaxError, match="maximum is") as refusal:
-        parse(too_much)
+        parse_query(too_much)
 
     assert refusal.value.position == position
 
 
 def test_a_filter_never_reads_on_beyond_its_value() -> None:
-    assert parse("country:United States") == And(
+    assert parse_query("country:United States") == And(
         (Term("country", Comparator.EQUAL, "United"), Term(None, Comparator.EQUAL, "States"))
     )
 
@@ -205,7 +205,7 @@ def test_a_filter_never_reads_on_beyond_its_value() -> None:
 )
 def test_a_search_takes_the_end_of_a_value(text: str, value: str) -> None:
     assert parse_search(text) == Term("a", Comparator.EQUAL, value, Kind.SUFFIX)
-    assert parse_search(render(parse_search(text))) == parse_search(text)
+    assert parse_search(render_query(parse_search(text))) == parse_search(text)
 
 
 @pytest.mark.parametrize("text", ["*b", "a:*b*", "a:**", "a:* b:*c*", "a:>*b"])
@@ -242,24 +242,24 @@ def test_a_value_goes_on_over_the_next_words(text: str, readings: str) -> None:
             return "not", plain(node.operand)
         return type(node).__name__, *map(plain, node.operands)
 
-    assert plain(continued(parse(text), text, {"t"})) == plain(parse(readings))
+    assert plain(expand_multiword_values(parse_query(text), text, {"t"})) == plain(parse_query(readings))
 
 
 def test_a_value_of_many_words_gives_few_readings() -> None:
     text = "t:a " + "b " * 49
 
-    assert len(list(terms_of(continued(parse(text), text, {"t"})))) <= 60
+    assert len(list(iterate_terms(expand_multiword_values(parse_query(text), text, {"t"})))) <= 60
 
 
 def test_parse_caches_by_text() -> None:
-    assert parse("cached:yes") is parse("cached:yes")
+    assert parse_query("cached:yes") is parse_query("cached:yes")
 
 
 @given(st.one_of(st.text(), st.text(alphabet="ab:<>=*()'\"\\- ANDORT.%_\n\u2028é")))
 def test_parse_raises_nothing_but_syntax_errors(text: str) -> None:
     tree = refusal = None
     try:
-        tree = parse(text)
+        tree = parse_query(text)
     except QuerySyntaxError as error:
         refusal = error
 
@@ -267,7 +267,7 @@ def test_parse_raises_nothing_but_syntax_errors(text: str) -> None:
         assert refusal is not None
         assert 0 <= refusal.position <= len(text)
     else:
-        assert parse(render(tree)) == tree
+        assert parse_query(render_query(tree)) == tree
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
@@ -297,12 +297,12 @@ def test_render_and_parse_are_inverse(tree: Node) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parser, "MAX_DEPTH", 1000)
 
-        assert parse.__wrapped__(render(tree)) == tree
+        assert parse_query.__wrapped__(render_query(tree)) == tree
 
 
 @pytest.mark.parametrize("unit", ["a ", "a:b OR ", "-a:'b c' ", "NOT (a:>1) AND ", "a.b.c:x* "])
 def test_parse_takes_steps_in_proportion_to_the_terms(unit: str) -> None:
-    uncached = parse.__wrapped__
+    uncached = parse_query.__wrapped__
     once, twice = (unit * count + "a" for count in (24, 48))
     uncached(once)
 
@@ -344,4 +344,4 @@ def test_parse_reads_long_texts_without_going_back(monkeypatch: pytest.MonkeyPat
     text = head + unit * 1_000_000
 
     with suppress(QuerySyntaxError):
-        parse.__wrapped__(text)
+        parse_query.__wrapped__(text)

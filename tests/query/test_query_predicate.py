@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.query import QuerySyntaxError, parse
-from apps.query.predicate import compile_predicate, fields_of, filter_of
+from apps.query import QuerySyntaxError, parse_query
+from apps.query.predicate import compile_filter, compile_predicate, get_field_paths
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
@@ -53,7 +53,7 @@ PRODUCT: dict[str, Any] = {
     ],
 )
 def test_documented_example_matches_as_documented(change: dict[str, Any], expected: bool) -> None:
-    matches = filter_of(GOLDEN)
+    matches = compile_filter(GOLDEN)
 
     assert matches({**PRODUCT, **change}) is expected
 
@@ -92,7 +92,7 @@ def test_documented_example_matches_as_documented(change: dict[str, Any], expect
     ],
 )
 def test_predicate_compares_exactly_and_through_arrays(text: str, expected: bool) -> None:
-    assert filter_of(text)(PRODUCT) is expected
+    assert compile_filter(text)(PRODUCT) is expected
 
 
 @pytest.mark.parametrize(
@@ -108,16 +108,16 @@ def test_predicate_compares_exactly_and_through_arrays(text: str, expected: bool
     ],
 )
 def test_predicate_takes_tags_as_keywords(text: str, expected: bool) -> None:
-    assert filter_of(text)(PRODUCT) is expected
-    assert filter_of(text)({"tags": ["Soul", "R&B", "New York"]}) is expected
+    assert compile_filter(text)(PRODUCT) is expected
+    assert compile_filter(text)({"tags": ["Soul", "R&B", "New York"]}) is expected
 
 
 @pytest.mark.parametrize(
     "field", ["vendor", "note", "options", "missing", "image.missing", "missing.below", "options.name"]
 )
 def test_predicate_counts_null_empty_and_missing_as_absent(field: str) -> None:
-    assert filter_of(f"{field}:*")(PRODUCT) is False
-    assert filter_of(f"-{field}:*")(PRODUCT) is True
+    assert compile_filter(f"{field}:*")(PRODUCT) is False
+    assert compile_filter(f"-{field}:*")(PRODUCT) is True
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_predicate_counts_null_empty_and_missing_as_absent(field: str) -> None:
     ],
 )
 def test_predicate_orders_numbers_and_decimal_texts(value: object, text: str, expected: bool) -> None:
-    assert filter_of(text)({"a": value}) is expected
+    assert compile_filter(text)({"a": value}) is expected
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_predicate_orders_numbers_and_decimal_texts(value: object, text: str, ex
     ],
 )
 def test_predicate_orders_times_in_the_payloads_zone(text: str, expected: bool) -> None:
-    assert filter_of(text)(PRODUCT) is expected
+    assert compile_filter(text)(PRODUCT) is expected
 
 
 @pytest.mark.parametrize(("text", "position"), [("Music", 0), ("id:1 Music", 5), ("id:1 OR -(*)", 10)])
 def test_filter_refuses_a_term_without_a_field(text: str, position: int) -> None:
     with pytest.raises(QuerySyntaxError) as refusal:
-        filter_of(text)
+        compile_filter(text)
 
     assert refusal.value.position == position
     assert refusal.value.message == (
@@ -183,7 +183,7 @@ def test_filter_refuses_a_term_without_a_field(text: str, position: int) -> None
 
 
 def test_fields_of_names_every_path_once() -> None:
-    assert fields_of(parse("id:1 -(variants.price:>2 OR id:*) word")) == {"id", "variants.price"}
+    assert get_field_paths(parse_query("id:1 -(variants.price:>2 OR id:*) word")) == {"id", "variants.price"}
 
 
 def test_predicate_bears_payloads_nested_deeper_than_the_stack() -> None:
@@ -191,11 +191,11 @@ def test_predicate_bears_payloads_nested_deeper_than_the_stack() -> None:
     for _ in range(100_000):
         nested = [nested]
 
-    assert filter_of("a.b:found")({"a": nested}) is True
+    assert compile_filter("a.b:found")({"a": nested}) is True
 
 
 def test_predicate_takes_steps_in_proportion_to_the_payload() -> None:
-    matches = filter_of("a.b.c:x AND -a.b:* OR a.b.c:<5")
+    matches = compile_filter("a.b.c:x AND -a.b:* OR a.b.c:<5")
     seen: list[int] = []
     for size in (200, 400):
         payload = {"a": [{"b": [{"c": index} for index in range(5, 25)]} for _ in range(size)]}
@@ -242,6 +242,6 @@ FILTERS = st.builds(
     FILTERS | st.sampled_from(["a:*", "a.b:x*", "tags:5*", "b:5*"]),
 )
 def test_predicate_never_raises_and_negation_is_the_opposite(payload: dict[str, Any], text: str) -> None:
-    plain, negated = compile_predicate(parse(text)), compile_predicate(parse(f"-({text})"))
+    plain, negated = compile_predicate(parse_query(text)), compile_predicate(parse_query(f"-({text})"))
 
     assert plain(payload) is not negated(payload)

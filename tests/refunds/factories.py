@@ -11,8 +11,8 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import Order, Transaction
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Payback, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
 from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
@@ -30,8 +30,8 @@ def bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order
 def give_back(order: Order, amount: str) -> Refund:
     """Refund money alone."""
     with shop_scope(order.shop):
-        wanted = Wanted(paybacks=[Payback(Decimal(amount))])
-        return creating.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
+        wanted = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(amount))])
+        return create.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
 
 
 def work_off(shop: Shop) -> None:
@@ -39,7 +39,7 @@ def work_off(shop: Shop) -> None:
     with shop_scope(shop):
         keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
     for key in keys:
-        queue.run(key)
+        queue.run_job(key)
 
 
 def movement_of(refund: Refund) -> Transaction:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from apps.ground.attrs import Given
+from apps.ground.types import ReadOnlyAttrs
 from apps.orders.domain import payments, pricing, statuses
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import Calculation, DutyWanted
+from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
 from tests.refunds.golden import Case, Step
 
 ZERO = Decimal(0)
@@ -36,14 +36,14 @@ class Books:
     ) -> None:
         self.order, self.lines, self.shipping = order, list(lines), list(shipping)
         codes = [{"code": "LESS", "amount": code, "type": "fixed_amount"}] if code else []
-        assert pricing.price(order, self.lines, self.shipping, codes=codes) == {}
+        assert pricing.price_order(order, self.lines, self.shipping, codes=codes) == {}
         self.known: list[Transaction] = []
         self.given: dict[int, tuple[Decimal, Decimal]] = {}
         for amount, currency in paid:
             self.pay(amount, currency)
 
     def pay(self, amount: Decimal | None, currency: str) -> None:
-        owed = payments.owed(self.order, self.known, currency)
+        owed = payments.get_balance_due(self.order, self.known, currency)
         given = owed if amount is None else amount
         row = Transaction(order=self.order, kind="sale", status="success", amount=given, currency=currency)
         row.shop_amount = payments._in_shop_currency(self.order, self.known, given, currency)
@@ -53,21 +53,21 @@ class Books:
         self,
         units: Sequence[tuple[LineItem, int]] = (),
         shipping: Decimal = ZERO,
-        duties: Sequence[DutyWanted] = (),
-    ) -> Calculation:
-        return calculation.calculate(
+        duties: Sequence[RefundableDuty] = (),
+    ) -> RefundCalculation:
+        return calculation.calculate_amounts(
             self.order, self.lines, self.shipping, self.known, units=units, shipping=shipping, duties=duties
         )
 
-    def duty(self, line: LineItem, *, share: bool) -> DutyWanted:
+    def duty(self, line: LineItem, *, share: bool) -> RefundableDuty:
         [duty] = line.duties
-        return DutyWanted(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
+        return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
-    def refund(self, found: Calculation) -> None:
+    def refund(self, found: RefundCalculation) -> None:
         """Let it happen as it was worked out."""
-        calculation.take_off([(part.line, part.units) for part in found.lines])
-        calculation.give_shipping(found.shipping)
-        calculation.give_duties(found.duties)
+        calculation.reduce_quantities([(part.line, part.quantity) for part in found.lines])
+        calculation.add_refunded_shipping(found.shipping)
+        calculation.add_refunded_duties(found.duties)
         for part in found.duties:
             before = self.given.get(part.duty_id, (ZERO, ZERO))
             self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax
@@ -84,8 +84,8 @@ class Books:
                     currency=share.payment.currency,
                 )
             )
-        pricing.total_currently(self.order, self.lines, self.shipping)
-        statuses.follow(self.order, self.lines, self.known)
+        pricing.set_current_totals(self.order, self.lines, self.shipping)
+        statuses.update_statuses(self.order, self.lines, self.known)
 
 
 def books_of(case: Case) -> Books:
@@ -119,7 +119,7 @@ def make_line(
     off: Decimal = ZERO,
     tax: Decimal = ZERO,
     title: str = "A",
-    duty: Sequence[Given] = (),
+    duty: Sequence[ReadOnlyAttrs] = (),
 ) -> LineItem:
     return LineItem(
         title=title,
@@ -134,7 +134,7 @@ def make_line(
     )
 
 
-def duties_of(books: Books, step: Step) -> list[DutyWanted]:
+def duties_of(books: Books, step: Step) -> list[RefundableDuty]:
     by_letter = {line.title: line for line in books.lines}
     shares = [books.duty(by_letter[letter], share=True) for letter in step.share]
     return [*shares, *(books.duty(by_letter[letter], share=False) for letter in step.whole)]

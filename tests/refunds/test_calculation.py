@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.ground.money import ZERO, quantum_of
+from apps.ground.money import ZERO, get_minor_unit
 from apps.orders.models import Order, ShippingLine
 from apps.refunds.domain import calculation
 from tests.machine import soaked
@@ -49,7 +49,7 @@ def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
 def paid_orders(draw: st.DrawFn) -> Books:
     """An order of a few lines in one currency, seen in another perhaps, paid in parts."""
     currency, other = draw(st.sampled_from(CURRENCIES)), draw(st.sampled_from(CURRENCIES))
-    step = quantum_of(currency)
+    step = get_minor_unit(currency)
     amounts = st.integers(0, 5000).map(lambda count: count * step)
     rate = Decimal(1) if other == currency else draw(st.integers(1, 20000).map(lambda count: Decimal(count) / 100))
     order = Order(
@@ -100,29 +100,29 @@ def split_at_random(data: st.DataObject) -> None:
     books = data.draw(paid_orders())
     order = books.order
     everything = [(line, line.quantity) for line in books.lines]
-    left = calculation.shipping_left(books.shipping)
+    left = calculation.get_refundable_shipping(books.shipping)
     carrying = [line for line in books.lines if line.duties]
     whole = books.calculate(everything, left, [books.duty(line, share=False) for line in carrying])
     single = [line for line in books.lines for _ in range(line.quantity)]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(single)), max_size=6)))
     shuffled = data.draw(st.permutations(single))
-    step = quantum_of(order.currency)
+    step = get_minor_unit(order.currency)
     worth, tax = ZERO, ZERO
     for start, end in pairwise([0, *cuts, len(single)]):
-        sent = min(calculation.shipping_left(books.shipping), data.draw(st.integers(0, 9)) * step)
+        sent = min(calculation.get_refundable_shipping(books.shipping), data.draw(st.integers(0, 9)) * step)
         if end == len(single):
-            sent = calculation.shipping_left(books.shipping)
+            sent = calculation.get_refundable_shipping(books.shipping)
         counts = {id(line): sum(row is line for row in shuffled[start:end]) for line in books.lines}
         units = [(line, counts[id(line)]) for line in books.lines if counts[id(line)]]
         found = books.calculate(units, sent, [books.duty(line, share=True) for line in carrying if counts[id(line)]])
         assert all(part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in found.lines)
-        assert all(ZERO <= share.amount <= share.left for share in found.shares)
+        assert all(ZERO <= share.amount <= share.refundable for share in found.shares)
         books.refund(found)
-        worth += found.worth
+        worth += found.total
         tax += sum((part.tax for part in found.lines), ZERO)
         assert order.outstanding == 0
 
-    assert worth == whole.worth == order.total_price
+    assert worth == whole.total == order.total_price
     assert tax == sum((line.tax for line in books.lines), ZERO)
     assert [(line.refunded_duty, line.refunded_duty_tax) for line in books.lines] == [
         (line.duty, line.duty_tax) for line in books.lines

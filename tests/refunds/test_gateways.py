@@ -14,14 +14,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import Order, Transaction
-from apps.refunds.domain import settling
-from apps.refunds.domain.bogus import Bogus
-from apps.refunds.domain.gateways import Answer, GatewayUnreachable, Status, gateway_named
-from apps.refunds.domain.requests import RefundRefused
+from apps.refunds.domain import gateway_processing
+from apps.refunds.domain.bogus_gateway import BogusGateway
+from apps.refunds.domain.gateways import GatewayResult, GatewayUnreachable, Status, get_gateway
+from apps.refunds.domain.validation import RefundRefused
 from apps.refunds.models import BogusMovement, RefundPayment
 from apps.shops.models import Shop
 from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
@@ -81,7 +81,9 @@ def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> Non
     refund = give_back(order, "20.00")
     work_off(shop)
     with shop_scope(shop):
-        late = settling.conclude(str(RefundPayment.objects.get().key), Answer(Status.FAILURE))
+        late = gateway_processing.record_gateway_result(
+            str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE)
+        )
         told = Event.objects.filter(topic="orders/updated").count()
 
     assert (movement_of(refund).status, late) == ("success", False)
@@ -103,20 +105,20 @@ def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
     work_off(shop)
 
     assert movement_of(refund).status == "success"
-    with every_shop():
+    with all_shops_scope():
         assert BogusMovement.objects.count() == 1
 
 
 def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     order = bogus_order(shop)
     refund = give_back(order, "20.00")
-    whole = Bogus.refund
+    whole = BogusGateway.refund
 
-    def silent(self: Bogus, call: Any) -> Answer:
+    def silent(self: BogusGateway, call: Any) -> GatewayResult:
         whole(self, call)
         raise GatewayUnreachable("the line went dead")
 
-    monkeypatch.setattr(Bogus, "refund", silent)
+    monkeypatch.setattr(BogusGateway, "refund", silent)
     work_off(shop)
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
@@ -125,7 +127,7 @@ def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytes
     work_off(shop)
 
     assert movement_of(refund).status == "success"
-    with every_shop():
+    with all_shops_scope():
         assert BogusMovement.objects.count() == 1
     assert money_agrees()
 
@@ -155,9 +157,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-cards\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[backoffice.gateways]\ncards = acme_cards:Cards\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    gateway_named.cache_clear()
+    get_gateway.cache_clear()
     yield
-    gateway_named.cache_clear()
+    get_gateway.cache_clear()
     sys.modules.pop("acme_cards", None)
 
 
@@ -173,7 +175,7 @@ def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
 
     done = movement_of(refund)
     assert (done.status, done.authorization, done.receipt) == ("success", "re_1", {"id": "re_1"})
-    assert gateway_named("cards").asked == [(Decimal("20.00"), "USD", "ch_1")]  # type: ignore[union-attr]
+    assert get_gateway("cards").asked == [(Decimal("20.00"), "USD", "ch_1")]  # type: ignore[union-attr]
 
 
 def said() -> str:
@@ -200,8 +202,8 @@ def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
 
     assert f"shop {shop.pk}, bogus: {key}: 5.00 USD here, 6.00 USD at the gateway" in more
     assert f"{key}: success here, failure at the gateway" in refused
-    assert f"{key}: 5.00 USD are noted as given back; the gateway knows nothing of it" in strange
-    assert "0199c0de-0000-7000-8000-000000000001: the gateway moved" in strange
+    assert f"{key}: 5.00 USD recorded as refunded; the gateway does not know the refund" in strange
+    assert "0199c0de-0000-7000-8000-000000000001: the gateway refunded" in strange
 
 
 def test_promises_that_nobody_kept_are_named_after_an_hour(shop: Shop) -> None:
@@ -224,8 +226,8 @@ def test_a_job_that_comes_again_asks_nobody(shop: Shop) -> None:
         assert job.state == "done"
         Job.objects.update(state="waiting")
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
 
-    with every_shop():
+    with all_shops_scope():
         assert BogusMovement.objects.count() == 1
         assert Transaction.objects.filter(kind="refund").count() == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.ground.money import text_of
+from apps.ground.money import format_decimal
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.refunds.factories import money_agrees
@@ -113,7 +113,7 @@ def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop
     assert paid <= {"success"}
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     if case.payments and all(amount is None for amount, _ in case.payments):
-        assert after["total_outstanding"] == text_of(ZERO, case.currency)
+        assert after["total_outstanding"] == format_decimal(ZERO, case.currency)
     assert money_agrees()
 
 

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import Order
@@ -63,11 +63,11 @@ def die_and_come_back(shop: Shop, moment: int) -> None:
     ended = work_and_die(job, moment)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     assert ended in {-signal.SIGKILL, 0}
     assert movement_of(refund).status == "success"
-    with every_shop():
+    with all_shops_scope():
         assert [row.amount for row in BogusMovement.objects.all()] == [20]
     with shop_scope(shop):
         found = Order.objects.get(pk=order.pk)
@@ -92,7 +92,7 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
     import uuid
     from dataclasses import replace
 
-    from apps.refunds.domain.bogus import Bogus
+    from apps.refunds.domain.bogus_gateway import BogusGateway
 
     order = bogus_order(shop)
     give_back(order, "20.00")
@@ -100,20 +100,20 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
         job = Job.objects.get(task="refunds.payment")
     moment = next(each for each in range(18, 40) if _moved(job, each))
     assert moment
-    kept = Bogus.refund
-    monkeypatch.setattr(Bogus, "find", lambda self, key: None)
-    monkeypatch.setattr(Bogus, "refund", lambda self, call: kept(self, replace(call, key=str(uuid.uuid4()))))
+    kept = BogusGateway.refund
+    monkeypatch.setattr(BogusGateway, "find", lambda self, key: None)
+    monkeypatch.setattr(BogusGateway, "refund", lambda self, call: kept(self, replace(call, key=str(uuid.uuid4()))))
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    queue.run(job.key)
+    queue.run_job(job.key)
 
-    with every_shop():
+    with all_shops_scope():
         assert BogusMovement.objects.count() == 2
 
 
 def _moved(job: Job, moment: int) -> bool:
     """Whether a worker that is killed at a moment has moved the money and noted nothing."""
-    with every_shop():
+    with all_shops_scope():
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         work_and_die(job, moment)
         assert Job.objects.get(pk=job.pk).state == "running"

@@ -16,14 +16,14 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.catalog.models import Variant
-from apps.ground.errors import DomainError
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.inventory.models import Location, StockMovement
 from apps.orders.domain import transitions
 from apps.orders.models import LineItem, Order, Transaction
-from apps.refunds.domain import creating
-from apps.refunds.domain.creating import TooManyRefunds
-from apps.refunds.domain.requests import RefundRefused, Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.create import TooManyRefunds
+from apps.refunds.domain.validation import RefundLineInput, RefundRefused, RefundRequest
 from apps.refunds.models import BogusMovement, Refund, RefundLineItem
 from apps.shops.models import Shop
 from tests.conftest import ClientWith
@@ -60,8 +60,8 @@ def take_back(order: Order, count: int = 1) -> Refund:
         line = LineItem.objects.filter(order=order).first()
         location = Location.objects.get()
         assert line is not None
-        wanted = Wanted(units=[Units(line.pk, count, "cancel", location.pk)])
-        return creating.create_refund(order, wanted, actor="system", at=timezone.now())
+        wanted = RefundRequest(line_inputs=[RefundLineInput(line.pk, count, "cancel", location.pk)])
+        return create.create_refund(order, wanted, actor="system", at=timezone.now())
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
@@ -73,7 +73,7 @@ def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, RefundRefused) for outcome in outcomes) == 19
-    with every_shop():
+    with all_shops_scope():
         assert [row.amount for row in BogusMovement.objects.all()] == [60]
         assert Order.objects.get().total_refunded == 60
     assert money_agrees()
@@ -124,7 +124,7 @@ def test_a_cancellation_and_refunds_at_once_put_units_back_once(shop: Shop) -> N
 
     def work(number: int) -> Any:
         if number == 3:
-            return transitions.cancel(order, actor="system", at=timezone.now())
+            return transitions.cancel_order(order, actor="system", at=timezone.now())
         return take_back(order)
 
     at_once(shop, *numbered(8, work))
@@ -150,8 +150,8 @@ def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) ->
 
     def refund(number: int) -> Refund:
         lines = LineItem.objects.filter(order=orders[number]).order_by("position")
-        wanted = Wanted(units=[Units(line.pk) for line in lines], restock=True)
-        return creating.create_refund(orders[number], wanted, actor="system", at=timezone.now())
+        wanted = RefundRequest(line_inputs=[RefundLineInput(line.pk) for line in lines], restock=True)
+        return create.create_refund(orders[number], wanted, actor="system", at=timezone.now())
 
     outcomes = at_once(shop, *numbered(10, refund))
 
@@ -211,7 +211,7 @@ def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) 
     done = [answer for answer in answers if answer.status_code == 201]
     assert {answer.status_code for answer in answers} <= {201, 409}
     assert len({answer.content for answer in done}) == 1
-    with every_shop():
+    with all_shops_scope():
         assert Refund.objects.count() == BogusMovement.objects.count() == 1
     assert money_agrees()
 

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.domain.recording import register_audience, unregister_audience
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location, StockMovement
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.orders.domain import editing
+from apps.orders.domain import updates
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund, RefundLineItem
 from apps.shops.models import App, Shop
@@ -193,7 +193,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
         ),
         (
             {"units": [{"restock_type": "return", "location_id": 1}]},
-            {"refund_line_items.0.restock_type": ["can return units that were sent only, of which there are 0"]},
+            {"refund_line_items.0.restock_type": ["can return at most 0 fulfilled items"]},
         ),
         ({"shipping": {"amount": "5.01"}}, {"shipping.amount": ["must be less than or equal to 5.00"]}),
         ({"shipping": {"amount": "1.001"}}, {"shipping.amount": ["is invalid"]}),
@@ -249,7 +249,7 @@ def test_a_gateway_that_is_not_installed_is_named(api: ApiClient, shop: Shop) ->
     refused = refund(api, order, {"transactions": [{"amount": "5.00"}]}, 422)
     made = refund(api, order, {"transactions": [{"amount": "5.00", "gateway": "manual"}]})
 
-    why = "cards is not installed here; say manual for money that was given back elsewhere"
+    why = "cards is not installed here; use manual for money refunded elsewhere"
     assert refused == {"transactions.0.gateway": [why]}
     assert [(row["gateway"], row["status"]) for row in made["transactions"]] == [("manual", "success")]
 
@@ -326,9 +326,7 @@ def test_returned_units_go_back_to_stock_and_stay_sent(api: ApiClient, shop: Sho
     refused = refund(api, order, {"refund_line_items": [{**one, "restock_type": "cancel"}]}, 422)
     refund(api, order, {"refund_line_items": [one]})
 
-    assert refused == {
-        "refund_line_items.0.restock_type": ["can cancel units that were not sent only, of which there are 0"]
-    }
+    assert refused == {"refund_line_items.0.restock_type": ["can cancel at most 0 unfulfilled items"]}
     assert available(variant) == 5
     after = shown(api, order)["line_items"][0]
     assert (after["current_quantity"], after["fulfillable_quantity"], after["fulfillment_status"]) == (
@@ -342,7 +340,7 @@ def test_cancelled_units_leave_the_fulfillment_orders(api: ApiClient, shop: Shop
     _, order = stocked(shop)
     (line,), _ = rows_of(order)
     with shop_scope(shop):
-        queue.run(Job.objects.get(task="fulfillment.route").key)
+        queue.run_job(Job.objects.get(task="fulfillment.route").key)
     units = {"line_item_id": line, "quantity": 2, "restock_type": "cancel", "location_id": primary(shop)}
 
     refund(api, order, {"refund_line_items": [units]})
@@ -508,7 +506,7 @@ def test_the_buyer_is_told_where_it_is_asked_for(api: ApiClient, shop: Shop) -> 
     refund(api, order, {"notify": True, **goods, "transactions": [{"amount": "11.00"}]})
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.notification")
-    queue.run(job.key)
+    queue.run_job(job.key)
 
     (message,) = mail.outbox
     assert message.to == ["ada@example.com"]
@@ -523,8 +521,8 @@ def test_the_erasure_of_a_person_takes_the_notes(api: ApiClient, shop: Shop) -> 
 
     with shop_scope(shop):
         customer = Customer.objects.get()
-        assert personal_data.export(customer)["refunds"] == [{"order": order.name, "note": "for ada"}]
-        personal_data.redact(customer, actor="system", at=timezone.now())
+        assert personal_data.collect_data(customer)["refunds"] == [{"order": order.name, "note": "for ada"}]
+        personal_data.redact_customer(customer, actor="system", at=timezone.now())
         assert Refund.objects.get().note == ""
 
 
@@ -534,7 +532,7 @@ def test_a_deleted_order_takes_its_refunds(api: ApiClient, shop: Shop) -> None:
     refund(api, order, {"refund_line_items": [{"line_item_id": line}], "transactions": [{"amount": "10.00"}]})
 
     with shop_scope(shop):
-        editing.delete_order(Order.objects.get(), actor="system", at=timezone.now())
+        updates.delete_order(Order.objects.get(), actor="system", at=timezone.now())
 
         assert not Refund.objects.exists()
         assert not RefundLineItem.objects.exists()
@@ -548,11 +546,11 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
     def listens(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    add_audience(listens)
+    register_audience(listens)
     try:
         made = refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
     finally:
-        remove_audience(listens)
+        unregister_audience(listens)
 
     with shop_scope(shop):
         told = {row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)}

@@ -53,7 +53,7 @@ def one_article(world: World) -> dict[str, Any]:
 
 def one_draft(world: World) -> dict[str, Any]:
     main = Theme.objects.get(role=Theme.Role.MAIN)
-    return {"id": themes.duplicate(main, actor="system", at=timezone.now()).pk}
+    return {"id": themes.duplicate_theme(main, actor="system", at=timezone.now()).pk}
 
 
 def theme_of_assets(world: World) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.metafields.domain import setting
-from apps.metafields.domain.owners import owner_named
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import get_owner_type
 from apps.metafields.models import Metafield
 from tests.metafields.owners import KINDS, MAKERS
 from tests.samples import World, sample
@@ -19,13 +19,13 @@ OTHER = {"metafield": {"namespace": "care", "key": "dry", "value": "Flat", "type
 def of(world: World, make: Callable[[], Any] | None) -> dict[str, Any]:
     owner = make() if make else world.shop
     row = {**ROW, "key": f"wash{Metafield.objects.count()}"}
-    (metafield,) = setting.set_many(owner, [row], actor="system", at=timezone.now())
+    (metafield,) = write.set_metafields(owner, [row], actor="system", at=timezone.now())
     return {"owner_id": owner.pk, "id": metafield.pk}
 
 
 def below(world: World, make: Callable[[], Any]) -> dict[str, Any]:
     owner = make()
-    setting.set_many(owner, [ROW], actor="system", at=timezone.now())
+    write.set_metafields(owner, [ROW], actor="system", at=timezone.now())
     return {
         "owner_id": owner.pk,
         "product_id": getattr(owner, "product_id", 0),
@@ -44,10 +44,10 @@ def six(prefix: str, arrange: Callable[[World], dict[str, Any]]) -> None:
 
 six("", partial(of, make=None))
 for resource, make in MAKERS.items():
-    owner = owner_named(resource)
+    owner = get_owner_type(resource)
     assert owner is not None
     six(f"{owner.path}/<owner_id>/", partial(of, make=make))
-    for kind in owner.kinds:
+    for kind in owner.extra_paths:
         six(f"{kind}/<owner_id>/", partial(of, make=KINDS[kind]))
-    if owner.below:
-        sample(f"GET {owner.below}/<owner_id>/metafields/count.json", arrange=partial(below, make=make))
+    if owner.nested_path:
+        sample(f"GET {owner.nested_path}/<owner_id>/metafields/count.json", arrange=partial(below, make=make))

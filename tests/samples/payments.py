@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.payments.domain import configuring
+from apps.payments.domain import handlers
 from apps.payments.models import PaymentHandlerConfig
 from tests.samples import World, sample
 
@@ -32,7 +32,7 @@ def one_handler(world: World) -> dict[str, Any]:
         "handler_version": "2026-04-08",
         "config": {"shop_id": f"s{world.shop.pk}"},
     }
-    return {"id": configuring.create_handler(attrs, actor="system", at=timezone.now()).pk}
+    return {"id": handlers.create_handler(attrs, actor="system", at=timezone.now()).pk}
 
 
 def handler_that_is_on(world: World) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def handler_that_is_on(world: World) -> dict[str, Any]:
         "config": {"shop_id": f"s{world.shop.pk}", "environment": ("sandbox", "production")[number % 2]},
         "enabled": True,
     }
-    handler = configuring.create_handler(attrs, actor="system", at=timezone.now())
+    handler = handlers.create_handler(attrs, actor="system", at=timezone.now())
     return {"id": handler.pk, "handler_id": handler.handler_id}
 
 

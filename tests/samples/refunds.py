@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from apps.orders.models import Order
-from apps.refunds.domain import creating
-from apps.refunds.domain.requests import Units, Wanted
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest
 from tests.orders.factories import make_order
 from tests.samples import World, sample
 
@@ -22,8 +22,8 @@ def paid_order(world: World) -> dict[str, Any]:
 
 
 def refund_of(order: Order) -> int:
-    wanted = Wanted(units=[Units(order.line_items.get().pk)])
-    return creating.create_refund(order, wanted, actor="system", at=timezone.now()).pk
+    wanted = RefundRequest(line_inputs=[RefundLineInput(order.line_items.get().pk)])
+    return create.create_refund(order, wanted, actor="system", at=timezone.now()).pk
 
 
 def refunded_order(world: World) -> dict[str, Any]:

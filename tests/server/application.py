@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
-from backoffice.server import Door, serve
+from backoffice.server import Door, run_server
 from backoffice.server.door import Environ, Headers
 from backoffice.server.threads import Application
 
@@ -45,7 +45,7 @@ def _load() -> tuple[Application, Door]:
 
 
 if __name__ == "__main__":
-    serve(
+    run_server(
         _load,
         host="127.0.0.1",
         port=int(os.environ["PORT"]),

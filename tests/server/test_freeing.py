@@ -8,7 +8,7 @@ import sys
 import pytest
 from django.conf import settings
 
-from backoffice.server.freeing import give_back
+from backoffice.server.freeing import limit_malloc_arenas
 
 # Blocks of a megabyte between small ones that stay; before them one of the size from which the allocator learns.
 WORK = """
@@ -53,4 +53,4 @@ def test_large_blocks_go_back_and_without_bounds_they_stay() -> None:
 
 
 def test_what_an_operator_has_set_stays() -> None:
-    assert not give_back({"MALLOC_ARENA_MAX": "1"})
+    assert not limit_malloc_arenas({"MALLOC_ARENA_MAX": "1"})

@@ -3,10 +3,10 @@
 import pytest
 from django.test import Client
 
-from apps.api.requests.authentication import token_header
+from apps.api.requests.authentication import get_token_header_key
 from apps.shops.models import Shop
-from backoffice.door import ProductDoor
 from backoffice.server.door import Environ
+from backoffice.server_hooks import BackofficeHooks
 from tests import factories
 from tests.conftest import ApiClient
 
@@ -16,21 +16,21 @@ def environ(path: str, **values: str) -> Environ:
 
 
 def with_token(token: str) -> Environ:
-    return environ("/admin/api/2026-07/shop.json", **{token_header(): token})
+    return environ("/admin/api/2026-07/shop.json", **{get_token_header_key(): token})
 
 
 @pytest.fixture
-def door() -> ProductDoor:
-    return ProductDoor()
+def door() -> BackofficeHooks:
+    return BackofficeHooks()
 
 
-def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, door: ProductDoor) -> None:
+def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, door: BackofficeHooks) -> None:
     installations = [factories.make_installation(each) for each in (shop, shop, other_shop)]
     requests = [with_token(factories.make_token(each)) for each in installations]
     assert len({door.whose(each) for each in requests}) == 3
 
     for each, installation in zip(requests, installations, strict=True):
-        client = ApiClient(each[token_header()], installation)
+        client = ApiClient(each[get_token_header_key()], installation)
         answered = client.get("shop.json")
         door.answered({**each, **answered.wsgi_request.META})
 
@@ -38,13 +38,13 @@ def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Sh
     assert first == second != third
 
 
-def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, door: ProductDoor, client: Client) -> None:
+def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, door: BackofficeHooks, client: Client) -> None:
     client.force_login(factories.make_member(shop, owner=True))
     page = environ(f"/s/{shop.handle}/admin/")
     answered = client.get(page["PATH_INFO"])
     installation = factories.make_installation(shop)
     token = with_token(factories.make_token(installation))
-    api = ApiClient(token[token_header()], installation).get("shop.json")
+    api = ApiClient(token[get_token_header_key()], installation).get("shop.json")
 
     door.answered({**answered.wsgi_request.META, **page})
     door.answered({**token, **api.wsgi_request.META})
@@ -52,11 +52,11 @@ def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, door: ProductDo
     assert door.whose(page) == door.whose(token) == ("shop", shop.pk)
 
 
-def test_what_leads_to_no_shop_is_nobodys(door: ProductDoor) -> None:
+def test_what_leads_to_no_shop_is_nobodys(door: BackofficeHooks) -> None:
     assert {door.whose(environ(path)) for path in ("/", "/accounts/login/", "/readyz")} == {None}
 
 
-def test_what_is_in_no_shop_is_not_remembered(door: ProductDoor) -> None:
+def test_what_is_in_no_shop_is_not_remembered(door: BackofficeHooks) -> None:
     before = door.whose(with_token("nobody"))
 
     door.answered(with_token("nobody"))

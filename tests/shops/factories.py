@@ -13,4 +13,4 @@ from apps.shops.models import AppPurchase, Installation
 def make_purchase(installation: Installation, *, at: datetime | None = None, **values: Any) -> AppPurchase:
     """A purchase that waits for the shop."""
     wanted = {"name": "Setting up", "price": Decimal("49.00"), "actor": "system", **values}
-    return purchases.offer(installation, at=at or timezone.now(), **wanted)
+    return purchases.create_purchase(installation, at=at or timezone.now(), **wanted)

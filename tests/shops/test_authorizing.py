@@ -17,11 +17,11 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.api.requests import throttling
-from apps.api.requests.buckets import FileBuckets
-from apps.ground.rows import TimestampedQuerySet
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain import app_secrets, authorizing, installing, tokens
-from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, token_digest
+from apps.api.requests.file_buckets import FileBucketStore
+from apps.ground.base_models import TimestampedQuerySet
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, app_secrets, oauth, tokens
+from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, hash_token
 from apps.staff.domain import memberships
 from apps.staff.models import Membership, User
 from tests import factories
@@ -85,7 +85,7 @@ def status(token: str, path: str = "shop.json") -> int:
 
 def granted() -> dict[str, Any]:
     """All that a refusal must leave as it was."""
-    with every_shop():
+    with all_shops_scope():
         return {
             "installations": list(Installation.objects.order_by("pk").values("app", "scopes", "uninstalled_at")),
             "tokens": list(AccessToken.objects.order_by("pk").values_list("digest", "revoked_at")),
@@ -94,7 +94,7 @@ def granted() -> dict[str, Any]:
 
 @pytest.fixture
 def app(db: None) -> App:
-    made = installing.create_app(name="Stock sync", distribution="public", application_url="https://app.example")
+    made = app_installation.create_app(name="Stock sync", distribution="public", application_url="https://app.example")
     made.redirect_urls = [REDIRECT, "https://app.example/other"]
     made.save()
     return made
@@ -175,7 +175,7 @@ def test_asking_again_shows_what_is_new_and_changes_the_scopes(flow: Flow, shop:
     assert "It gives up: Customers and their addresses." in page
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_orders", "write_products"]
-        ends = AccessToken.objects.get(digest=token_digest(first)).expires_at
+        ends = AccessToken.objects.get(digest=hash_token(first)).expires_at
     assert (status(first), status(second)) == (200, 200)
     assert ends is not None
     assert ends <= timezone.now() + timedelta(days=1), "what was fetched before goes on for a day"
@@ -310,11 +310,11 @@ def test_what_changed_while_the_page_was_open_is_shown_first(flow: Flow) -> None
     answer = flow.panel.http.post(flow.address(scope=None), {"answer": "yes", "seen": seen})
 
     assert answer.status_code == 200
-    assert b"Somebody changed this meanwhile" in answer.content
+    assert b"Someone else changed this in the meantime" in answer.content
 
 
 def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(flow: Flow, other_shop: Shop, shop: Shop) -> None:
-    other = installing.create_app(name="Other")
+    other = app_installation.create_app(name="Other")
     used, expired, fresh = flow.code(), "", ""
     assert flow.exchange(used).status_code == 200
     expired = flow.code()
@@ -363,7 +363,7 @@ def test_while_a_secret_is_replaced_both_count_and_then_one(flow: Flow) -> None:
     told = called_back(flow.answer())
     by_old = flow.exchange(told["code"], client_secret=old)
     by_new = flow.exchange(flow.code())
-    app_secrets.confirm_secret(flow.app, at=timezone.now())
+    app_secrets.revoke_old_secrets(flow.app, at=timezone.now())
     ended = flow.exchange(flow.code(), client_secret=old)
 
     made = hmac.new(
@@ -395,7 +395,7 @@ def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(flow: Flo
     flow.app.save()
     of_uninstalled = flow.code()
     with shop_scope(shop):
-        installing.uninstall(Installation.objects.get(), actor="staff:1", at=timezone.now())
+        app_installation.uninstall_app(Installation.objects.get(), actor="staff:1", at=timezone.now())
     gone = flow.exchange(of_uninstalled)
 
     assert [answer.json()["error"] for answer in (without, moved, gone)] == ["invalid_grant"] * 3
@@ -438,7 +438,7 @@ def test_other_methods_and_grants_are_refused(flow: Flow) -> None:
 def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
     """The clock stands still, and attempts are counted in buckets of the test's own."""
     settings.RATE_LIMIT = True
-    buckets = FileBuckets(tmp_path / "buckets")
+    buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
     return time_machine
@@ -499,7 +499,7 @@ def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Sh
     by_host = exchange(body, headers={"host": shop.domain})
     by_name = exchange({**body, "shop": shop.domain})
     elsewhere = exchange({**body, "shop": other_shop.domain})
-    installing.install(app, other_shop, scopes="", actor="system", at=timezone.now())
+    app_installation.install_app(app, other_shop, scopes="", actor="system", at=timezone.now())
     unclear = exchange(body)
     App.objects.filter(pk=app.pk).update(distribution="public")
     public = exchange({**body, "shop": shop.domain})
@@ -549,7 +549,7 @@ def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) ->
 def test_replacing_an_apps_tokens_lets_none_live_longer(flow: Flow, shop: Shop) -> None:
     token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
     with shop_scope(shop):
-        row = AccessToken.objects.get(digest=token_digest(token))
+        row = AccessToken.objects.get(digest=hash_token(token))
         before = row.expires_at
         tokens.rotate_tokens(row.installation, overlap=timedelta(days=7), actor="staff:1", at=timezone.now())
         row.refresh_from_db()
@@ -575,14 +575,14 @@ def test_a_token_of_a_person_dies_with_their_place(flow: Flow, shop: Shop, how: 
     with shop_scope(shop):
         place = Membership.objects.get(user=flow.panel.user)
         if how == "removed":
-            memberships.remove(place, by=owner, at=now)
+            memberships.remove_member(place, by=owner, at=now)
         elif how == "deactivated":
             User.objects.filter(pk=place.user_id).update(is_active=False)
         elif how == "deleted place":
             # As another process did it: nothing here was told.
             Membership.objects.filter(pk=place.pk).delete()
         else:
-            installing.uninstall(Installation.objects.get(), actor="system", at=now)
+            app_installation.uninstall_app(Installation.objects.get(), actor="system", at=now)
 
     assert status(token) == 401
 
@@ -619,14 +619,14 @@ def test_what_a_person_does_through_an_app_bears_their_name(flow: Flow, shop: Sh
 
 def test_every_scope_has_the_permissions_that_it_needs() -> None:
     from apps.shops.models.scopes import SCOPES
-    from apps.staff.domain.acting import NEEDS, scopes_of
+    from apps.staff.domain.delegated_scopes import REQUIRED_PERMISSIONS, get_delegated_scopes
     from apps.staff.domain.permissions import NAMES
 
-    assert {name for needed in NEEDS.values() for verbs in needed for name in verbs} <= set(NAMES)
-    assert {scope.split("_", 1)[1] for scope in SCOPES} == NEEDS.keys()
-    assert scopes_of([]) == frozenset()
-    assert scopes_of(list(NAMES)) == SCOPES.keys()
-    assert scopes_of([], NAMES) == {scope for scope in SCOPES if scope.startswith("read_")}
+    assert {name for needed in REQUIRED_PERMISSIONS.values() for verbs in needed for name in verbs} <= set(NAMES)
+    assert {scope.split("_", 1)[1] for scope in SCOPES} == REQUIRED_PERMISSIONS.keys()
+    assert get_delegated_scopes([]) == frozenset()
+    assert get_delegated_scopes(list(NAMES)) == SCOPES.keys()
+    assert get_delegated_scopes([], NAMES) == {scope for scope in SCOPES if scope.startswith("read_")}
 
 
 def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) -> None:
@@ -651,11 +651,11 @@ def test_of_two_who_have_a_code_one_gets_a_token(flow: Flow, shop: Shop) -> None
 
     found = at_once(
         shop,
-        *[lambda: authorizing.redeem(flow.app, code, at=timezone.now())] * 4,
-        refusals=authorizing.AuthorizationRefused,
+        *[lambda: oauth.exchange_code(flow.app, code, at=timezone.now())] * 4,
+        refusals=oauth.OAuthError,
     )
 
-    assert sum(isinstance(each, authorizing.Issued) for each in found) == 1
+    assert sum(isinstance(each, oauth.IssuedToken) for each in found) == 1
 
 
 @pytest.mark.postgres
@@ -666,17 +666,20 @@ def test_without_the_deletion_a_code_works_twice(flow: Flow, shop: Shop, monkeyp
     monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))
 
     for _ in range(2):
-        authorizing.redeem(flow.app, code, at=timezone.now())
+        oauth.exchange_code(flow.app, code, at=timezone.now())
 
-    with every_shop():
+    with all_shops_scope():
         assert AccessToken.objects.count() == 2
 
 
 def test_codes_that_nobody_fetched_are_cleared(flow: Flow) -> None:
     flow.code()
 
-    with every_shop():
-        early, late = authorizing.clear(timezone.now()), authorizing.clear(timezone.now() + timedelta(minutes=11))
+    with all_shops_scope():
+        early, late = (
+            oauth.delete_expired_codes_and_tokens(timezone.now()),
+            oauth.delete_expired_codes_and_tokens(timezone.now() + timedelta(minutes=11)),
+        )
 
     assert (early, late) == (0, 1)
 

@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.models import AutoField, Model
 
 from apps.content.models import ScriptTag
-from apps.ground.ids import LAST_UNUSED, RANGE, start_high
-from apps.ground.tenancy import every_shop
+from apps.ground.id_sequences import LAST_RESERVED_ID, RANGE_SIZE, initialize_sequences
+from apps.ground.tenancy import all_shops_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests import factories
@@ -45,7 +45,7 @@ def set_back(table: str, last: int) -> None:
 
 def test_ids_of_every_table_begin_above_a_million(db: None) -> None:
     assert len(tables()) > 40
-    assert {table: last for table in tables() if (last := given_last(table)) < LAST_UNUSED} == {}
+    assert {table: last for table in tables() if (last := given_last(table)) < LAST_RESERVED_ID} == {}
 
 
 def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
@@ -54,14 +54,14 @@ def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
     listed = api.get("products.json", since_id=1).json()["products"]
 
     assert [each["id"] for each in listed] == [made["id"]]
-    assert min(made["id"], made["variants"][0]["id"], made["variants"][0]["inventory_item_id"]) > LAST_UNUSED
+    assert min(made["id"], made["variants"][0]["id"], made["variants"][0]["inventory_item_id"]) > LAST_RESERVED_ID
 
 
 @pytest.mark.django_db(transaction=True)
 def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> None:
     shop = factories.make_shop()
     app = factories.make_installation(shop).app
-    with every_shop():
+    with all_shops_scope():
         old = ScriptTag.objects.create(pk=7, shop=shop, app=app, src="https://a.example/old.js")
         set_back("content_scripttag", 7)
         set_back("jobs_job", 5_000_000)
@@ -74,37 +74,37 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
 
         new = ScriptTag.objects.create(shop=shop, app=app, src="https://a.example/new.js")
         job = Job.objects.create(shop=shop, task="x")
-        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_UNUSED + 1, 5_000_001)
-        assert given_last("content_theme") >= LAST_UNUSED
+        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_RESERVED_ID + 1, 5_000_001)
+        assert given_last("content_theme") >= LAST_RESERVED_ID
 
 
 @pytest.mark.django_db(transaction=True)
 def test_ids_of_an_emptied_database_begin_as_high() -> None:
     call_command("flush", verbosity=0, interactive=False)
 
-    assert factories.make_shop().pk > LAST_UNUSED
+    assert factories.make_shop().pk > LAST_RESERVED_ID
     assert Shop.objects.count() == 1
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_each_cell_gives_ids_of_its_own_range(settings: Any) -> None:
-    settings.CELL = 3
-    start_high(using="default")
+    settings.ID_RANGE = 3
+    initialize_sequences(using="default")
     third = factories.make_shop(domain="third.example")
-    assert RANGE * 3 + LAST_UNUSED < third.pk < RANGE * 4
+    assert RANGE_SIZE * 3 + LAST_RESERVED_ID < third.pk < RANGE_SIZE * 4
 
-    settings.CELL = 0
-    with every_shop():
-        moved = Shop.objects.create(pk=RANGE * 5 + 7, domain="moved.example", name="Moved", currency="USD")
-    start_high(using="default")
+    settings.ID_RANGE = 0
+    with all_shops_scope():
+        moved = Shop.objects.create(pk=RANGE_SIZE * 5 + 7, domain="moved.example", name="Moved", currency="USD")
+    initialize_sequences(using="default")
     first = factories.make_shop(domain="first.example")
-    assert LAST_UNUSED < first.pk < RANGE
+    assert LAST_RESERVED_ID < first.pk < RANGE_SIZE
 
-    settings.CELL = 3
-    start_high(using="default")
+    settings.ID_RANGE = 3
+    initialize_sequences(using="default")
     again = factories.make_shop(domain="again.example")
     assert (again.pk, Shop.objects.filter(pk=moved.pk).exists()) == (third.pk + 1, True)
 
-    settings.CELL = 0
-    start_high(using="default")
+    settings.ID_RANGE = 0
+    initialize_sequences(using="default")

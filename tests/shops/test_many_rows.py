@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
 from apps.events.models import Event
-from apps.ground.sql import MANY
+from apps.ground.prepared_sql import MANY_ROWS
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
@@ -23,7 +23,7 @@ JSON: list[Any] = [{}, {"a": [None, 1, "x"]}, {"it's": '{"}'}, [], [1, [2]], {"%
 ADDRESSES = ["192.0.2.7", "2001:db8::1", None]
 
 
-@pytest.mark.parametrize("count", [2, 3, MANY - 1, MANY, 3 * MANY])
+@pytest.mark.parametrize("count", [2, 3, MANY_ROWS - 1, MANY_ROWS, 3 * MANY_ROWS])
 @pytest.mark.parametrize("mixed", [True, False], ids=["each its own", "all the same"])
 def test_what_is_written_together_reads_back(shop: Shop, count: int, mixed: bool) -> None:
     def pick(values: list[Any], number: int) -> Any:
@@ -59,7 +59,7 @@ def test_what_is_written_together_reads_back(shop: Shop, count: int, mixed: bool
     assert [event.pk for event in made] == sorted(event.pk for event in made)
 
 
-@pytest.mark.parametrize("count", [2, 2 * MANY])
+@pytest.mark.parametrize("count", [2, 2 * MANY_ROWS])
 def test_a_column_refuses_what_it_refuses_of_one_row(shop: Shop, count: int) -> None:
     with shop_scope(shop):
         product = make_product()

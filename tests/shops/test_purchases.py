@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain import installing, purchases
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, purchases
 from apps.shops.models import AppPurchase, Installation, Shop
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery
@@ -31,7 +31,7 @@ def by() -> dict[str, Any]:
 
 def told(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
     """By app, what is on its way."""
-    while fan_out.fan_out().events:
+    while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
         rows = Delivery.objects.filter(topic=TOPIC).select_related("payload").order_by("pk")
@@ -42,12 +42,12 @@ def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> No
     mine, other = factories.make_installation(shop, ()), factories.make_installation(shop, ())
     for installation in (mine, other):
         subscribe(installation, f"https://apps.example.com/{installation.pk}", topic=TOPIC)
-    with every_shop():
+    with all_shops_scope():
         mine = Installation.objects.select_related("shop").get(pk=mine.pk)
 
     purchase = make_purchase(mine, name="Setting up")
     with shop_scope(mine.shop):
-        purchases.decide(purchase, approve=True, **by())
+        purchases.decide_purchase(purchase, approve=True, **by())
 
     found = told(shop)
     assert [app for app, _ in found] == [mine.app_id, mine.app_id]
@@ -61,10 +61,10 @@ def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> No
 def test_a_purchase_is_decided_once(in_shop: Shop) -> None:
     purchase = make_purchase(factories.make_installation(in_shop, ()))
     stale = AppPurchase.objects.get(pk=purchase.pk)
-    purchases.decide(purchase, approve=False, **by())
+    purchases.decide_purchase(purchase, approve=False, **by())
 
     with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is declined already\.$"):
-        purchases.decide(stale, approve=True, **by())
+        purchases.decide_purchase(stale, approve=True, **by())
 
     assert AppPurchase.objects.get().status == "declined"
     assert Event.objects.filter(topic=TOPIC).count() == 2
@@ -76,8 +76,8 @@ def test_what_nobody_decided_expires_after_two_days(in_shop: Shop) -> None:
     late = make_purchase(installation, at=now - timedelta(days=2))
     fresh = make_purchase(installation, at=now - timedelta(days=1, hours=23))
 
-    with every_shop():
-        expired = [purchases.expire(now) for _ in range(2)]
+    with all_shops_scope():
+        expired = [purchases.expire_purchases(now) for _ in range(2)]
 
     assert expired == [1, 0]
     assert dict(AppPurchase.objects.values_list("pk", "status")) == {late.pk: "expired", fresh.pk: "pending"}
@@ -97,11 +97,11 @@ def test_what_cannot_be_asked_is_refused_with_its_field(in_shop: Shop) -> None:
         ({"currency": "ABC"}, "currency"),
         ({"currency": "JPY", "price": Decimal("1.5")}, "price"),
     ):
-        with pytest.raises(purchases.PurchaseRefused) as refused:
+        with pytest.raises(purchases.InvalidPurchase) as refused:
             make_purchase(installation, **values)
         assert list(refused.value.errors) == [field], values
-    installing.uninstall(installation, **by())
-    with pytest.raises(installing.NotInstalled):
+    app_installation.uninstall_app(installation, **by())
+    with pytest.raises(app_installation.NotInstalled):
         make_purchase(installation)
 
     assert not AppPurchase.objects.exists()
@@ -113,9 +113,9 @@ def test_the_command_asks_and_decides(shop: Shop) -> None:
     out = StringIO()
     where = ("--app", installation.app.api_key, "--shop", shop.domain)
 
-    call_command("app_purchase", "offer", "Import", *where, "--price", "12.50", "--json", stdout=out)
+    call_command("create_app_purchase", "offer", "Import", *where, "--price", "12.50", "--json", stdout=out)
     asked = json.loads(out.getvalue())
-    call_command("app_purchase", "approve", str(asked["id"]), stdout=StringIO())
+    call_command("create_app_purchase", "approve", str(asked["id"]), stdout=StringIO())
 
     assert (asked["price"], asked["status"]) == ("12.50 USD", "pending")
     with shop_scope(shop):
@@ -127,4 +127,4 @@ def test_the_command_asks_and_decides(shop: Shop) -> None:
         (["offer", "x", *where, "--price", "abc"], "abc is no amount"),
     ):
         with pytest.raises(CommandError, match=text):
-            call_command("app_purchase", *step)
+            call_command("create_app_purchase", *step)

@@ -14,8 +14,8 @@ from django.conf import settings
 from django_scopes.exceptions import ScopeError
 
 from apps.content.models import ScriptTag
-from apps.ground.rows import ShopOwned
-from apps.ground.tenancy import current_shop
+from apps.ground.base_models import ShopOwned
+from apps.ground.tenancy import get_current_shop
 
 OWNED = [model for model in apps.get_models() if issubclass(model, ShopOwned)]
 
@@ -33,7 +33,7 @@ def test_rows_of_a_shop_need_its_scope(model: type[ShopOwned]) -> None:
 def test_there_is_no_shop_outside_of_every_scope() -> None:
     assert ScriptTag in OWNED
     with pytest.raises(ScopeError):
-        current_shop()
+        get_current_shop()
 
 
 def test_production_is_as_strict(tmp_path: Path) -> None:

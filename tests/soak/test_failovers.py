@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import Server, database_url, end
 from tests.faults.test_restarts import copy
@@ -73,7 +73,7 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
     listener = factories.make_installation(shop, ("read_orders",))
-    with Catcher([listener.app.api_secret]) as catcher:
+    with WebhookReceiver([listener.app.api_secret]) as catcher:
         subscribe(listener, catcher.url, topic=TOPIC)
         copy(database_url(), pair.url)
         server = Server(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
@@ -96,7 +96,7 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
 
     notes = Counter(asked(pair, "SELECT note FROM orders_order"))
     events = asked(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
-    told = {json.loads(each.body)["note"] for each in catcher.caught}
+    told = {json.loads(each.body)["note"] for each in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{len(seconds)} primaries killed: writes went on after {min(seconds):.1f} to {max(seconds):.1f} s, "

@@ -25,8 +25,8 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
 from apps.webhooks.models import Delivery, Pending
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import Server, database_url, end
 from tests.machine import soaked, until
@@ -153,7 +153,7 @@ def test_killed_processes_lose_no_write_and_no_event(
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
     listener = factories.make_installation(shop, ("read_orders",))
     writers = Writers(processes.server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
-    with Catcher([listener.app.api_secret]) as catcher:
+    with WebhookReceiver([listener.app.api_secret]) as catcher:
         subscribe(listener, catcher.url, topic=TOPIC)
         writers.start()
         try:
@@ -173,7 +173,7 @@ def test_killed_processes_lose_no_write_and_no_event(
         notes = Counter(Order.objects.values_list("note", flat=True))
         events = Event.objects.filter(topic=TOPIC).count()
         failed = Job.objects.filter(state=Job.State.FAILED).count()
-    told = {each.header("-Webhook-Id") for each in catcher.caught}
+    told = {each.get_header("-Webhook-Id") for each in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{seconds:.0f} seconds, killed {dict(processes.killed)}: {len(writers.acknowledged)} orders "

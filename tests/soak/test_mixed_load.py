@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from benchmarks.data import fill_customers
 from benchmarks.goods import fill_orders, fill_products
 from benchmarks.servers import Running
@@ -79,7 +79,7 @@ def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
     for number in range(SHOPS):
         shop = factories.make_shop(domain=f"soak-{number}.example", name=f"Soak {number}")
         tokens.append(factories.make_token(factories.make_installation(shop, factories.ALL_SCOPES)))
-        with every_shop():
+        with all_shops_scope():
             fill_customers(shop.pk, number * CUSTOMERS + 1, (number + 1) * CUSTOMERS)
             if number == 0:
                 fill_products(shop.pk, GOODS)

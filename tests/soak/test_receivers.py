@@ -15,8 +15,8 @@ import pytest
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
 from apps.webhooks.models import Delivery, Pending
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import Server, database_url, end
 from tests.machine import soaked, until
@@ -66,7 +66,7 @@ def test_writes_reach_five_receivers(
         catchers = []
         for _ in range(RECEIVERS):
             listener = factories.make_installation(shop, ("read_customers",))
-            catchers.append(stack.enter_context(Catcher([listener.app.api_secret])))
+            catchers.append(stack.enter_context(WebhookReceiver([listener.app.api_secret])))
             subscribe(listener, catchers[-1].url, topic="customers/create")
 
         fates = steadily(server.port, [writer], write, rate=rate, seconds=seconds, callers=max(4, int(rate / 2)))
@@ -83,6 +83,6 @@ def test_writes_reach_five_receivers(
     assert fates.broken == []
     assert set(fates.statuses) == {201}
     for catcher in catchers:
-        ids = [each.header("-Webhook-Id") for each in catcher.caught]
+        ids = [each.get_header("-Webhook-Id") for each in catcher.requests]
         assert len(ids) == len(set(ids)) == fates.statuses[201]
-        assert all(all(each.verified.values()) for each in catcher.caught)
+        assert all(all(each.verified.values()) for each in catcher.requests)

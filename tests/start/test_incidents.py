@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from backoffice import alive
+from backoffice import heartbeat
 from tests.start.intake import intake
 
 FAILS = """
@@ -76,7 +76,7 @@ def test_an_error_is_told_with_its_place_and_without_what_is_a_buyers(
 
 def test_processes_that_nobody_can_ask_say_that_they_live(tmp_path: Path) -> None:
     env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    before = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
+    before = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
     process = subprocess.Popen([sys.executable, "-m", "backoffice.scheduler"], cwd=settings.BASE_DIR, env=env)
     try:
         for _ in range(600):
@@ -84,17 +84,17 @@ def test_processes_that_nobody_can_ask_say_that_they_live(tmp_path: Path) -> Non
                 break
             process.poll()
             threading.Event().wait(0.1)
-        during = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
+        during = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
     finally:
         process.terminate()
         process.wait(30)
     (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
-    old = beat.stat().st_mtime - alive.SILENT_SECONDS - 1
+    old = beat.stat().st_mtime - heartbeat.MAX_SILENCE_SECONDS - 1
     os.utime(beat, (old, old))
-    after = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
-    web = run("backoffice.alive web", tmp_path, PORT="1")
+    after = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    web = run("backoffice.heartbeat web", tmp_path, PORT="1")
 
     assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)
-    assert after.stderr == "No scheduler has said for 60 seconds that it lives.\n"
+    assert after.stderr == "No heartbeat of a scheduler process for 60 seconds.\n"
     assert (web.returncode, web.stderr) == (1, "The web server does not answer on port 1.\n")
-    assert run("backoffice.alive nobody", tmp_path).returncode == 1
+    assert run("backoffice.heartbeat nobody", tmp_path).returncode == 1

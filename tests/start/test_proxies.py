@@ -10,7 +10,7 @@ from django.test import Client
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from backoffice.middleware import client_address
+from backoffice.middleware import get_client_address
 from tests import factories
 from tests.each import Each
 
@@ -42,13 +42,13 @@ def test_the_address_is_that_of_the_last_hop_that_is_no_proxy_of_ours() -> None:
     with Each() as each:
         for peer, forwarded, address in CASES:
             with each(peer, forwarded):
-                assert client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address
+                assert get_client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address
 
 
 def test_without_trusted_proxies_the_header_counts_for_nothing(settings: Any) -> None:
     settings.TRUSTED_PROXIES = ()
 
-    assert client_address({"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "198.51.100.7"}) == PROXY
+    assert get_client_address({"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "198.51.100.7"}) == PROXY
 
 
 @pytest.mark.django_db

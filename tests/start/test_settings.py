@@ -21,7 +21,7 @@ BAD = {
     # On SQLite, and without a cache.
     "BACKOFFICE_REPLICA_URL": ("foo://x", "postgres://a@b/c"),
     "BACKOFFICE_REPLICA_LAG_SECONDS": ("0", "soon"),
-    "BACKOFFICE_JOBS_PER_SHOP": ("-1", "some"),
+    "BACKOFFICE_MAX_JOBS_PER_SHOP": ("-1", "some"),
     "EMAIL_URL": ("foo", "foo://x"),
     "BROKER_URL": ("foo://x", "redis", "amqp://"),
     "CACHE_URL": ("foo://x", "redis://"),
@@ -31,14 +31,14 @@ BAD = {
     "BACKOFFICE_DATA_DIR": ("/proc/x",),
     "BACKOFFICE_LOG_LEVEL": ("LOUD",),
     "BACKOFFICE_RATE_LIMIT": ("yes",),
-    "BACKOFFICE_RATE_LIMIT_LEAK": ("0", "nan", "x"),
+    "BACKOFFICE_RATE_LIMIT_PER_SECOND": ("0", "nan", "x"),
     "BACKOFFICE_LOG_FORMAT": ("xml",),
     "BACKOFFICE_ACCESS_LOG": ("yes",),
     "OTEL_EXPORTER_OTLP_ENDPOINT": ("collector:4318", "ftp://collector", "http://"),
     "SENTRY_DSN": ("nonsense", "https://sentry.example/1"),
     "BACKOFFICE_TRUSTED_PROXIES": ("10.0.0.0/99", "proxy"),
-    "BACKOFFICE_TWO_FACTOR_FROM": ("soon",),
-    "BACKOFFICE_CELL": ("-1", "9007", "2"),
+    "BACKOFFICE_REQUIRE_TWO_FACTOR_FROM": ("soon",),
+    "BACKOFFICE_ID_RANGE": ("-1", "9007", "2"),
     "BACKOFFICE_BRAND": ("my brand",),
     "BACKOFFICE_WEBHOOK_BROKERS": (
         "amqp://mq/?exchange=e",
@@ -76,7 +76,7 @@ def assert_one_sentence(ended: subprocess.CompletedProcess[str], variable: str) 
 
 ALL_AT_ONCE = """
 import os
-from backoffice.variables import told_in_a_sentence
+from backoffice.env import told_in_a_sentence
 from importlib import reload
 import backoffice.settings
 for name, value in {pairs!r}:
@@ -115,7 +115,7 @@ def test_every_bad_value_is_told_in_one_sentence_that_names_its_variable(tmp_pat
         ["-m", "backoffice.worker"],
         ["-m", "backoffice.scheduler"],
         ["-m", "backoffice.webhooks"],
-        ["-m", "backoffice.run"],
+        ["-m", "backoffice.run_all"],
     ],
 )
 def test_every_process_says_so_and_ends(tmp_path: Path, arguments: list[str]) -> None:
@@ -137,7 +137,7 @@ def test_a_port_that_somebody_has_is_told_before_anything_is_written(tmp_path: P
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ended = run(folder, "-m", "backoffice.run", PORT=port)
+        ended = run(folder, "-m", "backoffice.run_all", PORT=port)
 
     assert_one_sentence(ended, f"127.0.0.1:{port}")
     assert not folder.exists()
@@ -157,7 +157,7 @@ def test_a_port_that_somebody_has_is_told_before_anything_is_written(tmp_path: P
 def test_a_part_that_does_not_answer_is_named_in_seconds(tmp_path: Path, variable: str, value: str) -> None:
     values = {"PORT": str(free_port()), variable: value.format(port=free_port())}
 
-    ended = run(tmp_path, "-m", "backoffice.run", **values)
+    ended = run(tmp_path, "-m", "backoffice.run_all", **values)
 
     assert_one_sentence(ended, variable)
     assert "secret" not in ended.stderr

@@ -20,7 +20,7 @@ from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice import logs
-from backoffice.metrics import figures
+from backoffice.metrics import database_gauges
 from tests import factories
 from tests.client.conftest import Server, database_url
 
@@ -158,7 +158,7 @@ def test_a_database_that_is_away_is_a_figure_too(
         raise OperationalError("no connection")
 
     settings.METRICS_TOKEN = TOKEN
-    monkeypatch.setattr(figures, "_stored", away)
+    monkeypatch.setattr(database_gauges, "_collect_database_gauges", away)
     monkeypatch.setattr(connection, "close", lambda: None)
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
 
@@ -212,9 +212,9 @@ def test_lines_of_a_job_name_it_and_its_shop(shop: Shop, monkeypatch: pytest.Mon
         record = logging.LogRecord("x", logging.INFO, "", 1, "working", (), None)
         lines.append(json.loads(logs.JsonFormatter().format(record)))
 
-    monkeypatch.setitem(queue._tasks, "test.watched", queue._Registered(work, None))
+    monkeypatch.setitem(queue._tasks, "test.watched", queue._RegisteredTask(work, None))
     with shop_scope(shop):
         job = queue.enqueue("test.watched")
 
-    assert queue.run(job.key)
+    assert queue.run_job(job.key)
     assert [(line["request_id"], line["shop"]) for line in lines] == [(str(job.key), shop.pk)]

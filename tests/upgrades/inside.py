@@ -29,7 +29,7 @@ SCOPES = (
     "read_content,write_content,read_script_tags,write_script_tags,read_themes,write_themes"
 )
 PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-CHECKS = ("check_money", "check_stock", "check_contents")
+CHECKS = ("check_money", "check_stock", "check_blobs")
 
 
 def printed(command: str, *arguments: str) -> str:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.domain.trying import send_test
+from apps.webhooks.domain.delivery_tests import send_test_delivery
 from apps.webhooks.models import Attempt, Delivery, Subscription
 from tests.webhooks.worlds import subscribe
 
@@ -20,7 +20,7 @@ def make_delivery(
     """A delivery to a subscription, which is made where none is given; further values are put upon it."""
     told = subscription or subscribe(installation, URI, topic="shop/update")
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
-        made = send_test(told, shop_id=installation.shop_id, at=at or timezone.now())
+        made = send_test_delivery(told, shop_id=installation.shop_id, at=at or timezone.now())
         Delivery.objects.filter(pk=made.pk).update(**values)
         made.refresh_from_db()
     return made

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.domain.engine import claims, fan_out, lookout, matching, results
+from apps.webhooks.domain.engine import claims, fan_out, maintenance, matching, results
 from apps.webhooks.domain.engine.claims import Claim
-from apps.webhooks.domain.engine.loop.lanes import Turn
-from apps.webhooks.domain.engine.results import Result
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.models import Attempt, Delivery, Pending
 from tests import factories
 from tests.races import at_once
@@ -38,17 +38,17 @@ def installation(shop: Shop) -> Installation:
 def waiting(shop: Shop, installation: Installation, count: int = 1, **values: Any) -> list[Delivery]:
     subscribe(installation, URI, **values)
     happen(shop, count)
-    fan_out.fan_out()
+    fan_out.create_deliveries()
     with shop_scope(shop):
         return list(Delivery.objects.order_by("pk"))
 
 
-def claimed(rows: list[Delivery], free: int = 10, turn: Turn = Turn.DUE) -> list[Claim]:
-    return claims.claim({rows[0].endpoint_id: free}, turn)
+def claimed(rows: list[Delivery], free: int = 10, turn: AttemptKind = AttemptKind.DUE) -> list[Claim]:
+    return claims.claim_deliveries({rows[0].endpoint_id: free}, turn)
 
 
-def done(claim: Claim, state: str = "done") -> Result:
-    return Result(claim, state, outcome="ok", status=200, total_ms=5)
+def done(claim: Claim, state: str = "done") -> DeliveryResult:
+    return DeliveryResult(claim, state, outcome="ok", status=200, total_ms=5)
 
 
 def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop, installation: Installation) -> None:
@@ -59,23 +59,23 @@ def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop
     assert sorted(each.pk for each in first) == [row.pk for row in rows[:3]]
     assert sorted(each.pk for each in second) == [row.pk for row in rows[3:]]
     assert third == []
-    assert {each.fate for each in first} == {"send"}
+    assert {each.action for each in first} == {"send"}
     assert {each.number for each in first} == {1}
 
 
 def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, installation: Installation) -> None:
     rows = waiting(shop, installation)
     (late,) = claimed(rows)
-    with every_shop():
+    with all_shops_scope():
         Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert lookout.reap() == 1
-    (timely,) = claimed(rows, turn=Turn.RETRY)
+    assert maintenance.expire_leases() == 1
+    (timely,) = claimed(rows, turn=AttemptKind.RETRY)
 
-    fenced = results.write([done(late, "dead")])
+    fenced = results.write_results([done(late, "dead")])
     assert fenced == {late.pk}
     with shop_scope(shop):
         assert Delivery.objects.get().state == "leased"
-    assert results.write([done(timely)]) == set()
+    assert results.write_results([done(timely)]) == set()
 
     with shop_scope(shop):
         row = Delivery.objects.get()
@@ -88,24 +88,24 @@ def test_a_lease_that_lasts_is_not_reaped(shop: Shop, installation: Installation
     rows = waiting(shop, installation)
     claimed(rows)
 
-    assert lookout.reap() == 0
+    assert maintenance.expire_leases() == 0
 
 
 def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Shop, installation: Installation) -> None:
     rows = waiting(shop, installation, 2)
     first, second = claimed(rows)
     past = timezone.now() - timedelta(seconds=1)
-    with every_shop():
+    with all_shops_scope():
         Delivery.objects.update(lease_until=past)
         Delivery.objects.filter(pk=second.pk).update(lease=uuid4())
 
-    lookout.hold_on([first, second])
+    maintenance.extend_leases([first, second])
 
-    with every_shop():
+    with all_shops_scope():
         ends = dict(Delivery.objects.values_list("pk", "lease_until"))
     assert ends[second.pk] == past
     assert timedelta(seconds=25) < (ends[first.pk] or past) - timezone.now() <= timedelta(seconds=30)
-    assert lookout.reap() == 1
+    assert maintenance.expire_leases() == 1
 
 
 def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installation: Installation) -> None:
@@ -113,12 +113,12 @@ def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installatio
         subscribe(installation, f"{URI}{number}")
     subscribe(installation, f"{URI}part", include_fields=["title"])
     happen(shop, 2)
-    fan_out.fan_out()
+    fan_out.create_deliveries()
     with shop_scope(shop):
         kept = {row.pk: bytes(row.payload.body) for row in Delivery.objects.select_related("payload")}
         room = dict.fromkeys(Delivery.objects.values_list("endpoint_id", flat=True), 10)
 
-    found = {each.pk: each.body for each in claims.claim(room, Turn.DUE)}
+    found = {each.pk: each.body for each in claims.claim_deliveries(room, AttemptKind.DUE)}
 
     assert found == kept
     assert len({*found.values()}) == 4
@@ -128,10 +128,10 @@ def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installati
     rows = waiting(shop, installation)
     states = []
     for number in range(20):
-        claimed(rows, turn=Turn.RETRY if number else Turn.DUE)
-        with every_shop():
+        claimed(rows, turn=AttemptKind.RETRY if number else AttemptKind.DUE)
+        with all_shops_scope():
             Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
-            lookout.reap()
+            maintenance.expire_leases()
             states.append(Delivery.objects.get().state)
 
     assert states == ["retry"] * 17 + ["dead"] * 3
@@ -143,7 +143,7 @@ def test_results_of_deliveries_that_are_gone_lose_no_others(shop: Shop, installa
     with shop_scope(shop):
         Delivery.objects.filter(pk=first.pk).delete()
 
-    assert results.write([done(first), done(second)]) == {first.pk}
+    assert results.write_results([done(first), done(second)]) == {first.pk}
     with shop_scope(shop):
         assert Delivery.objects.get().state == "done"
 
@@ -154,7 +154,7 @@ def test_results_hold_whatever_receivers_say(shop: Shop, installation: Installat
     result.headers = {"X-Strange": 'é"\\ \u2028', "Y": "ü"}
     result.excerpt, result.message, result.remote_ip = "<script>'\\u0000 😀", "x" * 255, "2001:db8::1"
 
-    results.write([result])
+    results.write_results([result])
 
     with shop_scope(shop):
         row = Attempt.objects.get()
@@ -167,7 +167,7 @@ def test_endpoints_are_found_at_which_something_waits(shop: Shop, installation: 
     with shop_scope(shop):
         Delivery.objects.filter(pk=rows[0].pk).update(state="retry", next_at=timezone.now() + timedelta(seconds=60))
         Delivery.objects.filter(pk=rows[1].pk).update(state="done")
-    (found,) = lookout.scan()
+    (found,) = maintenance.scan_endpoints()
 
     assert found.endpoint == rows[0].endpoint_id
     assert found.due is not None
@@ -177,10 +177,10 @@ def test_endpoints_are_found_at_which_something_waits(shop: Shop, installation: 
 
 
 def test_breakers_are_known_to_other_processes() -> None:
-    lookout.note_breaker("dead.example", trips=2, pause=20, error="timed out")
-    lookout.note_breaker("well.example", trips=0, pause=0, error="")
+    maintenance.share_breaker_state("dead.example", trips=2, pause=20, error="timed out")
+    maintenance.share_breaker_state("well.example", trips=0, pause=0, error="")
 
-    ((host, (trips, pause)),) = lookout.open_breakers().items()
+    ((host, (trips, pause)),) = maintenance.get_open_breakers().items()
 
     assert (host, trips) == ("dead.example", 2)
     assert 18 < pause <= 20
@@ -221,8 +221,8 @@ def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installati
     subscribe(installation, URI)
     happen(shop, 40)
 
-    told = at_once(shop, *(lambda: fan_out.fan_out(15).deliveries for _ in range(5)))
-    while fan_out.fan_out(15).events:
+    told = at_once(shop, *(lambda: fan_out.create_deliveries(15).deliveries for _ in range(5)))
+    while fan_out.create_deliveries(15).events:
         pass
 
     with shop_scope(shop):
@@ -243,11 +243,11 @@ def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
     with monkeypatch.context() as patch:
         patch.setattr(fan_out, "_insert", fail)
         with pytest.raises(ZeroDivisionError):
-            fan_out.fan_out()
+            fan_out.create_deliveries()
     with shop_scope(shop):
         assert (Pending.objects.count(), Delivery.objects.count()) == (3, 0)
 
-    assert fan_out.fan_out().deliveries == 3
+    assert fan_out.create_deliveries().deliveries == 3
 
 
 def test_a_filter_that_fails_loses_no_other_delivery(
@@ -258,11 +258,11 @@ def test_a_filter_that_fails_loses_no_other_delivery(
 
     broken = subscribe(installation, f"{URI}broken", filter="id:*")
     subscribe(installation, f"{URI}well")
-    monkeypatch.setattr(matching, "filter_of", lambda text: fail)
+    monkeypatch.setattr(matching, "compile_filter", lambda text: fail)
     happen(shop)
-    fan_out.fan_out()
+    fan_out.create_deliveries()
 
-    with every_shop():
+    with all_shops_scope():
         assert Delivery.objects.count() == 1
         broken.refresh_from_db()
         assert broken.health.filter_errors == 1
@@ -270,16 +270,16 @@ def test_a_filter_that_fails_loses_no_other_delivery(
 
 def test_what_one_action_tells_twice_counts_once(shop: Shop, installation: Installation) -> None:
     from apps.content.domain.blogs import create_blog, update_blog
-    from apps.events.domain.context import cause
+    from apps.events.domain.context import event_context
 
     subscribe(installation, URI, topic="blogs/update")
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
-        with cause(request_id="one"):
+        with event_context(request_id="one"):
             for title in ("b", "c"):
                 update_blog(blog, {"title": title}, actor="system", at=timezone.now())
         update_blog(blog, {"title": "d"}, actor="system", at=timezone.now())
-    fan_out.fan_out()
+    fan_out.create_deliveries()
 
     with shop_scope(shop):
         bodies = [bytes(row.payload.body) for row in Delivery.objects.select_related("payload").order_by("event_id")]
@@ -298,11 +298,11 @@ def test_an_extract_that_repeats_itself_is_not_sent_for_a_while(
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
         for tags in ("x", "y", "z"):
             update_blog(blog, {"tags": tags}, actor="system", at=timezone.now())
-            fan_out.fan_out()
+            fan_out.create_deliveries()
         counts = [Delivery.objects.filter(endpoint__uri__endswith=end).count() for end in ("extract", "whole")]
         settings.WEBHOOK_DEBOUNCE_SECONDS = 0
         update_blog(blog, {"tags": "w"}, actor="system", at=timezone.now())
-        fan_out.fan_out()
+        fan_out.create_deliveries()
         after = Delivery.objects.filter(endpoint__uri__endswith="extract").count()
 
     assert (counts, after) == ([1, 3], 2)

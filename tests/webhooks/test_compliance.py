@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import Order
-from apps.shops.domain.installing import install, uninstall
+from apps.shops.domain.app_installation import install_app, uninstall_app
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions, topics
 from apps.webhooks.domain.engine import fan_out
@@ -32,9 +32,9 @@ pytestmark = pytest.mark.django_db
 def wanted(shop: Shop, *scopes: str) -> Installation:
     """An app whose configuration file asks for all three."""
     installation = factories.make_installation(shop, scopes)
-    for topic in sorted(topics.COMPLIANCE):
+    for topic in sorted(topics.COMPLIANCE_TOPICS):
         values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}
-        subscriptions.create_configured(installation.app, values, at=timezone.now())
+        subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     return installation
 
 
@@ -45,7 +45,7 @@ def person(shop: Shop) -> Customer:
 
 def told(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
     """By app and topic, what is on its way."""
-    while fan_out.fan_out().events:
+    while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
         rows = Delivery.objects.select_related("payload").order_by("topic", "app_id")
@@ -62,7 +62,7 @@ def let_time_pass(shop: Shop, task: str) -> None:
         Job.objects.filter(task=task).update(due_at=Now())
         keys = list(Job.objects.filter(task=task).values_list("key", flat=True))
     for key in keys:
-        assert queue.run(key)
+        assert queue.run_job(key)
 
 
 def about(shop: Shop) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> Non
     order = make_order(shop, customer={"id": customer.pk})
 
     with shop_scope(Shop.objects.get(pk=shop.pk)):
-        personal_data.hand_over(customer, actor="system", at=timezone.now())
+        personal_data.export_data(customer, actor="system", at=timezone.now())
 
     ((app, topic, payload),) = told(shop)
     assert (app, topic) == (sees.app_id, "customers/data_request")
@@ -89,7 +89,7 @@ def test_all_apps_are_told_to_forget_ten_days_later_and_by_number(shop: Shop) ->
     now = timezone.now()
     customer = person(shop)
     with shop_scope(shop):
-        personal_data.redact(customer, actor="system", at=now)
+        personal_data.redact_customer(customer, actor="system", at=now)
     before = told(shop)
 
     assert due(shop, "customers.tell_redact") == [now + timedelta(days=10)]
@@ -106,7 +106,7 @@ def test_whose_last_order_may_be_disputed_is_forgotten_after_half_a_year(shop: S
     customer = person(shop)
     order = make_order(shop, customer={"id": customer.pk})
     with shop_scope(shop):
-        personal_data.redact(customer, actor="system", at=timezone.now())
+        personal_data.redact_customer(customer, actor="system", at=timezone.now())
         placed = Order.objects.get(pk=order.pk).processed_at
 
     assert due(shop, "customers.tell_redact") == [placed + timedelta(days=183)]
@@ -118,7 +118,7 @@ def test_whose_last_order_may_be_disputed_is_forgotten_after_half_a_year(shop: S
 
 def test_an_app_that_left_is_told_to_forget_the_shop_two_days_later(shop: Shop) -> None:
     leaves, stays, now = wanted(shop), wanted(shop), timezone.now()
-    uninstall(leaves, actor="system", at=now)
+    uninstall_app(leaves, actor="system", at=now)
     before = told(shop)
 
     assert due(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
@@ -131,8 +131,8 @@ def test_an_app_that_left_is_told_to_forget_the_shop_two_days_later(shop: Shop) 
 
 def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
     installation = wanted(shop)
-    uninstall(installation, actor="system", at=timezone.now())
-    install(installation.app, shop, scopes=(), actor="system", at=timezone.now())
+    uninstall_app(installation, actor="system", at=timezone.now())
+    install_app(installation.app, shop, scopes=(), actor="system", at=timezone.now())
 
     let_time_pass(shop, "webhooks.tell_shop_redact")
 
@@ -140,7 +140,7 @@ def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
 
 
 def test_an_app_that_asked_for_nothing_leaves_nothing_behind(shop: Shop) -> None:
-    uninstall(factories.make_installation(shop, ()), actor="system", at=timezone.now())
+    uninstall_app(factories.make_installation(shop, ()), actor="system", at=timezone.now())
 
     assert due(shop, "webhooks.tell_shop_redact") == []
 
@@ -149,12 +149,12 @@ def test_what_was_asked_for_is_erased_with_the_person(shop: Shop) -> None:
     wanted(shop, "read_customers")
     customer = person(shop)
     with shop_scope(Shop.objects.get(pk=shop.pk)):
-        personal_data.hand_over(customer, actor="system", at=timezone.now())
+        personal_data.export_data(customer, actor="system", at=timezone.now())
     ((_, _, payload),) = told(shop)
 
     with shop_scope(shop):
-        personal_data.redact(customer, actor="system", at=timezone.now())
+        personal_data.redact_customer(customer, actor="system", at=timezone.now())
 
     assert payload["customer"]["email"] == "ada@example.com"
-    with every_shop():
+    with all_shops_scope():
         assert {bytes(body) for body in Payload.objects.values_list("body", flat=True)} <= {b""}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import App, Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
@@ -68,14 +68,14 @@ def apply(app: App, tmp_path: Path) -> Any:
 
 
 def configured(app: App) -> dict[str, tuple[str, str, str | None]]:
-    with every_shop():
-        return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.configured_for(app)}
+    with all_shops_scope():
+        return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.get_configured_subscriptions(app)}
 
 
 def test_a_file_says_how_fast_and_in_which_order(app: App, apply: Any) -> None:
     def paces() -> set[tuple[bool, int, int | None]]:
-        with every_shop():
-            rows = subscriptions.configured_for(app)
+        with all_shops_scope():
+            rows = subscriptions.get_configured_subscriptions(app)
             return set(rows.values_list("ordered", "max_in_flight", "max_per_second"))
 
     pace = 'name = "cheap-products"\nordered = true\nmax_in_flight = 2\nmax_per_second = 5\n'
@@ -94,14 +94,14 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
     done = apply(FILE)
     app.refresh_from_db()
     first = configured(app)
-    with every_shop():
-        ids = dict(subscriptions.configured_for(app).values_list("topic", "pk"))
+    with all_shops_scope():
+        ids = dict(subscriptions.get_configured_subscriptions(app).values_list("topic", "pk"))
     again = apply(FILE)
     moved = apply(
         FILE.replace("10.00", "20.00").replace('"products/create", ', "").replace("privacy_compliance", "x", 0)
     )
-    with every_shop():
-        later = dict(subscriptions.configured_for(app).values_list("topic", "pk"))
+    with all_shops_scope():
+        later = dict(subscriptions.get_configured_subscriptions(app).values_list("topic", "pk"))
     emptied = apply('client_id = "{key}"\n')
 
     hooks = ("https://app.example/webhooks", "variants.price:>=10.00", "cheap-products")
@@ -114,13 +114,13 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
         "shop/redact": ("https://app.example/compliance", "", None),
         "customers/data_request": ("https://app.example/data", "", None),
     }
-    assert (app.name, app.application_url, app.redirect_urls, app.registered) == (
+    assert (app.name, app.application_url, app.redirect_urls, app.requested_scopes) == (
         "Cheap mugs",
         "https://app.example/",
         ["https://app.example/auth"],
         ["read_products"],
     )
-    assert again == ["Nothing changes."]
+    assert again == ["No changes."]
     assert moved[0] == "- products/create → https://app.example/webhooks"
     assert moved[1].startswith("~ products/update → https://app.example/webhooks: filter")
     assert later["products/update"] == ids["products/update"], "changed in place, so nothing that waits is lost"
@@ -132,28 +132,28 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
 ENTRY = '[webhooks]\napi_version = "2026-07"\n[[webhooks.subscriptions]]\n'
 GOOD = 'topics = ["products/update"]\nuri = "https://app.example"\n'
 WRONG = {
-    "a = = 1": "The file is no TOML: Invalid value (at line 1, column 5)",
+    "a = = 1": "This file is not valid TOML: Invalid value (at line 1, column 5)",
     'application_url = "nonsense"': "application_url: Enter a valid URL.",
     "webhooks = 1": "webhooks must be a table.",
-    "[webhooks]\nnonsense = 1": "webhooks.nonsense is not known.",
+    "[webhooks]\nnonsense = 1": "webhooks.nonsense is unknown.",
     "[[webhooks.subscriptions]]\n" + GOOD: "webhooks.api_version is required.",
     ENTRY + 'uri = "https://app.example"': "webhooks.subscriptions[0] (line 3) must have topics or compliance_topics.",
     ENTRY + 'topics = ["products/update"]': "webhooks.subscriptions[0] (line 3).uri is required.",
     ENTRY + 'topics = "products/update"': "webhooks.subscriptions[0] (line 3).topics must be a list.",
-    ENTRY + GOOD + "nonsense = 1": "webhooks.subscriptions[0] (line 3).nonsense is not known.",
+    ENTRY + GOOD + "nonsense = 1": "webhooks.subscriptions[0] (line 3).nonsense is unknown.",
     ENTRY + GOOD + "max_per_second = 5000": (
         "webhooks.subscriptions[0] (line 3): Max per second must be between 1 and 1000"
     ),
     ENTRY + GOOD + "ordered = 1": "webhooks.subscriptions[0] (line 3): Ordered must be true or false",
-    ENTRY + GOOD + "filter = 1": "webhooks.subscriptions[0] (line 3).filter must be a text.",
+    ENTRY + GOOD + "filter = 1": "webhooks.subscriptions[0] (line 3).filter must be a string.",
     ENTRY + 'topics = ["products/update"]\nuri = "/a"': (
-        "webhooks.subscriptions[0] (line 3).uri: a path needs application_url, to which it is joined."
+        "webhooks.subscriptions[0] (line 3).uri: enter a full URL, or set application_url to use a path."
     ),
     ENTRY + 'topics = ["shop/redact"]\nuri = "https://app.example"': (
-        "webhooks.subscriptions[0] (line 3).topics: shop/redact belongs into compliance_topics."
+        "webhooks.subscriptions[0] (line 3).topics: move shop/redact to compliance_topics."
     ),
     ENTRY + 'compliance_topics = ["shop/update"]\nuri = "https://app.example"': (
-        "webhooks.subscriptions[0] (line 3).compliance_topics: shop/update is no compliance topic."
+        "webhooks.subscriptions[0] (line 3).compliance_topics: shop/update is not a compliance topic."
     ),
     ENTRY + 'topics = ["products/upd"]\nuri = "https://app.example"': (
         "webhooks.subscriptions[0] (line 3): Topic is not included in the list"
@@ -176,12 +176,12 @@ WRONG = {
     + 'name = "a"\n[[webhooks.subscriptions]]\ntopics = ["products/create"]\nuri = "https://app.example"\nname = "a"': (
         "webhooks.subscriptions[1] (line 7).name: Name already exists, no duplicate allowed: a."
     ),
-    'client_id = "other"': "client_id is that of another app.",
+    'client_id = "other"': "client_id belongs to another app.",
     'distribution = "planetary"': "distribution: Value 'planetary' is not a valid choice.",
     '[access_scopes]\nscopes = "read_minds"': "access_scopes.scopes: Unknown scope: read_minds.",
-    "[access_scopes]\nscopes = []": "access_scopes.scopes must be a text.",
+    "[access_scopes]\nscopes = []": "access_scopes.scopes must be a string.",
     '[auth]\nredirect_urls = ["http://app.example"]': (
-        "auth.redirect_urls: http://app.example: must be secure (HTTPS); http is for addresses of this machine alone."
+        "auth.redirect_urls: http://app.example: must use HTTPS. HTTP is only allowed for URLs of this machine."
     ),
 }
 
@@ -194,7 +194,7 @@ def test_mistakes_are_told_with_their_place_and_change_nothing(app: App, apply: 
         found[text] = str(refusal.value).removeprefix("base ")
 
     assert found == WRONG
-    with every_shop():
+    with all_shops_scope():
         assert not Subscription.objects.exists()
 
 
@@ -202,20 +202,20 @@ def test_a_file_registers_an_app(apply: Any, shop: Shop) -> None:
     text = FILE.replace('client_id = "{key}"', 'distribution = "public"')
 
     printed = apply(text, "--create")
-    with pytest.raises(CommandError, match="has a client_id already"):
+    with pytest.raises(CommandError, match="already has a client_id"):
         apply(FILE, "--create")
     with pytest.raises(CommandError, match="no name"):
         apply("", "--create")
 
     made = App.objects.get(name="Cheap mugs")
     assert printed[-2:] == [f"client_id: {made.api_key}", f"client_secret: {made.api_secret}"]
-    assert (made.distribution, made.registered, made.owner) == ("public", ["read_products"], None)
+    assert (made.distribution, made.requested_scopes, made.owner) == ("public", ["read_products"], None)
     assert made.redirect_urls == ["https://app.example/auth"]
     assert len(configured(made)) == 5
 
 
 def test_the_app_must_be_known(app: App, apply: Any) -> None:
-    with pytest.raises(CommandError, match="name the app: --app"):
+    with pytest.raises(CommandError, match=r"app.s key with --app"):
         apply("")
     with pytest.raises(CommandError, match="No app has the key nobody"):
         apply("", "--app", "nobody")

@@ -15,20 +15,20 @@ from django.utils import timezone
 
 from apps.content.domain.blogs import create_blog, update_blog
 from apps.events.models import Event
-from apps.ground import statistics
-from apps.ground.ids import RANGE
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground import planner_statistics
+from apps.ground.id_sequences import RANGE_SIZE
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
-from apps.shops.domain import app_secrets, installing
+from apps.shops.domain import app_installation, app_secrets
 from apps.shops.models import Installation, Shop
-from apps.webhooks.catcher import Behaviour, Catcher
-from apps.webhooks.domain import recovery, retention, subscriptions, trying
-from apps.webhooks.domain.engine import outcomes
-from apps.webhooks.domain.engine.fan_out import fan_out
-from apps.webhooks.domain.engine.loop import doorbell
-from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
+from apps.webhooks.domain import delivery_tests, replay, retention, subscriptions
+from apps.webhooks.domain.engine import subscription_health
+from apps.webhooks.domain.engine.dispatcher import notify
+from apps.webhooks.domain.engine.fan_out import create_deliveries
+from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
+from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests import factories, parts
 from tests.machine import until
 from tests.webhooks.worlds import dispatching, happen, settled, subscribe
@@ -57,7 +57,7 @@ def attempts(shop: Shop) -> list[Attempt]:
 
 
 def state_of(subscription: Subscription) -> str:
-    with every_shop():
+    with all_shops_scope():
         return Subscription.objects.values_list("state", flat=True).get(pk=subscription.pk)
 
 
@@ -68,7 +68,7 @@ def due_again(shop: Shop) -> None:
 
 
 def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, installation: Installation) -> None:
-    with Catcher([installation.app.api_secret]) as catcher, dispatching():
+    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
         subscribe(installation, catcher.url, name="mine")
         happen(shop)
         (caught,) = catcher.wait_for(1)
@@ -83,7 +83,7 @@ def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, i
     assert json.loads(caught.body) == (event.payload or {})["2026-07"]
     assert {name: value for name, value in caught.headers.items() if name.startswith("X-")} == {
         "X-Platform-Topic": "blogs/create",
-        "X-Platform-Hmac-Sha256": caught.header("-Hmac-Sha256"),
+        "X-Platform-Hmac-Sha256": caught.get_header("-Hmac-Sha256"),
         "X-Platform-Shop-Domain": shop.domain,
         "X-Platform-API-Version": "2026-07",
         "X-Platform-Webhook-Id": str(delivery.key),
@@ -101,7 +101,7 @@ def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, i
 
 
 def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Installation) -> None:
-    with Catcher() as catcher, dispatching():
+    with WebhookReceiver() as catcher, dispatching():
         subscribe(installation, f"{catcher.url}all")
         subscribe(installation, f"{catcher.url}some", filter="title:News*", include_fields=["id", "title"])
         subscribe(installation, f"{catcher.url}none", filter="title:Other*")
@@ -110,7 +110,7 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
         catcher.wait_for(3)
         assert settled(shop) == {"done": 3}
 
-    by_path = {(each.path, json.loads(each.body)["title"]): json.loads(each.body) for each in catcher.caught}
+    by_path = {(each.path, json.loads(each.body)["title"]): json.loads(each.body) for each in catcher.requests}
     assert by_path.keys() == {("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0")}
     assert by_path["/some", "News 0"].keys() == {"id", "title"}
     with shop_scope(shop):
@@ -119,7 +119,10 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
 
 
 def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Shop, installation: Installation) -> None:
-    with Catcher([installation.app.api_secret], behaviour=Behaviour(500, failing=2)) as catcher, dispatching():
+    with (
+        WebhookReceiver([installation.app.api_secret], behaviour=ReceiverBehavior(500, failure_count=2)) as catcher,
+        dispatching(),
+    ):
         subscribe(installation, catcher.url)
         happen(shop)
         for count in (1, 2):
@@ -134,9 +137,9 @@ def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Sh
         catcher.wait_for(3)
         assert until(lambda: settled(shop), lambda states: states == {"done": 1})
 
-    assert len({each.body for each in catcher.caught}) == 1
-    assert len({each.header("-Webhook-Id") for each in catcher.caught}) == 1
-    assert all(all(each.verified.values()) for each in catcher.caught)
+    assert len({each.body for each in catcher.requests}) == 1
+    assert len({each.get_header("-Webhook-Id") for each in catcher.requests}) == 1
+    assert all(all(each.verified.values()) for each in catcher.requests)
     assert [(row.number, row.status, row.outcome) for row in attempts(shop)] == [
         (1, 500, "status"),
         (2, 500, "status"),
@@ -145,7 +148,7 @@ def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Sh
 
 
 def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: Installation) -> None:
-    with Catcher(behaviour=Behaviour(500)) as catcher, dispatching():
+    with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher, dispatching():
         subscribe(installation, catcher.url)
         happen(shop)
         for count in range(1, 10):
@@ -156,11 +159,11 @@ def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: In
     (dead,) = delivered(shop)
     assert (dead.attempts, dead.error) == (9, "status_500")
     assert dead.finished_at
-    assert len(catcher.caught) == 9
+    assert len(catcher.requests) == 9
 
 
 def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, installation: Installation) -> None:
-    with Catcher(behaviour=Behaviour(410)) as catcher, dispatching():
+    with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher, dispatching():
         made = subscribe(installation, catcher.url)
         happen(shop)
         catcher.wait_for(1)
@@ -168,16 +171,16 @@ def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, 
         happen(shop)
         until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 1})
 
-    with every_shop():
+    with all_shops_scope():
         made.refresh_from_db()
-    assert made.reason == "The receiver answered 410 Gone."
-    assert len(catcher.caught) == 1
+    assert made.reason == "The endpoint responded with 410 Gone."
+    assert len(catcher.requests) == 1
 
 
 def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Installation) -> None:
     said = {"60": (59, 61), "-1": (7, 13), "1e9": (7, 13), "99999999": (13_000, 14_500), "soon": (7, 13)}
     for text, (least, most) in said.items():
-        with Catcher(behaviour=Behaviour(429, {"Retry-After": text})) as catcher, dispatching():
+        with WebhookReceiver(behaviour=ReceiverBehavior(429, {"Retry-After": text})) as catcher, dispatching():
             made = subscribe(installation, f"{catcher.url}")
             happen(shop)
             catcher.wait_for(1)
@@ -189,30 +192,33 @@ def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Install
 
 
 def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Installation) -> None:
-    with Catcher() as elsewhere, Catcher(behaviour=Behaviour(307, {"Location": elsewhere.url})) as catcher:
+    with (
+        WebhookReceiver() as elsewhere,
+        WebhookReceiver(behaviour=ReceiverBehavior(307, {"Location": elsewhere.url})) as catcher,
+    ):
         with dispatching():
             subscribe(installation, catcher.url)
             happen(shop)
             catcher.wait_for(1)
             until(lambda: delivered(shop)[0].error, lambda error: error == "status_307")
-        assert elsewhere.caught == []
+        assert elsewhere.requests == []
 
 
 def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Installation, settings: Any) -> None:
-    with Catcher() as catcher:
+    with WebhookReceiver() as catcher:
         subscribe(installation, catcher.url)
         settings.OUTGOING_ALLOW = []
         happen(shop)
         with dispatching() as dispatcher:
             until(lambda: [row.error for row in delivered(shop)], lambda errors: errors == ["blocked_address"])
             assert dispatcher.counts.blocked == 1
-        assert catcher.caught == []
+        assert catcher.requests == []
 
 
 def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
     shop: Shop, installation: Installation
 ) -> None:
-    with Catcher(behaviour=Behaviour(500, failing=2)) as first, Catcher() as second:
+    with WebhookReceiver(behaviour=ReceiverBehavior(500, failure_count=2)) as first, WebhookReceiver() as second:
         moved, ended = subscribe(installation, f"{first.url}a"), subscribe(installation, f"{first.url}b")
         with dispatching():
             happen(shop)
@@ -224,39 +230,39 @@ def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
                 subscriptions.delete_subscription(ended, actor="system", at=timezone.now())
             due_again(shop)
             until(lambda: settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
-        assert [each.path for each in first.caught][2:] == ["/a"]
-        assert second.caught == []
+        assert [each.path for each in first.requests][2:] == ["/a"]
+        assert second.requests == []
 
 
 def test_an_app_that_is_gone_hears_of_that_and_of_nothing_else(shop: Shop, installation: Installation) -> None:
     other = factories.make_installation(shop, scopes=["read_content"])
-    with Catcher() as catcher:
+    with WebhookReceiver() as catcher:
         subscribe(installation, f"{catcher.url}blogs")
         subscribe(installation, f"{catcher.url}gone", topic="app/uninstalled")
         subscribe(other, f"{catcher.url}other", topic="app/uninstalled")
         happen(shop)
-        with every_shop():
+        with all_shops_scope():
             fresh = Installation.objects.select_related("shop").get(pk=installation.pk)
-        installing.uninstall(fresh, actor="system", at=timezone.now())
+        app_installation.uninstall_app(fresh, actor="system", at=timezone.now())
         with dispatching():
             catcher.wait_for(1)
             states = settled(shop)
 
-    assert [each.path for each in catcher.caught] == ["/gone"]
+    assert [each.path for each in catcher.requests] == ["/gone"]
     # The blog's event matched while the app was there; at fan-out its subscription is over.
     assert states == {"done": 1}
 
 
 def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Installation) -> None:
-    with Catcher() as catcher, dispatching():
+    with WebhookReceiver() as catcher, dispatching():
         made = subscribe(installation, catcher.url)
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.pause(made, actor="staff:1", at=timezone.now())
+            subscriptions.pause_subscription(made, actor="staff:1", at=timezone.now())
         happen(shop)
         until(lambda: settled(shop), lambda states: states == {"held": 1})
-        assert catcher.caught == []
+        assert catcher.requests == []
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.resume(made, actor="staff:1", at=timezone.now())
+            subscriptions.resume_subscription(made, actor="staff:1", at=timezone.now())
         happen(shop)
         catcher.wait_for(1)
         assert until(lambda: settled(shop), lambda states: states == {"held": 1, "done": 1})
@@ -265,7 +271,7 @@ def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Insta
 def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Installation) -> None:
     app, old = installation.app, installation.app.api_secret
     new = app_secrets.rotate_secret(app, at=timezone.now())
-    with Catcher([old]) as by_old, Catcher([new]) as by_new:
+    with WebhookReceiver([old]) as by_old, WebhookReceiver([new]) as by_new:
         subscribe(installation, by_old.url)
         subscribe(installation, by_new.url)
         with dispatching():
@@ -273,15 +279,15 @@ def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Install
             by_old.wait_for(1)
             by_new.wait_for(1)
             until(lambda: settled(shop), lambda states: states == {"done": 1, "retry": 1})
-        app_secrets.confirm_secret(app, at=timezone.now())
+        app_secrets.revoke_old_secrets(app, at=timezone.now())
         with dispatching():
             happen(shop)
             by_old.wait_for(2)
             by_new.wait_for(2)
 
     both = {"X-Hmac-Sha256": True, "webhook-signature": True}
-    assert [each.verified for each in by_old.caught] == [both, dict.fromkeys(both, False)]
-    assert [each.verified for each in by_new.caught] == [{**both, "X-Hmac-Sha256": False}, both]
+    assert [each.verified for each in by_old.requests] == [both, dict.fromkeys(both, False)]
+    assert [each.verified for each in by_new.requests] == [{**both, "X-Hmac-Sha256": False}, both]
 
 
 def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installation) -> None:
@@ -294,14 +300,14 @@ def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installati
             payload={"2026-07": {"id": 1, "body": "x" * 2_000_000}}, group=uuid.uuid4(), created_at=timezone.now(),
         )  # fmt: skip
         Pending.objects.filter(pk=row.pk).update(event=Event.objects.order_by("-id").first())
-    fan_out()
+    create_deliveries()
 
     (delivery,) = delivered(shop)
     assert (delivery.state, delivery.error) == ("dead", "payload_too_large")
 
 
 def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, installation: Installation) -> None:
-    with Catcher(behaviour=Behaviour(500)) as catcher:
+    with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher:
         subscribe(installation, catcher.url, topic="blogs/update", ordered=True)
         fresh = Shop.objects.get(pk=shop.pk)
         with shop_scope(fresh):
@@ -311,16 +317,16 @@ def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, ins
             update_blog(second, {"title": "b1"}, actor="system", at=timezone.now())
         with dispatching():
             until(lambda: [row.state for row in delivered(shop)], ["retry", "due", "due", "retry"].__eq__)
-            catcher.behaviour = Behaviour()
+            catcher.behavior = ReceiverBehavior()
             due_again(shop)
             until(lambda: settled(shop), lambda states: states == {"done": 4})
-    titles = [json.loads(each.body)["title"] for each in catcher.caught]
+    titles = [json.loads(each.body)["title"] for each in catcher.requests]
     assert {*titles[:2]} == {"a1", "b1"}
     assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
 
 
 def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installation: Installation) -> None:
-    with Catcher(behaviour=Behaviour(410)) as catcher:
+    with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher:
         made = subscribe(installation, catcher.url)
         with dispatching():
             happen(shop)
@@ -328,19 +334,19 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
             happen(shop, 3)
             until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 3})
         before = {row.pk: row.key for row in delivered(shop)}
-        catcher.behaviour = Behaviour()
+        catcher.behavior = ReceiverBehavior()
         at = timezone.now()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             made.refresh_from_db()
-            subscriptions.resume(made, actor="staff:1", at=at)
-            job = recovery.recover(made, since=at - timedelta(hours=1), actor="staff:1", at=at)
-        assert queue.run(job.key)
+            subscriptions.resume_subscription(made, actor="staff:1", at=at)
+            job = replay.replay_since(made, since=at - timedelta(hours=1), actor="staff:1", at=at)
+        assert queue.run_job(job.key)
         with dispatching():
             catcher.wait_for(5)
             until(lambda: settled(shop), lambda states: states == {"done": 4})
 
     assert {row.pk: row.key for row in delivered(shop)} == before
-    again = {each.header("-Webhook-Id"): each.header("-Redelivery") for each in catcher.caught[1:]}
+    again = {each.get_header("-Webhook-Id"): each.get_header("-Redelivery") for each in catcher.requests[1:]}
     assert set(again) == {str(key) for key in before.values()}
     assert sorted(again.values()) == ["", "", "", "true"]
     job.refresh_from_db()
@@ -348,26 +354,26 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
 
 
 def test_one_delivery_is_sent_once_more(shop: Shop, installation: Installation) -> None:
-    with Catcher() as catcher, dispatching():
+    with WebhookReceiver() as catcher, dispatching():
         subscribe(installation, catcher.url)
         happen(shop)
         until(lambda: settled(shop), lambda states: states == {"done": 1})
         (row,) = delivered(shop)
         with shop_scope(shop):
-            assert recovery.replay([row.pk], at=timezone.now()) == 1
+            assert replay.replay_deliveries([row.pk], at=timezone.now()) == 1
         first, second = catcher.wait_for(2)
         until(lambda: settled(shop), lambda states: states == {"done": 1})
 
-    assert (first.body, first.header("-Webhook-Id")) == (second.body, second.header("-Webhook-Id"))
-    assert (first.header("-Redelivery"), second.header("-Redelivery")) == ("", "true")
+    assert (first.body, first.get_header("-Webhook-Id")) == (second.body, second.get_header("-Webhook-Id"))
+    assert (first.get_header("-Redelivery"), second.get_header("-Redelivery")) == ("", "true")
 
 
 def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installation: Installation) -> None:
-    with Catcher([installation.app.api_secret]) as catcher, dispatching():
+    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
         made = subscribe(installation, catcher.url, filter="title:Never")
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.pause(made, actor="staff:1", at=timezone.now())
-            trying.send_test(made, shop_id=shop.pk, at=timezone.now())
+            subscriptions.pause_subscription(made, actor="staff:1", at=timezone.now())
+            delivery_tests.send_test_delivery(made, shop_id=shop.pk, at=timezone.now())
         (caught,) = catcher.wait_for(1)
 
     assert caught.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}
@@ -378,42 +384,44 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
     made = subscribe(installation, "http://127.0.0.1:9/")
     happen(shop)
     with shop_scope(shop):
-        (event,) = trying.events_to_try(made)
+        (event,) = delivery_tests.get_recent_events(made)
     tried = {
-        text: trying.dry_run(event, api_version="2026-07", text=text, include_fields=("title",))
+        text: delivery_tests.dry_run_filter(event, api_version="2026-07", text=text, include_fields=("title",))
         for text in ("", "title:News*", "title:Old*", "title:")
     }
 
-    assert [run.fits for run in tried.values()] == [True, True, False, None]
+    assert [run.is_match for run in tried.values()] == [True, True, False, None]
     assert tried["title:News*"].payload == {"title": "News 0"}
     assert tried["title:"].error
-    assert trying.dry_run(event, api_version="2025-01").fits is None
+    assert delivery_tests.dry_run_filter(event, api_version="2025-01").is_match is None
 
 
 def test_warnings_come_in_stages_and_the_last_one_disables(
     shop: Shop, installation: Installation, mailoutbox: list[Any]
 ) -> None:
     made = subscribe(installation, "http://127.0.0.1:9/")
-    with every_shop():
+    with all_shops_scope():
         Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5))
     said = []
     for _ in range(8):
-        outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)})
+        subscription_health.update_health(
+            {made.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
+        )
         with shop_scope(shop):
             said += [job.arguments["stage"] for job in Job.objects.filter(state="waiting")]
             keys = list(Job.objects.filter(state="waiting").values_list("key", flat=True))
         for key in keys:
-            assert queue.run(key)
-        with every_shop():
+            assert queue.run_job(key)
+        with all_shops_scope():
             made.refresh_from_db()
 
     assert said == [50, 75, 100]
-    assert (made.state, made.reason) == ("disabled", outcomes.FAILING_REASON)
-    assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["fail", "fail", "stopped"]
+    assert (made.state, made.reason) == ("disabled", subscription_health.FAILING_REASON)
+    assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["failing", "failing", "disabled"]
     assert "status_500" in mailoutbox[0].body
     # A success in between begins anew.
-    outcomes.note({made.pk: outcomes.Tally(successes=1, shop=shop.pk)})
-    with every_shop():
+    subscription_health.update_health({made.pk: subscription_health.Tally(successes=1, shop=shop.pk)})
+    with all_shops_scope():
         health = Health.objects.get(pk=made.pk)
     assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
 
@@ -423,19 +431,23 @@ def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_sh
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
     failing, gone = subscribe(installation, "http://127.0.0.1:9/"), subscribe(installation, "http://127.0.0.1:9/gone")
-    with every_shop():
+    with all_shops_scope():
         since = timezone.now() - timedelta(hours=5)
         Health.objects.create(subscription=failing, failing_since=since, dead_in_a_row=7)
 
-    outcomes.note({failing.pk: outcomes.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)})
-    outcomes.note({gone.pk: outcomes.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)})
+    subscription_health.update_health(
+        {failing.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
+    )
+    subscription_health.update_health(
+        {gone.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
+    )
 
-    with every_shop():
+    with all_shops_scope():
         failing.refresh_from_db()
         gone.refresh_from_db()
         keys = list(Job.objects.filter(state="waiting").order_by("pk").values_list("key", flat=True))
     for key in keys:
-        assert queue.run(key)
+        assert queue.run_job(key)
     assert failing.deleted_at is not None
     # A receiver that says so itself is only left alone.
     assert (gone.deleted_at, gone.state) == (None, "disabled")
@@ -444,14 +456,18 @@ def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_sh
 
 def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: Installation) -> None:
     values = {"topic": "blogs/create", "uri": "http://127.0.0.1:9/", "api_version": "2026-07"}
-    made = subscriptions.create_configured(installation.app, values, at=timezone.now())
-    with every_shop():
+    made = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
+    with all_shops_scope():
         Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9)
 
-    outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)})
-    outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)})
+    subscription_health.update_health(
+        {made.pk: subscription_health.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)}
+    )
+    subscription_health.update_health(
+        {made.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
+    )
 
-    with every_shop():
+    with all_shops_scope():
         assert Subscription.objects.get(pk=made.pk).state == "live"
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
 
@@ -459,8 +475,8 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
 def test_what_nobody_rang_for_is_found_by_looking(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doorbell, "ring", lambda: None)
-    with Catcher() as catcher, dispatching():
+    monkeypatch.setattr(notify, "notify_dispatchers", lambda: None)
+    with WebhookReceiver() as catcher, dispatching():
         subscribe(installation, catcher.url)
         happen(shop)
         catcher.wait_for(1)
@@ -471,56 +487,56 @@ def test_what_nobody_rang_for_is_found_by_looking(
 def test_retention_of_attempts_ends_where_all_are_young(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "STEP", 2)
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     subscribe(installation, "http://127.0.0.1:9/")
     happen(shop, 1)
-    fan_out()
+    create_deliveries()
     (delivery,) = delivered(shop)
     now = timezone.now()
-    with every_shop():
+    with all_shops_scope():
         for number, days in enumerate((9, 9, 9, 6, 6, 6, 8), start=1):
             attempt = Attempt.objects.create(shop=shop, delivery=delivery, number=number, outcome="ok")
             Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
-        retention.clear(now)
+        retention.delete_expired_rows(now)
         assert {*Attempt.objects.values_list("number", flat=True)} == {4, 5, 6, 7}
-        retention.clear(now + timedelta(days=2))
+        retention.delete_expired_rows(now + timedelta(days=2))
         assert not Attempt.objects.exists()
 
 
 def test_retention_finds_what_a_shop_brought_from_another_cell(shop: Shop, installation: Installation) -> None:
     subscribe(installation, "http://127.0.0.1:9/")
     happen(shop, 1)
-    fan_out()
+    create_deliveries()
     (delivery,) = delivered(shop)
     now = timezone.now()
-    with every_shop():
+    with all_shops_scope():
         for number, (cell, days) in enumerate(((0, 1), (2, 9), (2, 1), (3, 1), (5, 9)), start=1):
             values = {"shop": shop, "delivery": delivery, "number": number, "outcome": "ok"}
-            attempt = Attempt.objects.create(pk=cell * RANGE + 2_000_000 + number, **values)
+            attempt = Attempt.objects.create(pk=cell * RANGE_SIZE + 2_000_000 + number, **values)
             Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
-        retention.clear(now)
+        retention.delete_expired_rows(now)
         assert {*Attempt.objects.values_list("number", flat=True)} == {1, 3, 4}
 
 
 def test_retention_empties_old_events_without_reading_all(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "STEP", 2)
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
     seen: dict[str, Any] = {"2026-07": {}}
     shown = [(old, seen), (old, seen), (old, seen), (young, seen), (young, seen), (young, seen), (old, seen)]
     common = {"shop": shop, "topic": "x/y", "subject_type": "x", "subject_id": 1, "actor": "system"}
-    with every_shop():
+    with all_shops_scope():
         events = [
             Event(**common, group=uuid.uuid4(), created_at=at, payload=payload)
             for at, payload in [(old, None)] * 3000 + shown
         ]
         rendered = Event.objects.bulk_create(events)[-len(shown) :]
         Pending.objects.create(shop=shop, event=rendered[1])
-        statistics.count()
+        planner_statistics.analyze_tables()
         with CaptureQueriesContext(connection) as queries:
-            retention.clear(now)
+            retention.delete_expired_rows(now)
         holding = {*Event.objects.filter(payload__isnull=False).values_list("pk", flat=True)}
         walk = next(each["sql"] for each in queries if 'FROM "events_event" WHERE' in each["sql"])
         with connection.cursor() as cursor:
@@ -535,11 +551,11 @@ def test_retention_empties_old_events_without_reading_all(
 def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:
     subscribe(installation, "http://127.0.0.1:9/")
     happen(shop, 5)
-    fan_out()
+    create_deliveries()
     rows = delivered(shop)
     now = timezone.now()
     ages = {"done": 31, "dead": 31, "cancelled": 29, "due": 400, "retry": 400}
-    with every_shop():
+    with all_shops_scope():
         for row, (state, days) in zip(rows, ages.items(), strict=True):
             at = now - timedelta(days=days)
             finished = at if state in {"done", "dead", "cancelled"} else None
@@ -547,10 +563,10 @@ def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installa
             Payload.objects.filter(pk=row.payload_id).update(created_at=at)
             attempt = Attempt.objects.create(shop=shop, delivery=row, number=1, outcome="ok")
             Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=8 if state == "due" else 6))
-        retention.clear(now)
+        retention.delete_expired_rows(now)
         left = dict(Delivery.objects.values_list("state", "payload_id"))
         assert left.keys() == {"dead", "cancelled", "due", "retry"}
         assert {*Payload.objects.values_list("pk", flat=True)} == {*left.values()}
         assert Attempt.objects.count() == 3
-        retention.clear(now + timedelta(days=60))
+        retention.delete_expired_rows(now + timedelta(days=60))
         assert {*Delivery.objects.values_list("state", flat=True)} == {"due", "retry"}

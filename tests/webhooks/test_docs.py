@@ -1,4 +1,4 @@
-"""The snippets of docs/webhooks.md verify what we sign, and nothing else; each runs where its interpreter is."""
+"""docs/webhooks.md agrees with the code: verification snippets and the retry schedule."""
 
 import json
 import re
@@ -9,7 +9,8 @@ import sys
 import pytest
 from django.conf import settings
 
-from apps.webhooks.domain.engine.signing import body_signature
+from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
+from apps.webhooks.domain.engine.signing import sign_body
 
 SECRET = "bks_secret"
 BODY = '{"id": 1, "title": "Müsli"}'
@@ -46,12 +47,12 @@ def test_snippets_verify_what_we_sign(language: str) -> None:
         pytest.skip(f"{interpreter} is not on this machine")
     snippet = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     assert snippet
-    good = body_signature(SECRET, BODY.encode())
+    good = sign_body(SECRET, BODY.encode())
     cases = [
         (SECRET, BODY, good),
         (SECRET, BODY + " ", good),
         ("another", BODY, good),
-        (SECRET, BODY, body_signature("another", BODY.encode())),
+        (SECRET, BODY, sign_body("another", BODY.encode())),
         (SECRET, BODY, ""),
     ]
 
@@ -60,3 +61,20 @@ def test_snippets_verify_what_we_sign(language: str) -> None:
     )
 
     assert json.loads(done.stdout) == [True, False, False, False, False]
+
+
+def test_page_has_the_retry_schedule() -> None:
+    seconds = {"h": 3600, "m": 60, "s": 1}
+    rows = re.findall(r"^\| (?:wait before it|since the first attempt) \|(.*)\|$", PAGE, re.MULTILINE)
+    waits, totals = (
+        [
+            sum(int(count) * seconds[unit] for count, unit in re.findall(r"(\d+) ([hms])", cell))
+            for cell in row.split("|")
+        ]
+        for row in rows
+    )
+
+    # Totals over an hour leave out the seconds.
+    elapsed = [sum(RETRY_SECONDS[: index + 1]) for index in range(len(RETRY_SECONDS))]
+    assert tuple(waits) == RETRY_SECONDS
+    assert totals == [total if total < 3600 else total // 60 * 60 for total in elapsed]

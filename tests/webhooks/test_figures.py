@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.domain.figures import LATELY, figures
+from apps.webhooks.domain.metrics import SAMPLE_PERIOD, collect_webhook_metrics
 from apps.webhooks.models import Attempt, Delivery, Host
 from tests import factories
 from tests.webhooks.factories import URI, make_attempt, make_delivery
@@ -22,8 +22,8 @@ def installation(shop: Shop) -> Installation:
 
 
 def test_nothing_happened() -> None:
-    with every_shop():
-        seen = figures()
+    with all_shops_scope():
+        seen = collect_webhook_metrics()
 
     assert (seen.oldest_due_seconds, seen.paused_hosts, seen.outcomes, seen.fenced, seen.lags) == (0, 0, {}, 0, {})
 
@@ -36,10 +36,10 @@ def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(instal
     again = make_delivery(installation, mine, triggered_at=now - timedelta(hours=1))
     stamp(make_attempt(again, number=2), now)
     old = make_delivery(installation, mine, triggered_at=now - timedelta(hours=2))
-    stamp(make_attempt(old, outcome="connect"), now - LATELY - timedelta(minutes=1))
+    stamp(make_attempt(old, outcome="connect"), now - SAMPLE_PERIOD - timedelta(minutes=1))
 
-    with every_shop():
-        seen = figures()
+    with all_shops_scope():
+        seen = collect_webhook_metrics()
 
     assert seen.outcomes == {"ok": 20, "timeout": 1}
     assert seen.fenced == 1
@@ -49,15 +49,15 @@ def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(instal
 def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installation) -> None:
     now, mine = timezone.now(), subscribe(installation, URI)
     make_delivery(installation, mine, state=Delivery.State.RETRY, next_at=now + timedelta(hours=1))
-    with every_shop():
-        planned = figures().oldest_due_seconds
+    with all_shops_scope():
+        planned = collect_webhook_metrics().oldest_due_seconds
     make_delivery(installation, mine, state=Delivery.State.DUE, next_at=now - timedelta(seconds=90))
     make_delivery(installation, mine, state=Delivery.State.DONE, next_at=now - timedelta(days=1))
     Host.objects.create(name="a.example", trips=1, paused_until=now + timedelta(minutes=5))
     Host.objects.create(name="b.example", trips=1, paused_until=now - timedelta(minutes=5))
 
-    with every_shop():
-        seen = figures()
+    with all_shops_scope():
+        seen = collect_webhook_metrics()
 
     assert planned == 0
     assert 90 <= seen.oldest_due_seconds < 150
@@ -65,5 +65,5 @@ def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installati
 
 
 def stamp(attempt: Attempt, at: object) -> None:
-    with every_shop():
+    with all_shops_scope():
         Attempt.objects.filter(pk=attempt.pk).update(created_at=at)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop
-from apps.webhooks.domain import destinations, subscriptions
+from apps.ground.tenancy import all_shops_scope
+from apps.webhooks.domain import endpoints, subscriptions
 from apps.webhooks.models import Subscription
 from tests.conftest import ApiClient, ClientWith
 from tests.graphql.test_graphql import ask, codes, data
@@ -220,7 +220,7 @@ def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.
     queue = {"input": {"pubSubProject": "my-project", "pubSubTopic": "products"}}
     arn = f"arn:aws:events:eu-west-1::event-source/aws.partner/backoffice/{api.installation.app_id}/mine"
     absent = data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
-    monkeypatch.setattr(destinations, "_enabled", {"pubsub", "arn"})
+    monkeypatch.setattr(endpoints, "_enabled", {"pubsub", "arn"})
 
     made, taken = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
     bridge = data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
@@ -278,7 +278,7 @@ def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
 def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     start, ids = several(api)
     configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
-    subscriptions.create_configured(api.installation.app, configured, at=start)
+    subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 
     def page(**arguments: Any) -> tuple[str, dict[str, Any]]:
         found = data(api, LIST, arguments)["webhookSubscriptions"]
@@ -324,5 +324,5 @@ def test_another_apps_subscriptions_are_not_listed(api: ApiClient, client_with: 
     other = client_with("read_products", name="Other")
 
     assert data(other, LIST, {"first": 5})["webhookSubscriptions"]["nodes"] == []
-    with every_shop():
+    with all_shops_scope():
         assert Subscription.objects.count() == 1

@@ -7,17 +7,17 @@ import pytest
 from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.catcher import Catcher
 from apps.webhooks.domain import subscriptions
-from apps.webhooks.domain.engine import pacing
-from apps.webhooks.domain.engine.loop.breakers import Breaker
-from apps.webhooks.domain.engine.loop.lanes import Lane, Lanes, Turn
-from apps.webhooks.domain.engine.matching import endpoint_for
-from apps.webhooks.domain.engine.pacing import Grant
-from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.domain.engine import rate_limits
+from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind, EndpointSlots, SlotAllocator
+from apps.webhooks.domain.engine.matching import get_or_create_endpoint
+from apps.webhooks.domain.engine.rate_limits import TokenGrant
+from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Delivery, Endpoint, Subscription
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories, races
 from tests.machine import until
 from tests.webhooks.worlds import dispatching, happen, settled, subscribe
@@ -51,21 +51,21 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(pacing, "Now", made)
+    monkeypatch.setattr(rate_limits, "Now", made)
     return made
 
 
 def endpoint(shop: Shop, uri: str = URI, **values: Any) -> Endpoint:
     """The endpoint of a URI; its bucket is full, unless said otherwise."""
     with shop_scope(shop):
-        found = endpoint_for(shop.pk, uri)
+        found = get_or_create_endpoint(shop.pk, uri)
         if values:
             Endpoint.objects.filter(pk=found.pk).update(**values)
     return found
 
 
 def take(row: Endpoint, wanted: int = 1) -> int:
-    return pacing.take({row.pk: wanted})[row.pk].count
+    return rate_limits.take_tokens({row.pk: wanted})[row.pk].count
 
 
 def change(shop: Shop, subscription: Subscription, **values: Any) -> None:
@@ -81,15 +81,15 @@ def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
     row = endpoint(shop)
 
     assert take(row, 20) == 5
-    assert pacing.take({row.pk: 20})[row.pk] == Grant(0, 1 / 50)
+    assert rate_limits.take_tokens({row.pk: 20})[row.pk] == TokenGrant(0, 1 / 50)
     clock.move(0.05)
-    assert pacing.take({row.pk: 1})[row.pk] == Grant(1, 0.0)
+    assert rate_limits.take_tokens({row.pk: 1})[row.pk] == TokenGrant(1, 0.0)
     clock.move(3600)
     assert take(row, 3) == 3
     clock.move(-7200)
     assert (take(row, 20), take(row, 20)) == (2, 0)
     change(shop, made, max_per_second=None)
-    assert pacing.take({row.pk: 20}) == {}
+    assert rate_limits.take_tokens({row.pk: 20}) == {}
 
 
 @pytest.mark.django_db
@@ -98,7 +98,7 @@ def test_what_was_not_used_is_given_back(shop: Shop, installation: Installation,
     row = endpoint(shop)
 
     assert (take(row), take(row)) == (1, 0)
-    pacing.give_back({row.pk: 1})
+    rate_limits.return_tokens({row.pk: 1})
     assert take(row) == 1
 
 
@@ -131,16 +131,16 @@ def test_without_its_row_held_two_take_the_same_token(shop: Shop, installation: 
 @pytest.mark.django_db
 def test_an_endpoint_has_the_strictest_of_what_is_asked_for(shop: Shop, installation: Installation) -> None:
     def limits() -> tuple[int, int | None]:
-        with every_shop():
+        with all_shops_scope():
             row = Endpoint.objects.get(shop=shop)
         return row.max_in_flight, row.max_per_second
 
     first = subscribe(installation, URI, max_per_second=50, max_in_flight=2)
     endpoint(shop)
     assert limits() == (2, 50)
-    with every_shop():
+    with all_shops_scope():
         values = {"topic": "blogs/update", "uri": URI, "api_version": "2026-07", "max_per_second": 5}
-        of_all_shops = subscriptions.create_configured(installation.app, values, at=timezone.now())
+        of_all_shops = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     assert limits() == (2, 5)
     change(shop, first, max_in_flight=20)
     assert limits() == (10, 5)
@@ -163,35 +163,38 @@ def test_what_is_no_pace_is_refused(shop: Shop, installation: Installation) -> N
 def test_what_waits_for_its_turn_holds_up_nobody_and_goes_once_it_may(
     shop: Shop, installation: Installation, clock: Clock
 ) -> None:
-    with Catcher() as slow, Catcher() as quick:
+    with WebhookReceiver() as slow, WebhookReceiver() as quick:
         capped = subscribe(installation, slow.url, max_per_second=5)
         endpoint(shop, slow.url, tokens=0.0, tokens_at=clock.now)
         subscribe(installation, quick.url)
         with dispatching(count=2):
             happen(shop, 12)
-            until(lambda: len(quick.caught), (12).__eq__)
-            assert slow.caught == []
+            until(lambda: len(quick.requests), (12).__eq__)
+            assert slow.requests == []
             with shop_scope(shop):
                 assert Delivery.objects.filter(subscription=capped, state="due", attempts=0).count() == 12
             clock.move(60)
-            until(lambda: len(slow.caught), bool)
+            until(lambda: len(slow.requests), bool)
             change(shop, capped, max_per_second=None)
             assert settled(shop) == {"done": 24}
-    assert len(slow.caught) == 12
+    assert len(slow.requests) == 12
 
 
 def test_where_calls_are_rationed_first_and_further_attempts_take_turns() -> None:
-    lanes, lane = Lanes(), Lane(1, 1, "a.example", 10, Breaker(), max_per_second=1, is_proven=True)
+    lanes, lane = (
+        SlotAllocator(),
+        EndpointSlots(1, 1, "a.example", 10, CircuitBreaker(), max_per_second=1, has_responded=True),
+    )
     lanes.add(lane)
-    for turn in Turn:
+    for turn in AttemptKind:
         lane.expect(turn, 0.0)
-    assert lanes.share(Turn.DUE, 1.0)
+    assert lanes.allocate(AttemptKind.DUE, 1.0)
 
-    lane.last = Turn.DUE
-    assert not lanes.share(Turn.DUE, 1.0)
-    assert lanes.share(Turn.RETRY, 1.0)
-    lane.rests_until = 2.0
-    assert not lanes.share(Turn.RETRY, 1.0)
-    assert lanes.share(Turn.RETRY, 2.0)
-    lane.expect_nothing(Turn.RETRY, since=1.0)
-    assert lanes.share(Turn.DUE, 2.0)
+    lane.last_kind = AttemptKind.DUE
+    assert not lanes.allocate(AttemptKind.DUE, 1.0)
+    assert lanes.allocate(AttemptKind.RETRY, 1.0)
+    lane.paused_until = 2.0
+    assert not lanes.allocate(AttemptKind.RETRY, 1.0)
+    assert lanes.allocate(AttemptKind.RETRY, 2.0)
+    lane.expect_nothing(AttemptKind.RETRY, since=1.0)
+    assert lanes.allocate(AttemptKind.DUE, 2.0)

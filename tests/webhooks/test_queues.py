@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import Installation, Shop
-from apps.webhooks.domain import destinations, subscriptions
-from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.domain import endpoints, subscriptions
+from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Attempt, Delivery
-from backoffice import variables
+from backoffice import env
 from tests import factories, parts
 from tests.faults.proxy import Fault, Proxy
 from tests.machine import until
@@ -65,7 +65,7 @@ def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
     with kombu.Connection(url) as connection:
         made = Broker(connection.channel())
         settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={made.exchange.name}"}
-        monkeypatch.setattr(destinations, "_enabled", {"amqp"})
+        monkeypatch.setattr(endpoints, "_enabled", {"amqp"})
         yield made
         made.exchange.delete()
 
@@ -94,7 +94,7 @@ def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installa
         message = broker.take()
         assert ended(shop) == {"done": 1}
 
-    with every_shop():
+    with all_shops_scope():
         delivery = Delivery.objects.select_related("event", "payload").get()
     body = bytes(message.body)
     (attempt,) = attempts(shop)
@@ -122,9 +122,9 @@ def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installati
         assert ended(shop) == {"done": 1}
 
     first, second = attempts(shop)
-    assert (first.outcome, first.error) == ("not_taken", "no queue is bound to its routing key")
+    assert (first.outcome, first.error) == ("not_taken", "no queue is bound to the routing key")
     assert second.outcome == "ok"
-    with every_shop():
+    with all_shops_scope():
         assert message.properties["message_id"] == str(Delivery.objects.get().key)
 
 
@@ -161,7 +161,7 @@ def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Instal
         assert ended(shop) == {"retry": 1}
 
     (attempt,) = attempts(shop)
-    assert (attempt.outcome, attempt.error) == ("unreachable", "the broker has no such exchange")
+    assert (attempt.outcome, attempt.error) == ("unreachable", "the exchange does not exist on the broker")
 
 
 def test_what_is_no_longer_set_up_is_said(
@@ -174,7 +174,7 @@ def test_what_is_no_longer_set_up_is_said(
         assert ended(shop) == {"retry": 1}
 
     (attempt,) = attempts(shop)
-    assert attempt.error == "this kind of destination is no longer set up"
+    assert attempt.error == "this type of endpoint is no longer configured"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_brokers_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     two = "two=amqps://mq.example:5671/?exchange=other&heartbeat=10"
     monkeypatch.setenv("BROKERS", f"{one}, {two}")
 
-    assert variables.brokers("BROKERS") == dict(each.split("=", 1) for each in (one, two))
+    assert env.get_brokers("BROKERS") == dict(each.split("=", 1) for each in (one, two))
 
 
 class Bus:
@@ -244,7 +244,7 @@ def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPat
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     settings.WEBHOOK_EVENTBRIDGE = True
-    monkeypatch.setattr(destinations, "_enabled", {"arn"})
+    monkeypatch.setattr(endpoints, "_enabled", {"arn"})
     yield Bus(boto3.session.Session(), f"http://{host}:{port}", installation.app_id)
     server.stop()
 
@@ -256,7 +256,7 @@ def test_an_event_bus_gets_payload_and_headers(shop: Shop, installation: Install
         event = bus.take()
         assert ended(shop) == {"done": 1}
 
-    with every_shop():
+    with all_shops_scope():
         delivery = Delivery.objects.select_related("payload").get()
     assert event["source"] == bus.source
     assert event["detail-type"] == TOPIC

@@ -7,20 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.webhooks.domain.engine import schedule
-from apps.webhooks.domain.engine.loop import breakers
-from apps.webhooks.domain.engine.loop.breakers import Breaker
-from apps.webhooks.domain.engine.loop.lanes import UNPROVEN_SLOTS, Lane, Lanes, Turn
-from apps.webhooks.domain.engine.schedule import judge_answer, judge_failure, retry_after
-from apps.webhooks.domain.projection import project, with_metafields
+from apps.webhooks.domain.engine import retry_policy
+from apps.webhooks.domain.engine.dispatcher import circuit_breaker
+from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import (
+    UNTESTED_SLOTS,
+    AttemptKind,
+    EndpointSlots,
+    SlotAllocator,
+)
+from apps.webhooks.domain.engine.retry_policy import judge_failure, judge_response, parse_retry_after
+from apps.webhooks.domain.field_selection import add_metafields, select_fields
 
 # --- schedules -------------------------------------------------------------------------------------------------------
 
 
 def test_eight_further_attempts_within_four_hours_each_a_fifth_sooner_or_later() -> None:
-    assert schedule.RETRY_SECONDS == (10, 40, 150, 480, 1200, 2400, 4200, 5920)
-    assert schedule.WINDOW_SECONDS == 4 * 3600
-    for number, planned in enumerate(schedule.RETRY_SECONDS, start=1):
+    assert retry_policy.RETRY_SECONDS == (10, 40, 150, 480, 1200, 2400, 4200, 5920)
+    assert retry_policy.WINDOW_SECONDS == 4 * 3600
+    for number, planned in enumerate(retry_policy.RETRY_SECONDS, start=1):
         delays = [judge_failure("timeout", number).delay for _ in range(200)]
         assert 0.8 * planned <= min(delays) < 0.9 * planned < 1.1 * planned < max(delays) <= 1.2 * planned
     assert judge_failure("timeout", 9).state == "dead"
@@ -44,19 +49,19 @@ def test_eight_further_attempts_within_four_hours_each_a_fifth_sooner_or_later()
     ],
 )
 def test_an_answer_decides(status: int, state: str, error: str) -> None:
-    verdict = judge_answer(status, {}, 1)
+    verdict = judge_response(status, {}, 1)
 
     assert (verdict.state, verdict.error, verdict.is_gone) == (state, error, status == 410)
 
 
 def test_a_receiver_may_delay_but_neither_hurry_nor_stop_us() -> None:
     def delay(text: str, status: int = 503, number: int = 1) -> float:
-        return judge_answer(status, {"Retry-After": text}, number).delay
+        return judge_response(status, {"Retry-After": text}, number).delay
 
     now = datetime.now(UTC)
     assert delay("100") == 100
     assert 95 < delay(format_datetime(now + timedelta(seconds=100))) <= 100
-    assert delay("999999999") == schedule.WINDOW_SECONDS
+    assert delay("999999999") == retry_policy.WINDOW_SECONDS
     assert 5920 <= delay("999999999", number=8) <= 1.2 * 5920
     for text in ("1", "0", "-1", "1e9", "soon", "", "١٠٠", format_datetime(now - timedelta(days=1))):
         assert 8 <= delay(text) <= 12, text
@@ -66,88 +71,90 @@ def test_a_receiver_may_delay_but_neither_hurry_nor_stop_us() -> None:
 
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reading_of_retry_after(text: str) -> None:
-    assert 0 <= retry_after(text) < 10**10
+    assert 0 <= parse_retry_after(text) < 10**10
 
 
 # --- breakers --------------------------------------------------------------------------------------------------------
 
 
-def opened(pause: float = 10.0) -> Breaker:
-    breaker = Breaker()
-    for _ in range(breakers.IN_A_ROW):
-        breaker.failed(0.0, silent=True)
+def opened(pause: float = 10.0) -> CircuitBreaker:
+    breaker = CircuitBreaker()
+    for _ in range(circuit_breaker.MAX_FAILURES_IN_A_ROW):
+        breaker.record_failure(0.0, silent=True)
     return breaker
 
 
 def test_five_silent_failures_in_a_row_open_a_breaker_and_a_success_between_keeps_it_shut() -> None:
-    breaker = Breaker()
+    breaker = CircuitBreaker()
     for _ in range(4):
-        assert not breaker.failed(0.0, silent=True)
-    breaker.succeeded(0.0)
+        assert not breaker.record_failure(0.0, silent=True)
+    breaker.record_success(0.0)
     for _ in range(4):
-        assert not breaker.failed(0.0, silent=True)
-    assert breaker.room(0.0) is None
+        assert not breaker.record_failure(0.0, silent=True)
+    assert breaker.get_free_calls(0.0) is None
 
-    assert breaker.failed(0.0, silent=True)
-    assert breaker.room(1.0) == 0
+    assert breaker.record_failure(0.0, silent=True)
+    assert breaker.get_free_calls(1.0) == 0
 
 
 def test_after_the_pause_one_call_tries_the_host() -> None:
     breaker = opened()
-    later = breaker.opens_until
+    later = breaker.open_until
 
     assert 8 <= later <= 12
-    assert (breaker.room(later - 0.1), breaker.room(later)) == (0, 1)
-    breaker.begin()
-    assert breaker.room(later) == 0
-    assert breaker.failed(later, silent=True)
-    assert 16 <= breaker.opens_until - later <= 24
-    breaker.begin()
-    assert breaker.succeeded(breaker.opens_until)
-    assert breaker.room(later) is None
+    assert (breaker.get_free_calls(later - 0.1), breaker.get_free_calls(later)) == (0, 1)
+    breaker.record_start()
+    assert breaker.get_free_calls(later) == 0
+    assert breaker.record_failure(later, silent=True)
+    assert 16 <= breaker.open_until - later <= 24
+    breaker.record_start()
+    assert breaker.record_success(breaker.open_until)
+    assert breaker.get_free_calls(later) is None
 
 
 def test_the_pause_doubles_up_to_ten_minutes() -> None:
     breaker, now = opened(), 0.0
     pauses = []
     for _ in range(12):
-        pauses.append(breaker.opens_until - now)
-        now = breaker.opens_until
-        breaker.begin()
-        breaker.failed(now, silent=False)
+        pauses.append(breaker.open_until - now)
+        now = breaker.open_until
+        breaker.record_start()
+        breaker.record_failure(now, silent=False)
 
     assert max(pauses) <= 720
     assert all(0.8 * min(10 * 2**n, 600) <= pause <= 1.2 * min(10 * 2**n, 600) for n, pause in enumerate(pauses))
 
 
 def test_half_of_twenty_failures_within_a_minute_open_it() -> None:
-    breaker = Breaker()
+    breaker = CircuitBreaker()
     said = []
     for number in range(20):
         failed = number % 2
-        said.append(breaker.failed(float(number), silent=False) if failed else breaker.succeeded(float(number)))
+        said.append(
+            breaker.record_failure(float(number), silent=False) if failed else breaker.record_success(float(number))
+        )
     assert said == [False] * 19 + [True]
 
-    slow = Breaker()
+    slow = CircuitBreaker()
     for number in range(20):
         at = number * 10.0
-        assert not (slow.failed(at, silent=False) if number % 2 else slow.succeeded(at))
+        assert not (slow.record_failure(at, silent=False) if number % 2 else slow.record_success(at))
 
 
 # --- lanes -----------------------------------------------------------------------------------------------------------
 
 
-def lane(endpoint: int, shop: int = 1, **values: object) -> Lane:
-    made = Lane(endpoint, shop, f"host-{endpoint}", 10, Breaker())
-    made.expect(Turn.DUE, 0.0)
-    made.is_proven = True
+def lane(endpoint: int, shop: int = 1, **values: object) -> EndpointSlots:
+    made = EndpointSlots(endpoint, shop, f"host-{endpoint}", 10, CircuitBreaker())
+    made.expect(AttemptKind.DUE, 0.0)
+    made.has_responded = True
     for name, value in values.items():
         setattr(made, name, value)
     return made
 
 
-def lanes_of(*lanes: Lane, slots: int = 200) -> Lanes:
-    found = Lanes(slots)
+def lanes_of(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
+    found = SlotAllocator(slots)
     for each in lanes:
         found.add(each)
     return found
@@ -156,14 +163,14 @@ def lanes_of(*lanes: Lane, slots: int = 200) -> Lanes:
 def test_a_lane_has_its_slots_and_no_more() -> None:
     lanes = lanes_of(lane(1), lane(2, in_flight=7), lane(3, is_proven=False), lane(4, limit=3.9))
 
-    assert lanes.share(Turn.DUE, 1.0) == {1: 10, 2: 3, 3: UNPROVEN_SLOTS, 4: 3}
-    assert lanes.share(Turn.RETRY, 1.0) == {}
+    assert lanes.allocate(AttemptKind.DUE, 1.0) == {1: 10, 2: 3, 3: UNTESTED_SLOTS, 4: 3}
+    assert lanes.allocate(AttemptKind.RETRY, 1.0) == {}
 
 
 def test_shops_share_alike_however_many_lanes_they_have() -> None:
     lanes = lanes_of(*(lane(number, shop=1) for number in range(100)), lane(1000, shop=2), lane(1001, shop=3), slots=30)
 
-    given = lanes.share(Turn.DUE, 1.0)
+    given = lanes.allocate(AttemptKind.DUE, 1.0)
 
     assert sum(given.values()) == 30
     assert (given[1000], given[1001]) == (10, 10)
@@ -172,7 +179,7 @@ def test_shops_share_alike_however_many_lanes_they_have() -> None:
 def test_another_lane_is_first_each_time() -> None:
     lanes = lanes_of(*(lane(number) for number in range(10)), slots=1)
 
-    first = [next(iter(lanes.share(Turn.DUE, 1.0))) for _ in range(20)]
+    first = [next(iter(lanes.allocate(AttemptKind.DUE, 1.0))) for _ in range(20)]
 
     assert {*first} == {*range(10)}
 
@@ -183,7 +190,7 @@ def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
     good = [lane(500 + number, shop=500 + number) for number in range(5)]
     lanes = lanes_of(*slow, *new, *good)
 
-    given = lanes.share(Turn.DUE, 1.0)
+    given = lanes.allocate(AttemptKind.DUE, 1.0)
 
     assert sum(count for pk, count in given.items() if pk < 100) <= 50
     assert sum(count for pk, count in given.items() if 100 <= pk < 500) <= 100
@@ -192,37 +199,37 @@ def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
 
 def test_further_attempts_take_half_of_the_slots_at_most() -> None:
     lanes = lanes_of(*(lane(number, shop=number) for number in range(50)))
-    for each in lanes.lanes.values():
-        each.expect(Turn.RETRY, 0.0)
+    for each in lanes.by_endpoint.values():
+        each.expect(AttemptKind.RETRY, 0.0)
 
-    assert sum(lanes.share(Turn.RETRY, 1.0).values()) == 100
-    assert sum(lanes.share(Turn.DUE, 1.0).values()) == 200
+    assert sum(lanes.allocate(AttemptKind.RETRY, 1.0).values()) == 100
+    assert sum(lanes.allocate(AttemptKind.DUE, 1.0).values()) == 200
 
 
 def test_lanes_of_one_host_share_the_call_that_tries_it() -> None:
     breaker = opened()
     lanes = lanes_of(lane(1, breaker=breaker), lane(2, breaker=breaker), lane(3))
 
-    assert lanes.share(Turn.DUE, 1.0) == {3: 10}
-    assert sum(count for pk, count in lanes.share(Turn.DUE, breaker.opens_until).items() if pk < 3) == 1
+    assert lanes.allocate(AttemptKind.DUE, 1.0) == {3: 10}
+    assert sum(count for pk, count in lanes.allocate(AttemptKind.DUE, breaker.open_until).items() if pk < 3) == 1
 
 
 def test_429_halves_and_success_raises_again() -> None:
     one = lane(1)
     for _ in range(5):
-        one.throttled()
+        one.decrease_limit()
     assert one.limit == 1
     for _ in range(200):
-        one.praised()
+        one.increase_limit()
     assert one.limit == 10
 
 
 def test_news_that_came_while_we_looked_count_more_than_what_we_saw() -> None:
     one = lane(1)
-    one.expect(Turn.DUE, 5.0, noted=5.0)
+    one.expect(AttemptKind.DUE, 5.0, noted_at=5.0)
 
     one.expect_nothing(since=4.0)
-    assert one.due_at == {Turn.DUE: 0.0}
+    assert one.due_at == {AttemptKind.DUE: 0.0}
     one.expect_nothing(since=6.0)
     assert one.due_at == {}
 
@@ -251,13 +258,13 @@ PAYLOAD = {
     ],
 )
 def test_fields_are_taken_through_arrays(fields: list[str], expected: object) -> None:
-    assert project(PAYLOAD, fields) == expected
+    assert select_fields(PAYLOAD, fields) == expected
 
 
 def test_metafields_go_along_as_they_are_wanted() -> None:
     rows = [{"namespace": n, "key": k} for n, k in (("care", "wash"), ("care", "dry"), ("size", "cm"), ("own", "x"))]
 
-    whole = with_metafields(PAYLOAD, rows, ["care"], [{"namespace": "size", "key": "cm"}])
+    whole = add_metafields(PAYLOAD, rows, ["care"], [{"namespace": "size", "key": "cm"}])
 
     assert [row["key"] for row in whole["metafields"]] == ["wash", "dry", "cm"]
-    assert with_metafields(PAYLOAD, rows, [], []) is PAYLOAD
+    assert add_metafields(PAYLOAD, rows, [], []) is PAYLOAD

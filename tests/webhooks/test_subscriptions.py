@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from apps.content.domain.blogs import create_blog
 from apps.events.models import Event
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.metafields.domain import setting
-from apps.query.predicate import FIELDLESS
-from apps.shops.domain import installing
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.metafields.domain import write
+from apps.query.predicate import MISSING_FIELD
+from apps.shops.domain import app_installation
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions
-from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Pending, Subscription
 from tests import factories
 from tests.catalog.factories import make_product
@@ -126,7 +126,7 @@ def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None
         ),
         (
             {"filter": "Music"},
-            {"filter": [f"{FIELDLESS} (position 0)"]},
+            {"filter": [f"{MISSING_FIELD} (position 0)"]},
         ),
         (
             {"filter": "id:1 AND"},
@@ -213,13 +213,13 @@ def test_another_apps_subscriptions_do_not_exist(api: ApiClient, client_with: Cl
 FORESEEN: dict[str, list[str]] = {
     "titel:x": ["titel is not in the payload.", "This filter never matches."],
     "variants.prise:>5": ["variants.prise is not in the payload.", "This filter never matches."],
-    "id:abc": ['id is a number, and "abc" is none.', "This filter never matches."],
+    "id:abc": ['id is a number, but "abc" is not.', "This filter never matches."],
     "status:activ": ['status is never "activ".', "This filter never matches."],
     "status:activ OR title:x": ['status is never "activ".'],
     "-invalid_field:*": ["invalid_field is not in the payload."],
-    "variants:x": ["variants is an object: name one of its fields.", "This filter never matches."],
+    "variants:x": ["variants is an object. Use one of its fields.", "This filter never matches."],
     "variants.taxable:yes": ["variants.taxable is true or false.", "This filter never matches."],
-    "created_at:>soon": ['created_at is a date, and "soon" is none.', "This filter never matches."],
+    "created_at:>soon": ['created_at is a date, but "soon" is not.', "This filter never matches."],
     "title:Album* AND variants.price:>=10.00 AND created_at:>2026-01-01 AND status:act*": [],
     "tags:x AND variants.inventory_quantity:<5 AND options.name:Size AND image.src:*": [],
 }
@@ -322,9 +322,9 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
 ) -> None:
     app = api.installation.app
     values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-07", "name": "all"}
-    configured = subscriptions.create_configured(app, values, at=timezone.now())
+    configured = subscriptions.create_configured_subscription(app, values, at=timezone.now())
     compliance = {**values, "topic": "shop/redact"}
-    subscriptions.create_configured(app, compliance, at=timezone.now())
+    subscriptions.create_configured_subscription(app, compliance, at=timezone.now())
     api.post("blogs.json", {"blog": {"title": "Heard"}})
 
     def blog_elsewhere() -> None:
@@ -334,10 +334,10 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
 
     blog_elsewhere()
     unheard = pending(other_shop)
-    installing.install(app, other_shop, scopes=["read_content"], actor="system", at=timezone.now())
+    app_installation.install_app(app, other_shop, scopes=["read_content"], actor="system", at=timezone.now())
     blog_elsewhere()
     heard = pending(other_shop)
-    installing.install(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
+    app_installation.install_app(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
     blog_elsewhere()
 
     assert pending(shop) == [("blogs/create", ["2026-07"])]
@@ -346,7 +346,7 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
     assert api.get("webhooks.json").json() == {"webhooks": []}
     assert api.get(f"webhooks/{configured.pk}.json").status_code == 404
     with pytest.raises(SubscriptionRefused) as refusal:
-        subscriptions.create_configured(app, {**values, "name": "again"}, at=timezone.now())
+        subscriptions.create_configured_subscription(app, {**values, "name": "again"}, at=timezone.now())
     assert refusal.value.full_messages == [("uri", "Address for this topic has already been taken")]
 
 
@@ -354,16 +354,16 @@ def test_uninstalling_ends_subscriptions_and_is_told(api: ApiClient, shop: Shop)
     made(api, topic="blogs/create")
     made(api, topic="app/uninstalled")
 
-    with every_shop():
+    with all_shops_scope():
         installation = Installation.objects.get(pk=api.installation.pk)
-    installing.uninstall(installation, actor="system", at=timezone.now())
+    app_installation.uninstall_app(installation, actor="system", at=timezone.now())
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         create_blog({"title": "Unheard"}, actor="system", at=timezone.now())
 
     assert pending(shop) == [("app/uninstalled", ["2026-07"])]
-    with every_shop():
+    with all_shops_scope():
         assert set(Subscription.objects.values_list("removed_by_uninstalling", flat=True)) == {True}
-        assert not subscriptions.kept().exists()
+        assert not subscriptions.get_undeleted_subscriptions().exists()
 
 
 def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -> None:
@@ -374,7 +374,7 @@ def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -
     ]
     with shop_scope(shop):
         product = make_product("Mug", prices=("1.00",))
-        setting.set_many(product, rows, actor="system", at=timezone.now())
+        write.set_metafields(product, rows, actor="system", at=timezone.now())
 
     api.put(f"products/{product.pk}.json", {"product": {"title": "Cup"}})
 

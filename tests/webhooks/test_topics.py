@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from apps.catalog.models import Product
 from apps.customers.domain import customers
 from apps.customers.models import Customer
-from apps.events.domain.topics import all_topics
+from apps.events.domain.topics import get_all_topics
 from apps.events.models import Event
 from apps.fulfillment.domain import transitions
 from apps.ground.tenancy import shop_scope
@@ -20,9 +20,9 @@ from apps.inventory.domain import stock
 from apps.orders.domain import payments
 from apps.orders.models import Transaction
 from apps.shops.models import Shop
-from apps.webhooks.domain import examples
+from apps.webhooks.domain import topic_examples
 from apps.webhooks.domain.engine import fan_out
-from apps.webhooks.domain.known_topics import KNOWN
+from apps.webhooks.domain.topic_catalog import CATALOG
 from apps.webhooks.models import Delivery
 from tests import factories
 from tests.customers.factories import make_customer
@@ -86,23 +86,27 @@ EXTENSIONS = {
 
 
 def test_every_known_topic_is_there_unless_its_part_of_a_store_is_not() -> None:
-    offered = {topic.name for topic in all_topics()}
+    offered = {topic.name for topic in get_all_topics()}
 
-    missing = KNOWN - offered
+    missing = CATALOG - offered
 
     assert {name for name in missing if name.partition("/")[0] not in NO_FAMILY} == CANNOT_HAPPEN
     assert not {name for name in offered if name.partition("/")[0] in NO_FAMILY}
 
 
 def test_what_is_offered_beyond_is_an_extension_that_is_named() -> None:
-    beyond = {topic.name for topic in all_topics() if topic.offered} - KNOWN
+    beyond = {topic.name for topic in get_all_topics() if topic.is_subscribable} - CATALOG
 
     others = {name for name in beyond if name.partition("/")[0] not in EXTENSIONS and "_metafields/" not in name}
     assert others == {"fulfillment_orders/deadline_set"}
 
 
 def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
-    assert not [topic.name for topic in all_topics() if topic.offered and not (topic.shape and topic.example)]
+    assert not [
+        topic.name
+        for topic in get_all_topics()
+        if topic.is_subscribable and not (topic.get_schema and topic.get_example)
+    ]
 
 
 @pytest.fixture
@@ -130,15 +134,15 @@ def by() -> dict[str, Any]:
 def do_all(shop: Shop) -> None:
     """Let everything happen that they tell of."""
     variant = make_variant(shop, stock=0)
-    item, place = variant.inventory_item, stock.primary_location()
+    item, place = variant.inventory_item, stock.get_primary_location()
     for delta in (2, 1, -3):
-        stock.adjust(item.pk, place.pk, delta, **by())
+        stock.adjust_available(item.pk, place.pk, delta, **by())
     customer = make_customer(tags="red, blue")
     customers.update_customer(customer, {"tags": "RED, green"}, **by())
     customers.update_customer(customer, {"note": "Rings twice"}, **by())
     row = make_fulfillment_order()
-    transitions.hold(row, reason="other", notes="Later", **by())
-    transitions.hold(row, reason="incorrect_address", **by())
+    transitions.hold_fulfillment_order(row, reason="other", notes="Later", **by())
+    transitions.hold_fulfillment_order(row, reason="incorrect_address", **by())
     transitions.release_hold(row, **by())
 
 
@@ -163,7 +167,7 @@ def test_each_is_told_once_of_what_changed(listens: Shop) -> None:
     assert holds == [*((added, reason) for reason in reasons), *((released, reason) for reason in reasons)]
     assert [len(payload["fulfillment_order"]["fulfillment_holds"]) for _, payload in found[5:]] == [1, 2, 0, 0]
     # Two reasons that end together are two deliveries, though of one fulfillment order and of one action.
-    while fan_out.fan_out().events:
+    while fan_out.create_deliveries().events:
         continue
     assert Delivery.objects.filter(topic=released).count() == 2
 
@@ -178,7 +182,7 @@ def test_nothing_is_written_for_nobody(in_shop: Shop) -> None:
 def test_what_is_not_counted_is_never_out_of_stock(listens: Shop) -> None:
     variant = make_variant(listens)
 
-    stock.adjust(variant.inventory_item_id, stock.primary_location().pk, 1, **by())
+    stock.adjust_available(variant.inventory_item_id, stock.get_primary_location().pk, 1, **by())
 
     assert told() == []
 
@@ -202,17 +206,17 @@ def test_money_is_told_of_when_it_moved(listens: Shop) -> None:
 
 
 def test_the_page_of_topics_is_that_of_the_registry() -> None:
-    call_command("webhook_topics", check=True)
+    call_command("list_webhook_topics", check=True)
 
 
 def test_every_example_is_what_its_topic_sends_by_now() -> None:
     """An example that was kept fits the schema of its topic, and has all of its members and no others."""
-    kept = dict(examples.kept_examples())
-    told = {topic.name: topic for topic in examples.told_topics()}
+    kept = dict(topic_examples.load_examples())
+    told = {topic.name: topic for topic in topic_examples.list_subscribable_topics()}
 
     assert kept.keys() == told.keys()
     for name, payload in kept.items():
-        shape = told[name].shape
+        shape = told[name].get_schema
         assert shape is not None, name
         schema: Any = shape(VERSION)
         assert set(payload) == set(schema["properties"]) or schema.get("additionalProperties"), name
@@ -222,7 +226,7 @@ def test_every_example_is_what_its_topic_sends_by_now() -> None:
 def test_examples_are_made_by_the_topics_own_renderers(listens: Shop) -> None:
     do_all(listens)
 
-    made = examples.make_examples()
+    made = topic_examples.render_examples()
 
     assert made["customer.tags_added"]["tags"] == ["RED"]
     assert made["variants/in_stock"]["id"] == Product.objects.get().variants.get().pk

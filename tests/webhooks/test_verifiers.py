@@ -1,19 +1,22 @@
-"""Others' libraries verify what we send: that of Standard Webhooks, and the Node client's own check."""
+"""Public libraries verify our deliveries: Standard Webhooks for Python and Node, as in the docs, and a Node client."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from apps.shops.models import Shop
-from apps.webhooks.catcher import Catcher
-from apps.webhooks.domain.engine.signing import standard_secret
+from apps.webhooks.domain.engine.signing import format_standard_secret
+from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.webhooks.worlds import dispatching, happen, settled, subscribe
 
+PAGE = (django_settings.BASE_DIR / "docs" / "webhooks.md").read_text()
 pytestmark = pytest.mark.django_db(transaction=True)
 Sent = tuple[str, dict[str, str], bytes]
 
@@ -24,7 +27,7 @@ def sent(shop: Shop, settings: Any) -> Sent:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.BRAND = "shopify"
     installation = factories.make_installation(shop, ["read_content"])
-    with Catcher([installation.app.api_secret]) as catcher, dispatching():
+    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
         subscribe(installation, catcher.url, name="mine")
         happen(shop, title="Müsli")
         (caught,) = catcher.wait_for(1)
@@ -34,13 +37,64 @@ def sent(shop: Shop, settings: Any) -> Sent:
 
 def test_the_library_of_standard_webhooks_verifies_them(sent: Sent) -> None:
     secret, headers, body = sent
-    receiver = Webhook(standard_secret(secret))
+    receiver = Webhook(format_standard_secret(secret))
 
     assert receiver.verify(body, headers)["title"] == "Müsli 0"
     with pytest.raises(WebhookVerificationError):
         receiver.verify(body + b" ", headers)
     with pytest.raises(WebhookVerificationError):
-        Webhook(standard_secret("another")).verify(body, headers)
+        Webhook(format_standard_secret("another")).verify(body, headers)
+
+
+def snippet(language: str) -> str:
+    """Return the snippet of docs/webhooks.md for Standard Webhooks in a language."""
+    (code,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    return str(code)
+
+
+def test_docs_list_every_header(sent: Sent) -> None:
+    _, headers, _ = sent
+    section = PAGE.split("## Headers")[1].split("## ")[0].replace("X-Platform-", "X-Shopify-")
+    documented = set(re.findall(r"`((?:X-|Content-|webhook-)[A-Za-z0-9-]+)`", section))
+
+    sent_names = {name for name in headers if name.startswith(("X-", "webhook-")) or name == "Content-Type"}
+    # Only replays have this header.
+    assert documented == {*sent_names, "X-Shopify-Redelivery"}
+
+
+def test_documented_python_line_verifies_deliveries(sent: Sent) -> None:
+    secret, headers, body = sent
+    scope: dict[str, Any] = {}
+    exec(snippet("py"), scope)
+
+    assert scope["verify"](secret, body, headers)["title"] == "Müsli 0"
+    for wrong_secret, wrong_body in ((secret, body + b" "), ("another", body)):
+        with pytest.raises(WebhookVerificationError):
+            scope["verify"](wrong_secret, wrong_body, headers)
+
+
+@pytest.mark.usefixtures("node_packages")
+def test_documented_node_line_verifies_deliveries(sent: Sent) -> None:
+    secret, headers, body = sent
+    cases = [
+        (secret, body.decode(), headers),
+        (secret, body.decode() + " ", headers),
+        ("another", body.decode(), headers),
+    ]
+    program = """
+const check = (values) => { try { return verify(...values).title; } catch (error) { return error.name; } };
+console.log(JSON.stringify(JSON.parse(process.argv[1]).map(check)));
+"""
+
+    done = subprocess.run(
+        ["node", "-e", snippet("cjs") + program, json.dumps(cases)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=django_settings.BASE_DIR,
+    )
+
+    assert json.loads(done.stdout) == ["Müsli 0", "WebhookVerificationError", "WebhookVerificationError"]
 
 
 @pytest.mark.usefixtures("node_packages")

@@ -13,7 +13,7 @@ from apps.content.domain.blogs import create_blog
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions
-from apps.webhooks.domain.engine.loop.dispatching import Dispatcher
+from apps.webhooks.domain.engine.dispatcher.dispatcher import Dispatcher
 from apps.webhooks.models import Delivery, Subscription
 from tests.machine import until
 

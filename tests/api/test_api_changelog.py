@@ -1,0 +1,110 @@
+"""``docs/api-changelog.md`` is up to date and complete: all that the code declares for some versions only is in it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from apps.api.management.commands.openapi import CHANGELOG_PATH
+from apps.api.openapi import changelog
+from apps.api.openapi.changelog import MARKER, Feature
+from apps.api.versions import get_served_versions
+
+pytestmark = pytest.mark.any_database
+
+VERSION = re.compile(r"\d{4}-\d{2}")
+
+
+def sections() -> dict[str, str]:
+    text = CHANGELOG_PATH.read_text().partition(MARKER)[2]
+    parts = re.split(r"^## (\S+)$", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def declared_versions() -> Iterator[tuple[str, str]]:
+    """Every version that the code names after ``since`` or ``until``, or in a constant, with its place."""
+    for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
+        if "migrations" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            values = []
+            if isinstance(node, ast.Call):
+                values = [keyword.value for keyword in node.keywords if keyword.arg in {"since", "until"}]
+            elif isinstance(node, ast.Assign):
+                values = [node.value]
+            for value in values:
+                if isinstance(value, ast.Constant) and VERSION.fullmatch(str(value.value)):
+                    yield str(value.value), f"{path.name}:{value.lineno}"
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert CHANGELOG_PATH.read_text().partition(MARKER)[2].strip() == changelog.render_changelog().strip()
+    assert list(sections()) == list(reversed(get_served_versions()))
+
+
+def test_every_version_that_the_code_declares_has_changes() -> None:
+    declared = list(declared_versions())
+
+    assert len(declared) >= 6, "the search finds no declarations any more"
+    assert [place for version, place in declared if "No changes." in sections()[version]] == []
+
+
+@pytest.mark.parametrize(
+    ("version", "title", "text"),
+    [
+        ("2024-10", "Deprecated", "`GET /script_tags/count.json`"),
+        ("2025-01", "Deprecated", "`POST /products/{product_id}/images.json`"),
+        ("2025-01", "Removed", "Field `Customer.accepts_marketing` in responses"),
+        ("2025-10", "Added", "GraphQL argument `uri` of `QueryRoot.webhookSubscriptions`"),
+        ("2025-10", "Deprecated", "GraphQL field `WebhookSubscription.callbackUrl`"),
+        ("2026-04", "Removed", "Field `FulfillmentService.permits_sku_sharing` in requests and responses"),
+    ],
+)
+def test_known_changes_are_listed(version: str, title: str, text: str) -> None:
+    parts = re.split(r"^### (\w+)$", sections()[version], flags=re.MULTILINE)[1:]
+
+    assert f"- {text}" in dict(zip(parts[::2], parts[1::2], strict=True))[title]
+
+
+def test_parts_of_what_is_new_are_not_listed() -> None:
+    old = {"GET /a": Feature("`GET /a`"), "GET /a ?b": Feature("parameter `b`", "GET /a", "integer")}
+    new = {
+        "GET /a": Feature("`GET /a`", deprecated="Use c."),
+        "GET /a ?b": Feature("parameter `b`", "GET /a", "string"),
+        "GET /c": Feature("`GET /c`", description="List c"),
+        "GET /c ?d": Feature("parameter `d`", "GET /c"),
+    }
+
+    assert changelog.compare_features(old, new) == {
+        "Added": ["- `GET /c`: List c."],
+        "Changed": ["- Parameter `b`"],
+        "Deprecated": ["- `GET /a`: Use c."],
+    }
+    assert changelog.compare_features(new, old)["Removed"] == ["- `GET /c`: List c."]
+    assert changelog.compare_features(old, old) == {}
+
+
+def test_a_field_of_several_bodies_is_one_line() -> None:
+    fields = {usage: Feature("field `A.b`", usage=usage, description="The b.") for usage in ("responses", "requests")}
+
+    assert changelog.compare_features({}, fields) == {"Added": ["- Field `A.b` in requests and responses: The b."]}
+
+
+def test_a_changed_field_of_a_document_is_found() -> None:
+    def describe(**properties: object) -> dict[str, object]:
+        return {"paths": {}, "components": {"schemas": {"Mug": {"type": "object", "properties": properties}}}}
+
+    old = dict(changelog.list_document_features(describe(size={"type": "integer"}), "2026-07"))
+    new = dict(
+        changelog.list_document_features(
+            describe(size={"type": "string", "description": "How large."}, lid={"properties": {"color": {}}}), "2026-07"
+        )
+    )
+
+    assert changelog.compare_features(old, new) == {
+        "Added": ["- Field `Mug.lid` in responses"],
+        "Changed": ["- Field `Mug.size` in responses: How large."],
+    }

@@ -1,0 +1,111 @@
+"""The Postman collection has every operation of the OpenAPI document, ready to be sent."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import resolve
+from jsonschema import Draft202012Validator
+
+from apps.api.management.commands import openapi
+from apps.api.openapi.generators import get_latest_document
+from apps.api.openapi.postman import build_collection
+from apps.api.reference.pages import get_resources
+from apps.api.versions import get_latest_version
+from tests.api.test_openapi import OPERATIONS
+
+pytestmark = pytest.mark.any_database
+
+COLLECTION: dict[str, Any] = build_collection(get_latest_document())
+REQUESTS: list[dict[str, Any]] = [item for folder in COLLECTION["item"] for item in folder["item"]]
+VARIABLES: dict[str, str] = {variable["key"]: variable["value"] for variable in COLLECTION["variable"]}
+
+
+def fill(text: str) -> str:
+    return re.sub(r"{{(\w+)}}", lambda match: VARIABLES[match[1]], text)
+
+
+def test_each_resource_is_a_folder_and_each_operation_a_request() -> None:
+    assert COLLECTION["info"]["schema"].endswith("/v2.1.0/collection.json")
+    assert [folder["name"] for folder in COLLECTION["item"]] == [
+        page.title for page in get_resources(get_latest_version()).values()
+    ]
+    assert sorted(item["name"] for item in REQUESTS) == sorted(each["summary"] for _, _, each in OPERATIONS)
+    assert all(item["request"]["description"] for item in REQUESTS)
+
+
+def test_the_token_the_version_and_all_ids_are_variables() -> None:
+    assert list(VARIABLES)[:3] == ["base_url", "token", "version"]
+    assert (VARIABLES["token"], VARIABLES["version"]) == ("", get_latest_version())
+    assert {each["key"]: each["value"] for each in COLLECTION["auth"]["apikey"]} == {
+        "key": "X-Platform-Access-Token",
+        "value": "{{token}}",
+        "in": "header",
+    }
+    ids = {key: value for key, value in VARIABLES.items() if key.endswith("_id")}
+    assert {"product_id", "order_id", "fulfillment_event_id", "image_id"} <= ids.keys()
+    assert all(value.isdigit() for value in ids.values())
+
+
+def test_every_url_leads_to_its_route() -> None:
+    paths = {(method.upper(), path) for method, path, _ in OPERATIONS}
+    for item in REQUESTS:
+        url = item["request"]["url"]
+        path = "/" + "/".join(url["path"])
+        assert url["raw"].partition("?")[0] == f"{{{{base_url}}}}{path}"
+        assert url["host"] == ["{{base_url}}"]
+        actions = getattr(resolve(fill(path)).func, "actions", {})
+        assert item["request"]["method"].lower() in actions, path
+        pattern = re.sub(r"{{(?!version)\w+}}", "{}", path).replace("{{version}}", get_latest_version())
+        assert (item["request"]["method"], pattern) in {
+            (method, re.sub(r"{\w+}", "{}", described)) for method, described in paths
+        }
+
+
+def test_bodies_are_the_examples_of_the_document() -> None:
+    described = {each["summary"]: each for _, _, each in OPERATIONS}
+    for item in REQUESTS:
+        body = described[item["name"]].get("requestBody")
+        assert ("body" in item["request"]) is (body is not None), item["name"]
+        if body is None:
+            continue
+        content = body["content"]["application/json"]
+        sent = json.loads(item["request"]["body"]["raw"])
+        assert sent == content["example"]
+        schema = {**content["schema"], "components": get_latest_document()["components"]}
+        assert Draft202012Validator(schema).is_valid(sent), item["name"]
+        assert {"key": "Content-Type", "value": "application/json"} in item["request"]["header"]
+
+
+def test_optional_filters_are_disabled_and_needed_parameters_are_not() -> None:
+    by_name = {item["name"]: item["request"]["url"] for item in REQUESTS}
+    described = {operation["operationId"]: operation["summary"] for _, _, operation in OPERATIONS}
+
+    products = by_name[described["get_products"]]
+    assert {"limit", "vendor"} <= {each["key"] for each in products["query"]}
+    assert all(each["disabled"] for each in products["query"])
+    assert "?" not in products["raw"]
+    levels = by_name[described["delete_inventory_levels"]]
+    assert re.search(r"\?location_id=\d+&inventory_item_id=\d+$", levels["raw"])
+
+
+def test_the_check_finds_each_file_that_is_out_of_date(monkeypatch: Any, tmp_path: Any) -> None:
+    for name in ("DOCUMENT_PATH", "POSTMAN_PATH", "CHANGELOG_PATH"):
+        copy = tmp_path / getattr(openapi, name).name
+        copy.write_text(getattr(openapi, name).read_text())
+        monkeypatch.setattr(openapi, name, copy)
+    call_command("openapi", check=True)
+    for name, options in (
+        ("DOCUMENT_PATH", {}),
+        ("POSTMAN_PATH", {"postman": True}),
+        ("CHANGELOG_PATH", {"changelog": True}),
+    ):
+        path = getattr(openapi, name)
+        text = path.read_text()
+        path.write_text(text + "old\n")
+        with pytest.raises(CommandError, match=path.name):
+            call_command("openapi", check=True)
+        call_command("openapi", **options)
+        assert path.read_text() == text
