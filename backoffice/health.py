@@ -56,8 +56,8 @@ class CachedChecks:
     """Cached check results of this process; one thread checks at a time and no request waits for it.
 
     Attributes:
-        look: Checks each part.
-        found: The latest results; all False before the first check.
+        run_checks: Checks each part.
+        results: The latest results; all False before the first check.
     """
 
     run_checks: Callable[[], dict[str, bool]]

@@ -14,7 +14,7 @@ class CatalogConfig(AppConfig):
         from apps.catalog.domain import inventory_sync, orphan_images, reconciliation, strip_metadata, variants
         from apps.catalog.domain.collections import lifecycle
         from apps.catalog.models import Collection, CustomCollection, Product, ProductImage, SmartCollection, Variant
-        from apps.catalog.non_personal import NON_PERSONAL_COLUMNS
+        from apps.catalog.privacy import NON_PERSONAL_COLUMNS
         from apps.events.domain import timelines
         from apps.ground.privacy_registry import declare_non_personal
         from apps.inventory.domain import item_names, listeners

@@ -14,7 +14,7 @@ class ContentConfig(AppConfig):
         from apps.content.demo import load
         from apps.content.domain import article_images, script_tags, theme_extraction
         from apps.content.models import Article, Blog
-        from apps.content.non_personal import NON_PERSONAL_COLUMNS
+        from apps.content.privacy import NON_PERSONAL_COLUMNS
         from apps.ground.privacy_registry import declare_non_personal
         from apps.media import metadata_stripping
         from apps.metafields.domain.owners import register_owner

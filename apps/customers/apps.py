@@ -15,7 +15,7 @@ class CustomersConfig(AppConfig):
         from apps.customers.demo import load
         from apps.customers.domain import personal_data, sqlite_fts
         from apps.customers.models import Customer
-        from apps.customers.non_personal import NON_PERSONAL_COLUMNS
+        from apps.customers.privacy import NON_PERSONAL_COLUMNS
         from apps.ground.privacy_registry import declare_non_personal, declare_personal
         from apps.metafields.domain.owners import register_owner
         from apps.shops.domain.demo_store import register_demo_data

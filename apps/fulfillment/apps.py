@@ -14,7 +14,7 @@ class FulfillmentConfig(AppConfig):
         from apps.fulfillment import demo, tasks, topics
         from apps.fulfillment.api.fulfillments import FulfillmentSerializer
         from apps.fulfillment.domain import callback_retention, order_hooks, reconciliation, services
-        from apps.fulfillment.non_personal import IMPERSONAL
+        from apps.fulfillment.privacy import NON_PERSONAL_COLUMNS
         from apps.fulfillment.public import tracking_section
         from apps.ground.privacy_registry import declare_non_personal, declare_personal
         from apps.inventory.domain.locations import register_objection_source
@@ -25,7 +25,7 @@ class FulfillmentConfig(AppConfig):
         from apps.shops.domain.app_installation import register_uninstall_cleaner
         from apps.shops.domain.demo_store import register_demo_data
 
-        declare_non_personal(IMPERSONAL)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
         declare_personal(order_hooks.PERSONAL_COLUMNS)
         topics.register_fulfillment_topics()
         tasks.register_fulfillment_tasks()

@@ -2,5 +2,5 @@
 
 An app with GraphQL fields has a module ``graphql``, which is autodiscovered when the first schema is built. The module
 registers classes of fields with ``registry.query`` and ``registry.mutation``, and types for ``node(id:)`` with
-``registry.node``. Differences between versions are declared at the field (``registry.gated``), as in REST.
+``registry.node``. Differences between versions are declared at the field (``registry.version_metadata``), as in REST.
 """

@@ -1,7 +1,7 @@
 """Limits of a document: its cost in points, its depth, and its number of fields.
 
 A field with an object costs 1 point, a mutation 10, a connection 2 plus the cost of a row times ``first`` or ``last``.
-Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend`` before
+Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend_points`` before
 execution; unused points are restored afterwards.
 """
 

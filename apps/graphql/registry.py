@@ -56,4 +56,4 @@ def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRang
 def get_deprecation_reason(metadata: Mapping[Any, Any] | None, version: str) -> str | None:
     """Return the reason why a version deprecates a field or argument; None if it is not deprecated."""
     versions, reason = (metadata or {}).get(_DEPRECATED, (None, ""))
-    return reason if versions is not None and versions.admits(version) else None
+    return reason if versions is not None and versions.includes(version) else None

@@ -140,7 +140,7 @@ class TimestampedQuerySet(models.QuerySet[M]):
 if TYPE_CHECKING:
 
     class ShopManager(models.Manager[M]):
-        """The type of the manager from ``shop_manager``."""
+        """The type of the manager from ``create_shop_manager``."""
 
         def get_queryset(self) -> TimestampedQuerySet[M]:
             """Return the rows of the scope's shop."""
@@ -199,7 +199,7 @@ class ShopOwned(Timestamped):
     """A row of one shop.
 
     Attributes:
-        written: By relation, all related rows that a service wrote together with this new row.
+        written_related: By relation, all related rows that a service wrote together with this new row.
     """
 
     written_related: "Mapping[str, Sequence[ShopOwned]]" = {}

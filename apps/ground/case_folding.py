@@ -1,7 +1,7 @@
 """Case-insensitive text search with the same result on every database and in every script.
 
 Databases disagree on case: SQLite only folds ASCII, PostgreSQL follows its locale, and neither matches "ß" with "ss".
-So Python does the case folding: a searchable column has a copy, a ``FoldedField``, which works with plain lookups and
+So Python does the case folding: a searchable column has a copy, a ``CaseFoldedField``, which works with plain lookups and
 indexes. Lists that are short enough to scan use ``icontains`` and ``istartswith`` without a copy.
 """
 

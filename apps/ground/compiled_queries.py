@@ -167,12 +167,12 @@ class _Compiled(Generic[R]):
 
 
 class CompiledModelQuery(Generic[Owned]):
-    """A ``Statement`` that returns model instances.
+    """A ``CompiledQuery`` that returns model instances.
 
     Args:
         model: The model.
         build: Builds the queryset of the model from one placeholder per argument.
-        kinds: The types of the arguments, as for a ``Statement``.
+        kinds: The types of the arguments, as for a ``CompiledQuery``.
     """
 
     def __init__(self, model: type[Owned], build: Callable[..., QuerySet[Owned]], *kinds: type) -> None:

@@ -1,7 +1,7 @@
 """Languages: choose a reader's language, and format dates, numbers and amounts in it.
 
 English is the source language and needs no catalog; every catalog below ``locale/`` adds a language. The interface,
-tasks and commands use English unless they call ``speaking``.
+tasks and commands use English unless they call ``language_override``.
 """
 
 import re
@@ -69,7 +69,7 @@ def format_date(value: date, form: str) -> str:
 
 
 def format_amount(value: Decimal, currency: str) -> str:
-    """Format an amount for people, with thousands separators; the interface, files and form fields use ``text_of``."""
+    """Format an amount for people, with thousands separators; the interface, files and form fields use ``format_decimal``."""
     return str(number_format(format_decimal(value, currency), force_grouping=True))
 
 

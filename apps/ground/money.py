@@ -78,7 +78,7 @@ def format_decimal(amount: Decimal, currency: str) -> str:
 
 
 def format_stored_decimal(text: str, currency: str) -> str:
-    """Format a stored amount like ``text_of``; most stored amounts already have this format."""
+    """Format a stored amount like ``format_decimal``; most stored amounts already have this format."""
     is_formatted = (
         text.isascii()
         and text.replace(".", "").isdigit()

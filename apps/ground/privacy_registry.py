@@ -14,7 +14,7 @@ from django.db.models import Q
 ColumnsByModel = Mapping[str, Collection[str]]
 
 _personal: dict[str, set[str]] = {}
-_impersonal: dict[str, set[str]] = {}
+_non_personal: dict[str, set[str]] = {}
 
 
 def declare_personal(columns_by_model: ColumnsByModel) -> None:
@@ -24,7 +24,7 @@ def declare_personal(columns_by_model: ColumnsByModel) -> None:
 
 def declare_non_personal(columns_by_model: ColumnsByModel) -> None:
     """Declare columns without personal data of customers: texts of shops, products, staff and the system."""
-    _add(_impersonal, columns_by_model)
+    _add(_non_personal, columns_by_model)
 
 
 def _add(kind: dict[str, set[str]], columns_by_model: ColumnsByModel) -> None:
@@ -39,7 +39,7 @@ def get_personal_columns(label: str) -> frozenset[str]:
 
 def get_non_personal_columns(label: str) -> frozenset[str]:
     """Return the non-personal columns of a model."""
-    return frozenset(_impersonal.get(label, ()))
+    return frozenset(_non_personal.get(label, ()))
 
 
 def build_mention_filter(columns: Collection[str], words: Collection[str]) -> Q:

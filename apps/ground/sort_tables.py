@@ -12,7 +12,7 @@ triggers recreate them; copies of a whole database contain both.
 A row may have several sort tables, for columns that change at different times.
 
 Lists use the column names of the row. Code that builds a query maps them to the sort table with ``ordered``,
-``by_rank`` or ``where``. The join must include the shop, because the indexes begin with it.
+``map_to_sort_columns`` or ``where``. The join must include the shop, because the indexes begin with it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,11 +32,11 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Rank(models.Model):
-    """A row of a sort table. ``of`` is a ``rank_of`` field; the other columns have the names of the row's columns.
+    """A row of a sort table. ``of`` is a ``sort_table_key`` field; the other columns have the names of the row's columns.
 
     Attributes:
-        kept_on: The database vendors that use the sort table; on others the table stays empty.
-        sorts: True if lists sort and filter by the table's columns; False if only a search uses them.
+        used_on: The database vendors that use the sort table; on others the table stays empty.
+        is_for_lists: True if lists sort and filter by the table's columns; False if only a search uses them.
     """
 
     used_on: ClassVar[frozenset[str]] = frozenset({"postgresql", "sqlite"})
@@ -69,7 +69,7 @@ def sort_table_key(model: str, related_name: str = "ranked") -> Any:
 
 
 def map_to_sort_columns(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
-    """Map the names of an order to columns of sort tables if these have them; ``joined`` adds the join.
+    """Map the names of an order to columns of sort tables if these have them; ``join_sort_tables`` adds the join.
 
     After such a column the id is also taken from the sort table, because SQLite does not know that both are equal.
     """
@@ -103,7 +103,7 @@ def get_first_keys(rows: QuerySet[M, Any], order: Iterable[str], limit: int) -> 
 
     Args:
         rows: The rows of the current shop.
-        order: The names of the order, mapped by ``by_rank``.
+        order: The names of the order, mapped by ``map_to_sort_columns``.
         limit: The maximum number of rows.
     """
     return order_in_sort_table(rows, order).values("pk")[:limit]
@@ -114,7 +114,7 @@ def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySe
 
     Args:
         rows: All rows of the current shop.
-        order: The names of the order, mapped by ``by_rank``.
+        order: The names of the order, mapped by ``map_to_sort_columns``.
     """
     names = tuple(order)
     used = get_used_sort_tables(rows.model, names)
@@ -165,7 +165,7 @@ def _shop_condition(rank: str) -> Q:
 
 
 def create_all_sort_triggers(using: str, **_: object) -> None:
-    """Call ``ensure`` for every sort table; a receiver of ``post_migrate``."""
+    """Call ``create_sort_triggers`` for every sort table; a receiver of ``post_migrate``."""
     for rank in Rank.__subclasses__():
         create_sort_triggers(rank, using)
 

@@ -1,7 +1,7 @@
 """Tenancy: the shop that the code works for.
 
 Queries go through django-scopes. Inside ``shop_scope(shop)`` they see only the rows of that shop; outside of any scope
-they raise ``ScopeError``. Code that must see all shops (operator commands, periodic tasks) uses ``every_shop()``.
+they raise ``ScopeError``. Code that must see all shops (operator commands, periodic tasks) uses ``all_shops_scope()``.
 """
 
 from contextlib import AbstractContextManager

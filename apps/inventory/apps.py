@@ -14,7 +14,7 @@ class InventoryConfig(AppConfig):
         from apps.ground.privacy_registry import declare_non_personal
         from apps.inventory import demo, topics
         from apps.inventory.domain import ledger_check, locations, low_stock, stock
-        from apps.inventory.non_personal import NON_PERSONAL_COLUMNS
+        from apps.inventory.privacy import NON_PERSONAL_COLUMNS
         from apps.jobs.domain import consistency_checks, queue
         from apps.jobs.domain.periodic_tasks import nightly_tasks
         from apps.shops.domain.currency_change import register_currency_objection

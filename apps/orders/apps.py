@@ -16,12 +16,12 @@ class OrdersConfig(AppConfig):
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
         from apps.orders.domain import currency_lock, customer_merge, privacy, reconciliation
-        from apps.orders.impersonal import IMPERSONAL
+        from apps.orders.privacy import NON_PERSONAL_COLUMNS
         from apps.orders.models import Order
         from apps.shops.domain.currency_change import register_currency_objection
         from apps.shops.domain.demo_store import register_demo_data
 
-        declare_non_personal(IMPERSONAL)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
         topics.register_order_topics()
         tasks.register_order_tasks()
         personal_data.register_personal_data(

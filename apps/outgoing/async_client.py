@@ -55,7 +55,7 @@ class _Route:
     """A checked URL.
 
     Attributes:
-        place: Scheme, host and port, the key for sharing connections.
+        origin: Scheme, host and port, the key for sharing connections.
         head: The request line and the constant headers.
         until: When the URL must be checked again, in seconds of the monotonic clock.
     """
@@ -296,7 +296,7 @@ _ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFai
 
 
 def _convert_error(error: BaseException) -> HttpRequestFailed | None:
-    """Return the matching ``FetchFailed`` for an error of the network or its libraries; None for other errors."""
+    """Return the matching ``HttpRequestFailed`` for an error of the network or its libraries; None for other errors."""
     for kinds, error_class, message in _ERROR_CLASSES:
         if isinstance(error, kinds):
             return error_class() if error_class is TimedOut else error_class(message)

@@ -91,7 +91,7 @@ class Http1Connection(asyncio.Protocol):
 
     Attributes:
         idle_since: When the last response was complete, in seconds of the monotonic clock.
-        was_heard: True if a part of the current response has arrived.
+        has_received: True if a part of the current response has arrived.
     """
 
     __slots__ = (

@@ -188,7 +188,7 @@ def _exchange(
 
 @contextmanager
 def _convert_errors() -> Iterator[None]:
-    """Convert errors of the network and its libraries to ``FetchFailed``."""
+    """Convert errors of the network and its libraries to ``HttpRequestFailed``."""
     try:
         yield
     except AddressRefused:

@@ -165,7 +165,7 @@ def get_field_label(field: str, models: Models = ()) -> str:
 
 
 def get_changed_field_labels(subject: str, changes: Iterable[str]) -> list[str]:
-    """Return the sorted labels of the fields that an event changed; ``subject`` as for ``models_of``."""
+    """Return the sorted labels of the fields that an event changed; ``subject`` as for ``get_subject_models``."""
     return sorted(get_field_label(name, get_subject_models(subject)) for name in changes)
 
 

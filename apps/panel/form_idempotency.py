@@ -115,7 +115,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
 def submit_once_or_redirect(
     request: HttpRequest, work: Callable[[], HttpResponseBase], *, keyed: bool = False
 ) -> HttpResponseBase:
-    """Call ``once`` and answer its errors with a redirect or a text, for pages that cannot show the input again."""
+    """Call ``submit_once`` and answer its errors with a redirect or a text, for pages that cannot show the input again."""
     try:
         return submit_once(request, work, keyed=keyed)
     except AlreadySubmitted as error:

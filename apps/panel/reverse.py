@@ -2,7 +2,7 @@
 
 Each shop's panel is served at ``/s/<handle>/admin/…``. During a panel request, the script prefix and the URL
 configuration belong to that shop, so ``reverse("admin:…")`` returns URLs of the current shop. Pages outside of all
-shops (login, shop chooser) need ``outside_url``.
+shops (login, shop chooser) need ``get_global_url``.
 """
 
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ class StaffRequest(HttpRequest):
 
     Attributes:
         two_factor_due: The day from which the user needs a second factor; None if there is no such deadline.
-        panel_refusal: The domain error raised by the last submission of this form.
+        domain_error: The domain error raised by the last submission of this form.
     """
 
     user: User

@@ -56,7 +56,7 @@ class SearchFields:
 
     Attributes:
         fields: The fields by their names in queries.
-        bare: The names of the fields that a bare word searches; fields of another type are skipped.
+        default_fields: The names of the fields that a bare word searches; fields of another type are skipped.
         rows: Returns the searched rows. Only needed if OR or a bare word mixes columns of the row with related rows
             (fields with ``is_related``): the alternatives are then combined from one indexed query each, because a
             single OR would scan the table.

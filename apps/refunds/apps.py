@@ -18,10 +18,10 @@ class RefundsConfig(AppConfig):
         from apps.refunds.api.bodies import parse_and_refund_order
         from apps.refunds.api.refunds import RefundSerializer
         from apps.refunds.domain import privacy, reconciliation
-        from apps.refunds.impersonal import IMPERSONAL
+        from apps.refunds.privacy import NON_PERSONAL_COLUMNS
         from apps.shops.domain.demo_store import register_demo_data
 
-        declare_non_personal(IMPERSONAL)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
         topics.register_refund_topics()
         tasks.register_refund_tasks()
         personal_data.register_personal_data(

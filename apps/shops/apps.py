@@ -17,7 +17,7 @@ class ShopsConfig(AppConfig):
         from apps.jobs.domain.periodic_tasks import minute_tasks
         from apps.shops import topics
         from apps.shops.domain import oauth, purchases, read_only
-        from apps.shops.non_personal_columns import NON_PERSONAL_COLUMNS
+        from apps.shops.privacy import NON_PERSONAL_COLUMNS
 
         declare_non_personal(NON_PERSONAL_COLUMNS)
         topics.register_shops_topics()

@@ -16,7 +16,7 @@ class StaffConfig(AppConfig):
         from apps.staff.domain import submitted_forms
         from apps.staff.domain.delegated_scopes import get_member
         from apps.staff.domain.sessions import delete_expired_sessions
-        from apps.staff.non_personal_columns import NON_PERSONAL_COLUMNS
+        from apps.staff.privacy import NON_PERSONAL_COLUMNS
 
         declare_non_personal(NON_PERSONAL_COLUMNS)
         topics.register_staff_topics()

@@ -19,6 +19,6 @@ subscription.
 * A subscription is never lost by failing: it is disabled, with a reason, and its deliveries are held for replay.
 
 **Flow.** ``record_event`` asks ``domain.audience`` for subscribers (no query where there are none) and writes the event
-to the outbox → ``engine.fan_out`` creates deliveries → the dispatcher claims deliveries that can start at once, sends
+to the outbox → ``engine.create_deliveries`` creates deliveries → the dispatcher claims deliveries that can start at once, sends
 them, and writes results in groups.
 """

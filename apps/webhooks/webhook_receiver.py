@@ -44,8 +44,8 @@ class ReceiverBehavior:
     Attributes:
         status: The status of responses.
         headers: Extra response headers, e.g. ``Retry-After``.
-        hang: Seconds to wait before each response.
-        failing: The number of requests answered with ``status`` before all others get 200; None for no limit.
+        delay_seconds: Seconds to wait before each response.
+        failure_count: The number of requests answered with ``status`` before all others get 200; None for no limit.
     """
 
     status: int = 200
@@ -72,7 +72,7 @@ class WebhookReceiver:
     """A receiver on the loopback interface; a context manager that listens while it is open.
 
     Attributes:
-        caught: The received requests in order of arrival.
+        requests: The received requests in order of arrival.
         behaviour: How the receiver answers; may be changed at any time.
     """
 

@@ -8,7 +8,7 @@ processes share and locks the byte with that number. The writer may start once i
 because then no earlier writer waits or writes. No state needs repair, and a killed process blocks no other.
 
 Kernel locks can't wake a waiter that also has a timeout. A writer that finishes therefore looks up the next waiter,
-uses the timestamp as its socket address and wakes it. Waiters also poll every ``LOOK_SECONDS`` in case a process died
+uses the timestamp as its socket address and wakes it. Waiters also poll every ``POLL_SECONDS`` in case a process died
 before it could wake them.
 
 The queue only makes writers fair; SQLite's own lock keeps them apart. Without the queue (no such locks on this system,

@@ -13,7 +13,6 @@ from apps.api.openapi import changelog
 from apps.api.openapi.changelog import MARKER, Feature
 from apps.api.versions import get_served_versions
 
-pytestmark = pytest.mark.any_database
 
 VERSION = re.compile(r"\d{4}-\d{2}")
 

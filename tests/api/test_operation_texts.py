@@ -16,7 +16,6 @@ from apps.api.reference.pages import get_resources
 from apps.api.versions import get_latest_version, get_served_versions
 from tests.api.test_openapi import INTERNAL, OPERATIONS
 
-pytestmark = pytest.mark.any_database
 
 TEXT_KEYS = {"description", "example", "examples"}
 

@@ -16,7 +16,6 @@ from apps.api.reference.pages import get_resources
 from apps.api.versions import get_latest_version
 from tests.api.test_openapi import OPERATIONS
 
-pytestmark = pytest.mark.any_database
 
 COLLECTION: dict[str, Any] = build_collection(get_latest_document())
 REQUESTS: list[dict[str, Any]] = [item for folder in COLLECTION["item"] for item in folder["item"]]

@@ -96,7 +96,7 @@ def get_phrase_text(name: str) -> str:
     phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase
-    if name == "size_of":
+    if name == "format_bytes":
         return ""
     arguments = [
         2**20 if parameter.annotation in {int, "int"} else ["…"] if name == "one_of" else "…"

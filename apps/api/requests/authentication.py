@@ -36,9 +36,9 @@ class Access:
 
     Attributes:
         installation: The installed app. For a per-user token the scopes are reduced to the staff member's permissions.
-        granted: Every scope that the token may use.
+        granted_scopes: Every scope that the token may use.
         user_id: The staff member of a per-user token.
-        app_granted: Every scope that the app itself may use.
+        app_scopes: Every scope that the app itself may use.
         may_uninstall: True if the token may uninstall the app.
     """
 

@@ -28,7 +28,7 @@ class Deprecation:
     """The reason why a route is deprecated.
 
     Attributes:
-        page: The anchor on the docs page of deprecations, a key of ``REASONS``.
+        anchor: The anchor on the docs page of deprecations, a key of ``REASONS``.
         since: The first version in which the route is deprecated; None for all versions.
     """
 

@@ -47,7 +47,7 @@ class PointsState:
     Attributes:
         available: The points left.
         size: The points of an empty bucket.
-        restored: The points restored per second.
+        restore_rate: The points restored per second.
         admitted: True if the bucket admitted the document.
     """
 

@@ -48,15 +48,15 @@ class ApiView(ViewSet):
         serializer_class: The serializer of the resource, if the view has one.
         singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
         scope: The access scope without its verb, e.g. ``script_tags``; None if any token may call the view.
-        gates: By action, the versions that have the action.
+        version_ranges: By action, the versions that have the action.
         deprecated: By action, the deprecation.
         takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1).
-        bodies: By action, the body if it is not the resource: the fields of a flat body, or a JSON schema.
-        answers: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or a
+        request_bodies: By action, the body if it is not the resource: the fields of a flat body, or a JSON schema.
+        responses: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or a
             JSON schema.
-        beside: By action, the JSON schemas, by name, of the response's properties in addition to the resource.
-        queries: By custom action, the names of its query parameters.
-        statuses: By action, the success status if it is not 200, or 201 for a create.
+        extra_response_properties: By action, the JSON schemas, by name, of the response's properties in addition to the resource.
+        query_parameters: By custom action, the names of its query parameters.
+        success_statuses: By action, the success status if it is not 200, or 201 for a create.
     """
 
     serializer_class: ClassVar[Resource]

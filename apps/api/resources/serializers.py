@@ -59,7 +59,7 @@ class ResourceMetaclass(serializers.SerializerMetaclass):
 class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=ResourceMetaclass):
     """A resource of the interface.
 
-    Fields are declared once, in the order in which they are rendered. ``FromModel()`` is the field built from the
+    Fields are declared once, in the order in which they are rendered. ``ModelDerivedField()`` is the field built from the
     model's column, and ``name = None`` removes an inherited field. ``Meta`` has ``model``; ``Meta.fields`` selects and
     orders inherited fields.
     """
@@ -183,7 +183,7 @@ def validate_body(
 def check_body(
     serializer: type[ResourceSerializer[M]], version: str, data: RequestData, *, instance: M | None = None
 ) -> tuple[Attrs, Errors]:
-    """Validate like ``read_body``, but return the error messages instead of raising."""
+    """Validate like ``validate_body``, but return the error messages instead of raising."""
     attrs: Attrs = {}
     errors: Errors = {}
     for name, source, field, check in _get_body_fields(serializer, version):

@@ -40,8 +40,8 @@ class FilteredRows:
 
     Attributes:
         alternatives: Querysets of one model. A row matches if it is in any of them.
-        since: The id after which the list begins, if the filter has one.
-        ranked: The matching rows of the sort table, if its columns are enough for the filter. The list is then by id.
+        since_id: The id after which the list begins, if the filter has one.
+        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is then by id.
     """
 
     alternatives: Sequence[QuerySet[Any]]

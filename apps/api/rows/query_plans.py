@@ -138,7 +138,7 @@ class RelatedPlan:
         """Read the related values of parents, by parent id.
 
         Raises:
-            TooManyRows: The read is bounded, and there are more than ``MOST_ROWS`` rows.
+            TooManyRows: The read is bounded, and there are more than ``MAX_RELATED_ROWS`` rows.
         """
         values_by_parent: RelatedValues = {}
         if not parents:
@@ -203,7 +203,7 @@ class ReadPlan:
         """Build the objects of root rows, in their order.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MOST_ROWS`` related rows of one kind.
+            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one kind.
         """
         ids = [row[0] for row in rows]
         related = [child.load(ids, context, bounded=bounded) for child in self._children]
@@ -218,7 +218,7 @@ class ReadPlan:
         """Read the objects with these ids in the current shop.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MOST_ROWS`` related rows of one kind.
+            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one kind.
         """
         rows = self.id_statement.fetch(ids)
         return dict(zip([row[0] for row in rows], self.build_objects(rows, context, bounded=bounded), strict=True))

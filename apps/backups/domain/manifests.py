@@ -32,7 +32,7 @@ class Manifest:
     """The source and the contents of a backup.
 
     Attributes:
-        made_at: The start of the database copy (RFC 3339).
+        created_at: The start of the database copy (RFC 3339).
         vendor: ``postgresql`` or ``sqlite``.
         migrations: The last migration of each app, which identifies the release.
         tables: The number of rows of each table.

@@ -33,7 +33,7 @@ class EditTarget:
         permission: The required Django permission.
         granted_by: The staff permission that grants it.
         fields: The editable fields, in the order of the form.
-        lock_row: Locks and returns a row with everything that a write of these fields locks; raises ``Gone``.
+        lock_row: Locks and returns a row with everything that a write of these fields locks; raises ``RowDeleted``.
         get_values: Returns the values of these fields as JSON.
         write: See ``WriteFunction``.
         get_version: Returns a text of at most 64 characters that differs after each change of the row.

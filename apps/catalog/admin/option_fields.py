@@ -51,7 +51,7 @@ def get_option_labels(product: Product | None) -> dict[str, str]:
 
 
 def format_values(values: Sequence[str]) -> str:
-    """Join values to one line that ``values_of`` parses back."""
+    """Join values to one line that ``parse_values`` parses back."""
     return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(value) else value for value in values)
 
 

@@ -62,8 +62,8 @@ class VariantGridData:
     """The locations, stock levels and images that the variant rows of a product form use.
 
     Attributes:
-        places: The locations that the rows show stock of.
-        further: The number of locations that are not shown.
+        locations: The locations that the rows show stock of.
+        hidden_location_count: The number of locations that are not shown.
         primary: The location where new variants are stocked.
         levels: The available quantity by item and location.
         images: The saved images of the product.
@@ -251,7 +251,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
 
 
 class VariantInline(ShopOwnedTabularInline[Variant, Product]):
-    """Inline of the variants, for products with at most ``MOST_ROWS`` variants."""
+    """Inline of the variants, for products with at most ``MAX_GRID_ROWS`` variants."""
 
     model = Variant
     form = VariantRow

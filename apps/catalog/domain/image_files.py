@@ -35,7 +35,7 @@ class StoredImage:
         width: In pixels, as displayed.
         height: In pixels, as displayed.
         source: The hash of the URL that the image was imported from.
-        kept: True once a row refers to the image; until then, the code that stored it must discard it on failure.
+        is_referenced: True once a row refers to the image; until then, the code that stored it must discard it on failure.
     """
 
     shop_id: int
@@ -50,7 +50,7 @@ class StoredImage:
 def store_image_from_body(
     shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
 ) -> StoredImage:
-    """Store the image of a request body; see ``intake.from_body``.
+    """Store the image of a request body; see ``intake.load_image_from_body``.
 
     Raises:
         PictureRefused: There is no image, there are two, or it cannot be downloaded, read or stored.

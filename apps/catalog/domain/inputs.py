@@ -27,7 +27,7 @@ class VariantInput:
         item: Columns of its ``InventoryItem``.
         id: The variant to update; None for a new variant.
         metafields: Metafields to set on the variant.
-        picture: A new image of the same request that the variant uses.
+        image: A new image of the same request that the variant uses.
     """
 
     attrs: Attrs = field(default_factory=dict)
@@ -42,7 +42,7 @@ class ImageInput:
     """A requested image.
 
     Attributes:
-        picture: The stored file of a new image.
+        image: The stored file of a new image.
         id: The image to keep; None for a new image.
         attrs: ``alt``, if it is in the request.
         position: The requested position; None for the order of the list.

@@ -1,6 +1,6 @@
 """Count the units sold of each product, for the best-selling sort order.
 
-The orders app calls ``count_units`` when an order is paid, and with negative numbers when an order is undone. Products
+The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when an order is undone. Products
 with equal sales are sorted by id.
 """
 

@@ -240,6 +240,8 @@ class ArticleViewSet(ShopViewSet[Article]):
 class ArticleValuesView(ApiView):
     """Views of the distinct authors and tags of articles."""
 
+    # The tag in the OpenAPI document.
+    plural = "articlewords"
     scope = "content"
     responses = {
         name: {

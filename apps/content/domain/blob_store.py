@@ -145,7 +145,7 @@ def mark_blob_lost(content: FileContent) -> None:
 
 @contextmanager
 def _reporting(content: FileContent, operation: str) -> Iterator[None]:
-    """Wrap ``reporting`` and mark the content as lost if its file is missing on read."""
+    """Wrap ``convert_storage_errors`` and mark the content as lost if its file is missing on read."""
     try:
         with convert_storage_errors(content.name, operation):
             yield

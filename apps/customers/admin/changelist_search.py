@@ -54,9 +54,9 @@ def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Custo
 
 
 def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
-    """Return the ids of the matches among the first ``WALKED`` rows of a list, if the search term is very common.
+    """Return the ids of the matches among the first ``MAX_SCAN`` rows of a list, if the search term is very common.
 
-    If other filters leave few rows in list order, any ``WALKED`` of the filtered rows are scanned.
+    If other filters leave few rows in list order, any ``MAX_SCAN`` of the filtered rows are scanned.
 
     Args:
         rows: The ordered list without the search condition.

@@ -20,7 +20,7 @@ class FieldComparison:
         field: The field.
         keep: The value of the customer that is kept.
         other: The value of the customer that is merged into ``keep``.
-        asked: True if staff choose between the values.
+        has_choice: True if staff choose between the values.
         side: The customer with the selected value.
     """
 

@@ -199,7 +199,7 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
     """Activate the account with the chosen password; a link works only once.
 
     Args:
-        customer: The result of ``customer_of_link``.
+        customer: The result of ``get_customer_by_link``.
         password: The new password.
         confirmation: The repeated password.
         at: The time of the request.

@@ -69,7 +69,7 @@ class CustomerDraft:
     Attributes:
         customer: The unsaved customer.
         cleaned: The values returned by ``validation.clean``.
-        noted: The channels with a consent to record.
+        consent_channels: The channels with a consent to record.
     """
 
     customer: Customer

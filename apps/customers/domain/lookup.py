@@ -83,7 +83,7 @@ def find_by_contacts(*, email: object, phone: object) -> ContactMatch:
 
 
 def find_all_by_contacts(key_pairs: Sequence[tuple[str, str]], *, locked: bool = True) -> list[ContactMatch]:
-    """Find customers for pairs of keys (see ``keys_of``) with one query, and lock the rows if ``locked``."""
+    """Find customers for pairs of keys (see ``get_contact_keys``) with one query, and lock the rows if ``locked``."""
     directory = CustomerDirectory(key_pairs, locked=locked)
     return [directory.find(*pair) for pair in key_pairs]
 
@@ -92,7 +92,7 @@ class CustomerDirectory:
     """Index of customers by email key and phone, filled from the database and by ``add``."""
 
     def __init__(self, key_pairs: Sequence[tuple[str, str]], *, locked: bool) -> None:
-        """Load the customers for pairs of keys (see ``keys_of``) with one query, and lock the rows if ``locked``."""
+        """Load the customers for pairs of keys (see ``get_contact_keys``) with one query, and lock the rows if ``locked``."""
         self._by_key: dict[str, Customer] = {}
         self._by_number: dict[str, Customer] = {}
         email_keys, numbers = ({pair[index] for pair in key_pairs} - {""} for index in (0, 1))
@@ -129,7 +129,7 @@ def match_email(key: str) -> Q:
 
 
 def match_phone(number: str) -> Q:
-    """Return the condition for an E.164 phone, written like ``has_email``."""
+    """Return the condition for an E.164 phone, written like ``match_email``."""
     return Q(phone=number) & ~Q(phone="")
 
 

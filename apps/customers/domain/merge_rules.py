@@ -52,7 +52,7 @@ class MergeField:
     Attributes:
         name: The name used in the choices.
         label: The label for staff.
-        shown: Returns the value as text, blank if there is none.
+        format_value: Returns the value as text, blank if there is none.
         columns: The customer columns that are copied together.
         sides: The possible choices; the first one is the default.
     """

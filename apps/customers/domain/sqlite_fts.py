@@ -64,7 +64,7 @@ def create_search_index(using: str = "default", **_: object) -> None:
 
 
 def drop_search_index(using: str = "default") -> None:
-    """Drop the index and its triggers for a migration of the indexed columns; ``ensure`` creates them again."""
+    """Drop the index and its triggers for a migration of the indexed columns; ``create_search_index`` creates them again."""
     database = connections[using]
     if database.vendor != "sqlite":
         return

@@ -39,7 +39,7 @@ def apply_changes(row: Model, values: Mapping[str, object], *, personal: Contain
     receive an event for their own update, and write again.
 
     Returns:
-        The changes by field, as for ``changes_of``.
+        The changes by field, as for ``compute_changes``.
     """
     changes = compute_changes(row, values, personal=personal)
     for name in changes:

@@ -41,7 +41,7 @@ def create_event_triggers(using: str = "default", **_: object) -> None:
 
 
 def drop_event_triggers(using: str = "default") -> None:
-    """Drop the triggers so that tests can clear tables; ``ensure`` creates them again."""
+    """Drop the triggers so that tests can clear tables; ``create_event_triggers`` creates them again."""
     database = connections[using]
     on = f" ON {TABLE}" if database.vendor == "postgresql" else ""
     with database.cursor() as cursor:

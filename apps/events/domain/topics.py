@@ -24,13 +24,13 @@ class Topic:
     """A kind of event: its name, the scope that can read it, and its renderer.
 
     Attributes:
-        together: Renders several instances at once.
-        offered: True if apps can subscribe; other topics are only for the audit log.
-        shape: Returns the JSON schema of the payload, if known.
+        render_together: Renders several instances at once.
+        is_subscribable: True if apps can subscribe; other topics are only for the audit log.
+        get_schema: Returns the JSON schema of the payload, if known.
         scopes: All alternative scopes; ``scope`` is the first.
-        hears: Decides which app may receive which event, if the scope alone does not.
-        example: Returns the instance for an example payload.
-        each: If True, every event is delivered, even if one action causes several for a resource; for payloads that
+        is_allowed: Decides which app may receive which event, if the scope alone does not.
+        get_example: Returns the instance for an example payload.
+        is_cumulative: If True, every event is delivered, even if one action causes several for a resource; for payloads that
             describe a change and not a state.
     """
 

@@ -79,8 +79,8 @@ class Exporter:
         topic: The event topic of a new export.
         filters: Allowed lookups.
         columns: CSV columns.
-        read: Returns complete objects by ids, in order; JSON lines contain them unchanged.
-        cells: Returns an object as CSV rows.
+        read_objects: Returns complete objects by ids, in order; JSON lines contain them unchanged.
+        get_cells: Returns an object as CSV rows.
         document: Set if the export is one document; documents are not offered in the list of resources.
     """
 
@@ -105,23 +105,23 @@ class Importer:
         models: Models with the fields of an object and its parts, most likely first.
         columns: CSV columns.
         aliases: Our columns by the names that other systems use.
-        passed_over: Columns of other systems that are not supported; they are listed and ignored without consent.
+        unsupported: Columns of other systems that are not supported; they are listed and ignored without consent.
         members: Members of a JSON object, including ignored ones.
         group_by: The column that groups consecutive CSV rows into one object. A file with this column has this
             resource. Blank for the resource of all other files, with one object per row.
-        known_by: If ``group_by`` has another system's name, the file must also have one of these columns.
-        most_rows: The maximum number of rows of an object.
+        identifying_columns: If ``group_by`` has another system's name, the file must also have one of these columns.
+        max_rows: The maximum number of rows of an object.
         sample: Rows of the example file.
-        body: Converts the rows of an object to a body; raises ``Unreadable``.
+        body: Converts the rows of an object to a body; raises ``UnreadableCell``.
         keys: Returns the keys that identify an object within a file, strongest first.
-        repeated: The result of an object that occurred earlier in the file.
-        take_in: Imports one row.
-        take_in_many: Imports many rows; None if rows are imported one by one.
-        alone: Returns True if a row has to be imported alone.
-        at_once: The batch size; longer transactions would block others.
+        duplicate_result: The result of an object that occurred earlier in the file.
+        import_row: Imports one row.
+        import_rows: Imports many rows; None if rows are imported one by one.
+        must_be_alone: Returns True if a row has to be imported alone.
+        batch_size: The batch size; longer transactions would block others.
         prepare: Runs before the transaction; None for nothing.
         find: Returns the objects by the labels of their row results.
-        following: Computed columns, which are exported but never imported.
+        computed_columns: Computed columns, which are exported but never imported.
     """
 
     permission: str

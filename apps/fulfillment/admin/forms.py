@@ -39,7 +39,7 @@ class ActionForm(forms.Form):
     """A form without fields; subclasses add fields.
 
     Attributes:
-        by_units: The action can apply to some items only; the remaining items are split off.
+        allows_partial: The action can apply to some items only; the remaining items are split off.
     """
 
     allows_partial = False

@@ -17,7 +17,7 @@ class Carrier:
 
     Attributes:
         name: The display name.
-        follow: The tracking URL with ``{}`` for the number.
+        tracking_url: The tracking URL with ``{}`` for the number.
         formats: Patterns of tracking numbers, each with its check-digit function.
     """
 

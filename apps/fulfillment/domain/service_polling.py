@@ -140,7 +140,7 @@ def _begin_round(pull: Pull, at: datetime, *, next_at: datetime, sku: str = "", 
 
 
 def run_pull(job: Job, **arguments: Any) -> None:
-    """Run one attempt of a round; the task of ``PULL``."""
+    """Run one attempt of a round; the task of ``PULL_TASK``."""
     number, sku = arguments["number"], arguments["sku"]
     rows = Pull.objects.filter(pk=arguments["pull_id"], round=arguments["round"], attempt=number)
     pull = rows.select_related("service__app", "service__location", "shop").first()

@@ -62,7 +62,7 @@ class TransitionRule:
         requests: Request statuses in which the action is possible.
         to: The possible next statuses.
         request: The next request status; None if it does not change.
-        replaced: The unfulfilled items go to a new fulfillment order that is open and unsubmitted.
+        creates_replacement: The unfulfilled items go to a new fulfillment order that is open and unsubmitted.
     """
 
     action: Action

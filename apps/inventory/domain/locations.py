@@ -86,7 +86,7 @@ def update_location(
 
     Args:
         location: The location; updated in place.
-        fields: The changed columns, as in ``open_location``.
+        fields: The changed columns, as in ``create_location``.
         actor: The actor of the event.
         at: The time of the event.
         by_service: True if the fulfillment service of the location makes the change.

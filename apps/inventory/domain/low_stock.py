@@ -46,7 +46,7 @@ def enqueue_mark_low(actor: str) -> None:
 
 
 def run_mark_low(job: Job, **arguments: Any) -> None:
-    """Update the levels; the task that ``mark_later`` enqueues."""
+    """Update the levels; the task that ``enqueue_mark_low`` enqueues."""
     mark_low_levels()
 
 

@@ -46,8 +46,8 @@ class Cell:
     """A submitted quantity.
 
     Attributes:
-        seen: The quantity that the page showed; None if the location did not stock the item.
-        wanted: The new quantity.
+        expected: The quantity that the page showed; None if the location did not stock the item.
+        quantity: The new quantity.
     """
 
     expected: int | None

@@ -1,6 +1,6 @@
 """A circuit breaker for the broker, so that writers never wait for a broker that is down.
 
-After a failed notification, no notifications are sent for ``QUIET_SECONDS``; the sweep finds the jobs. Then one thread
+After a failed notification, no notifications are sent for ``OPEN_SECONDS``; the sweep finds the jobs. Then one thread
 tries again, while the others continue without notifications until the try succeeds.
 Rule: reliability, F2.
 """

@@ -161,7 +161,7 @@ def set_metafields(
 
     Args:
         owner: A row of a registered model.
-        rows: The result of ``check_many``, or a list from a request body.
+        rows: The result of ``validate_metafields``, or a list from a request body.
         actor: Who sets the metafields.
         at: The time of the change.
         prefix: The name of the list in messages.
@@ -170,7 +170,7 @@ def set_metafields(
         The created or changed metafields; equal ones are skipped.
 
     Raises:
-        BadMetafields: See ``check_many``.
+        BadMetafields: See ``validate_metafields``.
     """
     drafts = _validate_drafts(rows, prefix) if rows else []
     # Most bodies have no metafields; skip the savepoint of a nested transaction then.
@@ -185,7 +185,7 @@ def set_metafields_of_owners(
     at: datetime,
     prefix: str = "metafields",
 ) -> list[Metafield]:
-    """Set metafields of several owners of one type, like ``set_many``, with as many statements as for one owner."""
+    """Set metafields of several owners of one type, like ``set_metafields``, with as many statements as for one owner."""
     if not drafts_by_owner:
         return []
     kind = get_owner_type_of_row(drafts_by_owner[0][0])

@@ -42,7 +42,7 @@ class _MatchingKeys(list[Any]):
 class PanelChangeList(ThemedChangeList):
     """A change list with a page size from the URL or the session.
 
-    ``keepable`` is the query string that can be saved as a view; empty for the list's default state. ``cut`` says which
+    ``saveable_query`` is the query string that can be saved as a view; empty for the list's default state. ``cut`` says which
     rows a truncated search result contains.
     """
 
@@ -83,7 +83,7 @@ class PanelChangeList(ThemedChangeList):
             self.result_list = rows[first:end] if self.multi_page else rows.all()
 
     def _load_matching_keys(self) -> Any:
-        """Return the keys that a search matches, in list order and up to ``COUNTED``, so that it runs once."""
+        """Return the keys that a search matches, in list order and up to ``MAX_COUNTED_ROWS``, so that it runs once."""
         return _MatchingKeys(self.queryset.select_related(None).values_list("pk", flat=True)[:MAX_COUNTED_ROWS])
 
     def _load_filtered_page(self, rows: QuerySet[Any], typed_filter: TypedFilter[Any], first: int, end: int) -> None:

@@ -38,8 +38,8 @@ class Columns:
     """The columns of a list for a request.
 
     Args:
-        screen: The list's model admin.
-        delivered: The default columns, possibly with the checkbox column.
+        model_admin: The list's model admin.
+        defaults: The default columns, possibly with the checkbox column.
         links: The columns that link to a row; they cannot be hidden.
         choice: The chosen column names, separated by dots; unknown names are ignored. Empty for the defaults.
     """

@@ -1,7 +1,7 @@
 """Count the related rows that a deletion cascades to, without loading them: a customer can have 100,000 rows.
 
-Table names mean little to staff, so apps register labels for related rows (``tell_as``) or hide rows that are only part
-of other listed objects (``tell_nothing_of``).
+Table names mean little to staff, so apps register labels for related rows (``register_delete_label``) or hide rows that are only part
+of other listed objects (``hide_from_delete_page``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,9 +57,9 @@ class RelatedRows:
 
     Attributes:
         of: The model of the deleted rows.
-        counts: Number of related rows by model, at most ``COUNTED``.
+        counts: Number of related rows by model, at most ``MAX_COUNT``.
         forbidden: Models that the user may not delete.
-        keeping: Related rows that prevent the deletion.
+        obstacles: Related rows that prevent the deletion.
     """
 
     of: type[Model]

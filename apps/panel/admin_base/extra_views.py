@@ -37,8 +37,8 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
 
     Attributes:
         menu: The menu settings of the list; None hides it from the menu.
-        list_extra: Optional columns in addition to ``list_display``; they must not cost queries.
-        list_self_evident: Columns that phones show without a label.
+        optional_columns: Optional columns in addition to ``list_display``; they must not cost queries.
+        mobile_hide_labels: Columns that phones show without a label.
     """
 
     menu: MenuItem | None = None

@@ -3,10 +3,10 @@
 A database that is asked for the first fifty matches in some order expects matches to be spread evenly, and walks the
 table in that order until it has fifty. If all matches are at the far end (the orders of one old day in a list that
 begins with the newest), it walks the whole table. The number of matches is known beforehand: the list has counted them
-up to ``COUNTED``.
+up to ``MAX_COUNTED_ROWS``.
 
 *Few* matches: read their keys by the filter's own index and sort them. *Many* matches: look through the first rows of
-the order, in growing steps; if these contain too few matches, sort only ``COUNTED`` matches in the filter's own order.
+the order, in growing steps; if these contain too few matches, sort only ``MAX_COUNTED_ROWS`` matches in the filter's own order.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class FilteredList(NamedTuple):
         rows: The matching rows in the order of the list.
         unranked: The matching rows without joined sort tables.
         all_rows: All rows of the shop.
-        own: The order of the filter's own index.
+        index_order: The order of the filter's own index.
         number: The number of matches, counted up to a limit.
         size: The number of rows of a full page.
     """
@@ -44,7 +44,7 @@ class FilteredList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of rows; ``of_all`` is False if only ``COUNTED`` of the matches were sorted."""
+    """A page of rows; ``of_all`` is False if only ``MAX_COUNTED_ROWS`` of the matches were sorted."""
 
     rows: Rows
     of_all: bool

@@ -1,7 +1,7 @@
 """HTML form fields with a visual editor and a source view; unchanged HTML is kept byte for byte.
 
 The visual editor (``frontend/visual.js``) edits the field's source; without scripts users edit the source directly.
-Link targets are rows of model admins with a ``storefront_path``; ``keep_pictures_at`` registers the image storage.
+Link targets are rows of model admins with a ``storefront_path``; ``register_image_route`` registers the image storage.
 """
 
 from collections.abc import Mapping

@@ -11,14 +11,14 @@ M = TypeVar("M", bound=Model)
 
 
 class BoundedPaginator(Paginator[M]):
-    """A paginator that counts at most ``COUNTED`` rows, so that large lists cost no more than small ones.
+    """A paginator that counts at most ``MAX_COUNTED_ROWS`` rows, so that large lists cost no more than small ones.
 
     Users find rows beyond that limit by searching and filtering.
     """
 
     @cached_property
     def count(self) -> int:
-        """The number of rows, or ``COUNTED`` if there are more."""
+        """The number of rows, or ``MAX_COUNTED_ROWS`` if there are more."""
         if isinstance(self.object_list, list):
             return len(self.object_list)
         rows = cast("QuerySet[M]", self.object_list)

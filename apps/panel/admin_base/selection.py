@@ -43,7 +43,7 @@ def get_listed_ids(change_list: PanelChangeList, *, limit: int) -> list[int]:
     """Return the IDs of all rows of a list, in ascending order.
 
     Raises:
-        RowsRefused: As for ``chosen_ids``.
+        RowsRefused: As for ``get_selected_ids``.
     """
     return _get_ids(
         change_list.matching, limit, searched=bool(change_list.query), truncation_note=change_list.truncation_note

@@ -36,7 +36,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
 
     Attributes:
         parameter_name: The prefix of the filter's URL parameters.
-        own_order: The order in which the filter's index returns matches.
+        index_order: The order in which the filter's index returns matches.
         parts: The fields as (suffix of the URL parameter, label); the label is empty for a single field.
         kind: The HTML ``type`` of the fields.
         mode: The HTML ``inputmode`` of the fields.

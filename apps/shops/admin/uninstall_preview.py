@@ -1,6 +1,6 @@
 """Counts of the rows that an uninstallation deletes, for its confirmation page.
 
-Each app that registers a cleaner with ``on_uninstall`` registers a count under the same name here.
+Each app that registers a cleaner with ``register_uninstall_cleaner`` registers a count under the same name here.
 """
 
 from collections.abc import Callable

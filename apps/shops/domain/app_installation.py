@@ -1,6 +1,6 @@
 """Create, install and uninstall apps.
 
-``uninstall`` also runs the cleaners that apps registered with ``on_uninstall``, in the same transaction.
+``uninstall`` also runs the cleaners that apps registered with ``register_uninstall_cleaner``, in the same transaction.
 """
 
 import secrets
@@ -50,7 +50,7 @@ def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
 
 
 def register_grant_callback(follow: GrantCallback) -> None:
-    """Register a callback for new installations and changed scopes, called like those of ``on_uninstall``."""
+    """Register a callback for new installations and changed scopes, called like those of ``register_uninstall_cleaner``."""
     _grantees.append(follow)
 
 

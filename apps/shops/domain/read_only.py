@@ -3,13 +3,13 @@
 The database enforces the mode: each of the shop's tables gets triggers while the mode is active, so a writable shop has
 no overhead and no API, job or forgotten statement gets through. Running writes are waited for: PostgreSQL creates a
 trigger after all transactions that wrote to the table have ended, and SQLite has a single writer. A transaction that
-writes to a table with a trigger is rolled back. Once ``switch_on`` returns, all acknowledged writes are stored and no
+writes to a table with a trigger is rolled back. Once ``make_read_only`` returns, all acknowledged writes are stored and no
 further write is possible.
 
 Callers see a refused write as an outage: 503 with ``Retry-After``; jobs are retried.
 
-Workers may still write the results of work in progress, and housekeeping may delete (``_GOES_ON``). They start no new
-work: queries for work in all shops exclude shops that are not ``writable``. Rows without a shop (users, their sessions,
+Workers may still write the results of work in progress, and housekeeping may delete (``_ALLOWED_OPERATIONS``). They start no new
+work: queries for work in all shops exclude shops that are not ``writable_shops``. Rows without a shop (users, their sessions,
 apps) are not affected.
 """
 

@@ -1,4 +1,4 @@
-"""Create shops; ``create_shop`` also runs the callbacks that apps registered with ``starter``."""
+"""Create shops; ``create_shop`` also runs the callbacks that apps registered with ``register_shop_initializer``."""
 
 import zoneinfo
 from collections.abc import Callable, Container, Iterable

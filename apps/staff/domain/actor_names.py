@@ -10,7 +10,7 @@ def get_staff_actor(user: User) -> str:
 
 
 def get_actor_name(actor: str) -> str:
-    """Return an actor's name; for lists use ``names_of``, which takes two queries in all."""
+    """Return an actor's name; for lists use ``get_actor_names``, which takes two queries in all."""
     return get_actor_names([actor])[actor]
 
 

@@ -246,7 +246,7 @@ def _model_labels() -> Iterable[str]:
 
 
 def _format_body(body: bytes) -> str:
-    """Format a body for display, truncated to ``SHOWN_BYTES``."""
+    """Format a body for display, truncated to ``MAX_DISPLAYED_BYTES``."""
     if len(body) > MAX_DISPLAYED_BYTES:
         return body[:MAX_DISPLAYED_BYTES].decode(errors="replace")
     try:

@@ -61,7 +61,7 @@ class SubscriptionEntry:
     """A subscription that the file defines.
 
     Attributes:
-        place: The place in the file, for messages.
+        location: The place in the file, for messages.
         values: Values under the field names of ``domain.subscriptions``.
     """
 

@@ -23,7 +23,7 @@ class DryRunResult:
     """The result of a dry run on an event.
 
     Attributes:
-        fits: Whether the filter matches; None if the payload was not stored.
+        is_match: Whether the filter matches; None if the payload was not stored.
         payload: The payload that would be sent; None if nothing would be sent.
         error: The error of the filter; blank if the filter is valid.
     """

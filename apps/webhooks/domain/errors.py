@@ -1,6 +1,6 @@
 """Errors of webhook subscriptions, per field, in the wording that clients of the interface know.
 
-A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``full_message`` returns the whole
+A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the whole
 sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a sentence.
 """
 

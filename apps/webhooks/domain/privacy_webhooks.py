@@ -38,7 +38,7 @@ def schedule_shop_redact(installation: Installation, at: datetime) -> None:
 
 
 def send_shop_redact(job: Job, **arguments: Any) -> None:
-    """Record the ``shop/redact`` event, unless the app was reinstalled; the job of ``tell_later``."""
+    """Record the ``shop/redact`` event, unless the app was reinstalled; the job of ``schedule_shop_redact``."""
     with transaction.atomic():
         queue.lock_lease(job)
         installation = Installation.objects.get(pk=arguments["installation_id"])

@@ -57,7 +57,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
     Args:
         installation: The app in the shop; its scopes decide which topics are allowed.
-        values: ``topic``, ``uri`` and ``api_version``, and other fields of ``GIVEN``.
+        values: ``topic``, ``uri`` and ``api_version``, and other fields of ``WRITABLE_FIELDS``.
         actor: Who creates the subscription.
         at: The time of the change.
 
@@ -101,7 +101,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
 
     Args:
         subscription: The subscription; it is locked and reloaded.
-        values: New values of fields in ``GIVEN``; the topic cannot change.
+        values: New values of fields in ``WRITABLE_FIELDS``; the topic cannot change.
         actor: Who updates the subscription.
         at: The time of the change.
 

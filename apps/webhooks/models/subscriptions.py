@@ -22,7 +22,7 @@ class Subscription(ShopOwned):
     """A webhook subscription: an app receives the events of a topic at a URI.
 
     A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of a
-    shop see only that shop's own subscriptions; code that needs both uses ``every_shop()`` and filters by shop and app.
+    shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by shop and app.
 
     A deleted subscription stays as a row as long as it has deliveries.
 

@@ -47,7 +47,7 @@ class ApiField(AnyField):
             small and too common for a function call.
         omitted_when_null: If True, an object without a value has no key; only for a resource's top-level fields.
         schema: The JSON schema, if it does not follow from the field's class.
-        shown: The versions that render the field, if other versions only accept it.
+        rendered_versions: The versions that render the field, if other versions only accept it.
     """
 
     version_range: VersionRange = ALL_VERSIONS

@@ -49,7 +49,7 @@ class Table:
     """A table that has rows of a shop.
 
     Attributes:
-        of: The lookup from a row to its shop.
+        shop_lookup: The lookup from a row to its shop.
     """
 
     model: type[models.Model]

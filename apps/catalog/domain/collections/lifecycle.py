@@ -44,8 +44,8 @@ class CollectionParts:
     """The parts of a collection in a request that are not columns.
 
     Attributes:
-        picture: A new image.
-        drops_picture: True to remove the image.
+        image: A new image.
+        removes_image: True to remove the image.
         placements: Products to add or move; custom collections only.
         metafields: Metafields to set on the collection.
     """

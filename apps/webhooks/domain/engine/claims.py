@@ -32,11 +32,11 @@ class Claim:
     """A delivery that this process has leased.
 
     Attributes:
-        lease: The lease token.
-        turn: Whether this is a first attempt or a retry.
+        lease_token: The lease token.
+        kind: Whether this is a first attempt or a retry.
         number: The number of the attempt, from 1.
-        waited: Seconds since the delivery was due.
-        fate: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
+        wait_seconds: Seconds since the delivery was due.
+        action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
         group: The value of ``X-…-Event-Id``.
         ordered: Whether later deliveries of the same resource wait for this one.
     """

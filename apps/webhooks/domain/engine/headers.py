@@ -69,8 +69,8 @@ def build_signed_headers(
         domain: The shop's domain.
         api_version: The API version of the content.
         triggered_at: The time of the event.
-        secrets: See ``headers_of``.
-        timestamp: See ``headers_of``.
+        secrets: See ``build_headers``.
+        timestamp: See ``build_headers``.
         group: The ID shared by events of the same action.
     """
     topic_name, signature, shop, version, identity, moment, event, *_ = _names(settings.BRAND)

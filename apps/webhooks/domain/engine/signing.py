@@ -3,7 +3,7 @@
 The key is the app's secret, encoded as UTF-8. ``X-…-Hmac-Sha256`` has one signature. During the replacement of a secret
 this is the signature of the old secret, which receivers know, until the grace period ends or the app confirms the new
 secret (see ``apps.shops.domain.app_secrets``). ``webhook-signature`` (Standard Webhooks) has one signature per secret;
-its libraries expect the secret as ``standard_secret`` formats it.
+its libraries expect the secret as ``format_standard_secret`` formats it.
 """
 
 import base64

@@ -92,7 +92,7 @@ def _warn(pk: int, shop_id: int) -> None:
 
 
 def get_warning_stage(health: Health, now: datetime) -> int:
-    """Return how far a subscription is on the way to being disabled: one of ``STAGES``, or 0."""
+    """Return how far a subscription is on the way to being disabled: one of ``WARNING_STAGES``, or 0."""
     if health.failing_since is None:
         return 0
     share = min(health.dead_in_a_row / MAX_DEAD_IN_A_ROW, (now - health.failing_since) / MAX_TIME_WITHOUT_SUCCESS)

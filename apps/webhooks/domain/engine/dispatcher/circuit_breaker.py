@@ -24,7 +24,7 @@ class CircuitBreaker:
 
     Attributes:
         trips: How often the breaker opened since the last success.
-        opens_until: The end of the current pause.
+        open_until: The end of the current pause.
         is_probing: Whether the probe call is in progress.
     """
 

@@ -42,8 +42,8 @@ class EndpointSlots:
         limit: The number of concurrent calls; halved on status 429, and raised again by successes.
         due_at: When the next delivery of each kind is due, in seconds of the monotonic clock.
         seconds: The moving average of call durations.
-        rests_until: No call may start before this time, because of ``max_per_second``.
-        last: The kind of the latest calls.
+        paused_until: No call may start before this time, because of ``max_per_second``.
+        last_kind: The kind of the latest calls.
     """
 
     endpoint: int

@@ -21,7 +21,7 @@ class ResultWriter:
 
     Attributes:
         waiting: Results to write, each with True if the receiver is gone for good.
-        full: Set when a batch is complete, or when no more results will come.
+        batch_ready: Set when a batch is complete, or when no more results will come.
     """
 
     def __init__(

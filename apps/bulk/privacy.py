@@ -5,7 +5,7 @@ See ``apps.ground.privacy_registry``.
 
 from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: ColumnsByModel = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "bulk.BulkEdit": ("kind", "ids", "actor", "problem"),
     "bulk.EditedRow": ("mark",),
 }

@@ -5,7 +5,7 @@ See ``apps.ground.privacy_registry``.
 
 from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: ColumnsByModel = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "exchange.Export": ("kind", "key", "file", "parts"),
     "exchange.Import": ("digest", "key", "actor", "counts", "passed_over"),
     "exchange.ImportedRow": ("kind",),

@@ -5,7 +5,7 @@ See ``apps.ground.privacy_registry``.
 
 from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: ColumnsByModel = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "fulfillment.FulfillmentService": ("name", "handle", "callback_url"),
     "fulfillment.FulfillmentOrder": ("presented_name", "service_code", "source_reference"),
     "fulfillment.FulfillmentHold": ("actor",),

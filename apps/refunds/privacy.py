@@ -2,7 +2,7 @@
 
 from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: ColumnsByModel = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "refunds.OrderAdjustment": ("reason",),
     "refunds.BogusMovement": ("currency", "message"),
 }
