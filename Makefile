@@ -14,13 +14,13 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/runs
 	@exec $(RUN) -m backoffice.run
 
-## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
+## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL (what can differ: ARGS=--second-database)
 test: environment node_modules/.package-lock.json
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
 ## test-pooled: the tests that use the database, through a PgBouncer before the PostgreSQL of DATABASE_URL
 test-pooled: environment node_modules/.package-lock.json
-	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
+	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, the catalogues of languages
 check: environment

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
@@ -24,8 +23,6 @@ from apps.api.reference.pages import resources_of, search_index
 from apps.api.versions import newest, served_versions
 from apps.ground import phrases
 from apps.ground.errors import DomainError
-
-pytestmark = pytest.mark.any_database
 
 REFUSALS = {"BadRequest", "Unprocessable", "ApiError", "PermissionDenied", "Conflict"}
 

@@ -23,7 +23,7 @@ from tests import factories
 from tests.catalog.factories import make_product
 from tests.client.conftest import Server, end
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 DOCS = settings.BASE_DIR / "docs"
 CALL = 'curl -sS -H "X-Shopify-Access-Token: $TOKEN" "$BACKOFFICE/admin/api/2026-07'
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
