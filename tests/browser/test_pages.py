@@ -38,19 +38,20 @@ SPY = b"""
     .then((text) => { told.panel = text; }, () => { told.panel = "out of reach"; });
 """
 PARTS = 4
-OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", "/accounts/2fa/")
-ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
-
-
-@pytest.mark.usefixtures("axe")
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize(
+WHOLE = pytest.mark.parametrize(
     "whole",
     [
         pytest.param(False, id="one look each"),
         pytest.param(True, id="all looks", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
     ],
 )
+OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", "/accounts/2fa/")
+ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
+
+
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("part", range(PARTS))
+@WHOLE
 def test_pages_of_the_panel_are_open_to_everybody(
     open_window: Open, live_shop: Shop, owner: User, part: int, whole: bool
 ) -> None:
@@ -99,25 +100,34 @@ def test_what_comes_after_the_home_page_is_open_to_everybody(
 FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_location", "webhooks_delivery")
 
 
-def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
-    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it."""
+@pytest.mark.usefixtures("axe")
+@WHOLE
+def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, whole: bool) -> None:
+    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it.
+
+    At a desk or on a phone, in light or in dark, in turn; ``make soak`` opens it in all four.
+    """
     window = open_window(owner, live_shop, viewport=DESK)
+    addresses = [
+        panel_url(live_shop, f"admin:{name}_changelist") + query
+        for query in ("", "?total_from=a+lot&processed_to=never&created_from=never")
+        for name in FILTERED
+    ]
 
     found: list[tuple[str, ...]] = []
-    for name in FILTERED:
-        for query in ("", "?total_from=a+lot&processed_to=never&created_from=never"):
-            page = window.open(panel_url(live_shop, f"admin:{name}_changelist") + query)
-            for size in (DESK, PHONE):
-                page.set_viewport_size(size)
-                page.get_by_role("button", name="Filters").press("Enter")
-                filters = page.get_by_role("dialog", name="Filters")
-                expect(filters).to_be_visible()
-                expect(filters.locator(":focus")).to_have_count(1)
-                found += [(name, query, problem) for problem in window.unreachable()]
-                found += [(name, query, *problem) for problem in window.barriers()]
-                page.keyboard.press("Escape")
-                expect(filters).to_be_hidden()
-                expect(page.get_by_role("button", name="Filters")).to_be_focused()
+    for number, address in enumerate(addresses):
+        page = window.open(address)
+        for size, looks in LOOKS if whole else [CHOICE[number % len(CHOICE)]]:
+            page.set_viewport_size(size)
+            page.get_by_role("button", name="Filters").press("Enter")
+            filters = page.get_by_role("dialog", name="Filters")
+            expect(filters).to_be_visible()
+            expect(filters.locator(":focus")).to_have_count(1)
+            found += [(address, problem) for problem in window.unreachable()]
+            found += [(address, *problem) for problem in window.barriers(looks)]
+            page.keyboard.press("Escape")
+            expect(filters).to_be_hidden()
+            expect(page.get_by_role("button", name="Filters")).to_be_focused()
 
     assert found == []
     assert window.problems == []
