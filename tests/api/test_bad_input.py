@@ -137,6 +137,7 @@ def with_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
     return copied
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", WRITING, ids=ids)
 def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
