@@ -8,25 +8,31 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Containers often set it; each process would then compile 2,400 modules and start in 5 seconds instead of 2.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-pooled environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
+.PHONY: run test test-pooled environment check check-types check-others format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 
 ## run: start web, worker, scheduler and webhooks on 127.0.0.1:$(PORT); Ctrl-C stops all
 run: .venv/runs
 	@exec $(RUN) -m backoffice.run_all
 
-## test: run the test suite on SQLite, or on the PostgreSQL of DATABASE_URL
+## test: run the test suite on SQLite, or on the PostgreSQL of DATABASE_URL (ARGS=--second-database: what may differ)
 test: environment node_modules/.package-lock.json
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
 ## test-pooled: run the database tests through a PgBouncer in front of the PostgreSQL of DATABASE_URL
 test-pooled: environment node_modules/.package-lock.json
-	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
+	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, translation catalogs
+# mypy takes as long as all other checks together.
 check: environment
+	@$(MAKE) --no-print-directory --jobs 2 check-types check-others
+
+check-types: environment
+	mypy .
+
+check-others: environment
 	ruff check .
 	ruff format --check .
-	mypy .
 	lint-imports
 	djlint --lint --quiet templates apps
 	djlint --check --quiet templates apps

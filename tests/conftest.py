@@ -23,6 +23,7 @@ from apps.shops.models import Installation, Shop
 from backoffice.storages import get_storage_settings
 from tests import factories, parts
 from tests.deadlocks import Deadlocks
+from tests.second_database import runs_again, uses_database
 from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
 
 # How long an example takes says something about the machine only.
@@ -204,17 +205,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         SHARED.close()
 
 
-def asks_for_database(item: pytest.Item) -> bool:
-    """Whether a test works on the run's database; pytest-django keeps all others from it."""
-    names = set(getattr(item, "fixturenames", ()))
-    return bool(names & {"db", "transactional_db", "live_server"}) or item.get_closest_marker("django_db") is not None
-
-
-def says_the_same(item: pytest.Item) -> bool:
-    """Whether a test finds the same on any database."""
-    return any(item.get_closest_marker(name) for name in ("browser", "any_database"))
-
-
 @pytest.fixture
 def _around_the_test(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
     """The shared shop is open before the test's own transaction begins, which is a savepoint then."""
@@ -294,22 +284,29 @@ def node_packages() -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What a second run, on another database, need not repeat."""
+    """Add the option of CI's run on the second database."""
     parser.addoption(
-        "--database-only", action="store_true", help="only tests that ask for the run's database, and none in a browser"
+        "--second-database",
+        action="store_true",
+        help="only what can differ by database (tests/second_database.py)",
     )
 
 
+def apart_from_pooler(item: pytest.Item) -> bool:
+    """Return True if the run behind a pooler leaves the test out."""
+    return any(item.get_closest_marker(name) for name in ("browser", "own_sessions"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a second run need not repeat; skip what needs a part that this machine lacks, and say which."""
-    if config.getoption("database_only"):
-        again = [item for item in items if asks_for_database(item) and not says_the_same(item)]
+    """Keep what the second run repeats; skip what needs a part that this machine lacks, and say which."""
+    if config.getoption("second_database"):
+        again = [item for item in items if runs_again(item)]
         config.hook.pytest_deselected(items=list({*items} - {*again}))
         items[:] = again
     if os.environ.get("TEST_POOLER") == "on":
-        apart = [item for item in items if item.get_closest_marker("own_sessions")]
-        config.hook.pytest_deselected(items=apart)
-        items[:] = [item for item in items if item not in set(apart)]
+        pooled = [item for item in items if uses_database(item) and not apart_from_pooler(item)]
+        config.hook.pytest_deselected(items=list({*items} - {*pooled}))
+        items[:] = pooled
     for item in items:
         if item.get_closest_marker("postgres") and not parts.on_postgres():
             # Never a failure: each run has one database, and CI runs the suite on both.

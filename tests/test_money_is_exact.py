@@ -2,8 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 APPS = settings.BASE_DIR / "apps"
@@ -22,12 +22,19 @@ SHOWN = {
 ROUNDS = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/values.py"}
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for place in EXACT:
-        path = APPS / place
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            if "migrations" not in file.parts and "demo" not in file.as_posix():
-                yield file.relative_to(APPS).as_posix(), ast.parse(file.read_text())
+@pytest.fixture(scope="module")
+def sources() -> list[tuple[str, ast.Module]]:
+    """Parse the files of ``EXACT`` once for all tests."""
+    files = [
+        file
+        for place in EXACT
+        for file in ((APPS / place).rglob("*.py") if (APPS / place).is_dir() else [APPS / place])
+    ]
+    return [
+        (file.relative_to(APPS).as_posix(), ast.parse(file.read_text()))
+        for file in files
+        if "migrations" not in file.parts and "demo" not in file.as_posix()
+    ]
 
 
 def calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
@@ -39,18 +46,16 @@ def calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
             yield node
 
 
-def test_no_amount_becomes_a_float() -> None:
-    found = {
-        (name, ast.unparse(call.args[0])) for name, tree in sources() for call in calls(tree, "float") if call.args
-    }
+def test_no_amount_becomes_a_float(sources: list[tuple[str, ast.Module]]) -> None:
+    found = {(name, ast.unparse(call.args[0])) for name, tree in sources for call in calls(tree, "float") if call.args}
 
     assert found == SHOWN
 
 
-def test_no_amount_is_worked_out_with_floats() -> None:
+def test_no_amount_is_worked_out_with_floats(sources: list[tuple[str, ast.Module]]) -> None:
     found = {
         f"{name}:{node.lineno}"
-        for name, tree in sources()
+        for name, tree in sources
         if "/domain/" in name or "money" in name
         for node in ast.walk(tree)
         if isinstance(node, ast.BinOp | ast.Compare)
@@ -62,12 +67,12 @@ def test_no_amount_is_worked_out_with_floats() -> None:
 
 
 def test_amounts_round_in_one_place_and_half_up() -> None:
-    everywhere = [(path, ast.parse(Path(path).read_text())) for path in APPS.rglob("*.py")]
+    rounding = ("quantize", "get_currency_precision")
+    texts = [(path, path.read_text()) for path in APPS.rglob("*.py")]
+    # Parsing takes seconds, so only where one of the names occurs at all.
+    everywhere = [(path, ast.parse(text)) for path, text in texts if any(name in text for name in rounding)]
     found = {
-        path.relative_to(APPS).as_posix()
-        for path, tree in everywhere
-        for name in ("quantize", "get_currency_precision")
-        for _ in calls(tree, name)
+        path.relative_to(APPS).as_posix() for path, tree in everywhere for name in rounding for _ in calls(tree, name)
     }
     unsaid = [
         ast.unparse(call)

@@ -53,19 +53,22 @@ def cases_of(path: Path) -> Iterator[Case]:
             yield Case(f"{file}::{node.name}", named, node.name in racing and not mark)
 
 
-FOUND = [test for path in sorted(TESTS.rglob("test_*.py")) for test in cases_of(path)]
-CONTROLS = {test.control for test in FOUND if test.control}
+@pytest.fixture(scope="module")
+def found() -> list[Case]:
+    """The tests of all files."""
+    return [test for path in sorted(TESTS.rglob("test_*.py")) for test in cases_of(path)]
 
 
-def test_every_race_names_its_control() -> None:
-    without = [test.name for test in FOUND if test.bare and test.name not in CONTROLS]
+def test_every_race_names_its_control(found: list[Case]) -> None:
+    controls = {test.control for test in found}
 
-    assert without == []
+    assert found
+    assert [test.name for test in found if test.bare and test.name not in controls] == []
 
 
-def test_every_control_is_there() -> None:
-    assert {test.control for test in FOUND if test.control} - {test.name for test in FOUND} == set()
-    assert [test.name for test in FOUND if test.control == test.name] == []
+def test_every_control_is_there(found: list[Case]) -> None:
+    assert {test.control for test in found if test.control} - {test.name for test in found} == set()
+    assert [test.name for test in found if test.control == test.name] == []
 
 
 def test_a_race_is_found_behind_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

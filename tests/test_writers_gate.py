@@ -14,8 +14,6 @@ import pytest
 from django.db import IntegrityError, OperationalError, connections, transaction
 from pytest_django import DjangoDbBlocker
 
-pytestmark = pytest.mark.any_database
-
 Process = subprocess.Popen[str]
 SECONDS = 60
 # Far beyond the time-out of a test: who waits where nobody should would not come back.

@@ -106,6 +106,7 @@ def test_large_bodies_are_413_before_they_are_read(route: Route, arranged: Any, 
     assert_refusal(response, 413)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", WRITING, ids=ids)
 def test_values_of_wrong_types_and_extremes_never_break(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -136,6 +137,7 @@ def with_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
     return copied
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", WRITING, ids=ids)
 def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -150,6 +152,7 @@ def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> No
                 assert_no_defect(case.send(body=with_value(body, at, value)))
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", WRITING, ids=ids)
 def test_texts_that_cannot_be_stored_are_refused(route: Route, arranged: Any, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -162,6 +165,7 @@ def test_texts_that_cannot_be_stored_are_refused(route: Route, arranged: Any, un
                 assert_refusal(case.send(body=body % (wrapper, text)), 400, 422)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", [r for r in ROUTES if "<id>" in r.name], ids=ids)
 def test_ids_that_are_none_are_404(route: Route, arranged: Any, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -205,6 +209,7 @@ def test_page_tokens_that_are_none_are_400(route: Route, arranged: Any) -> None:
                 assert response.json() == {"errors": {"page_info": "Invalid value."}}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", PLURAL, ids=ids)
 def test_filter_values_that_do_not_fit_are_400(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -234,6 +239,7 @@ def test_unknown_parameters_and_fields_are_ignored(route: Route, arranged: Any) 
 MARK = "nonsense-7f3a"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", ROUTES, ids=ids)
 def test_unknown_parameters_and_body_keys_are_ignored_and_not_stored(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
@@ -253,6 +259,7 @@ def test_unknown_parameters_and_body_keys_are_ignored_and_not_stored(route: Rout
     assert [table for table, (_, said) in everything_stored().items() if MARK in str(said)] == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("route", LISTS, ids=ids)
 def test_queries_that_are_no_text_are_400(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])

@@ -37,7 +37,6 @@ def pages(api: ApiClient, query: dict[str, Any], path: str = "orders.json", name
     return found
 
 
-@pytest.mark.any_database
 def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
     api: ApiClient, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +59,6 @@ def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
     assert len({pk for page in whole[2] for pk in page}) == 24
 
 
-@pytest.mark.any_database
 def test_a_search_has_the_same_pages_wherever_the_walk_ends(
     api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

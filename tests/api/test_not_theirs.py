@@ -19,8 +19,6 @@ from tests.api.routes import Route, all_routes
 from tests.conftest import Response
 from tests.samples import load_all
 
-pytestmark = pytest.mark.any_database
-
 SAMPLES = load_all()
 ROUTES = all_routes()
 WITH_ID = [route for route in ROUTES if "<" in route.name and not route.name.startswith("GET ")]

@@ -15,8 +15,6 @@ from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION
 from tests.samples import load_all
 
-pytestmark = pytest.mark.any_database
-
 SAMPLES = load_all()
 ROUTES = [route for route in all_routes() if route.name in SAMPLES]
 

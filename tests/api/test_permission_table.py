@@ -19,8 +19,6 @@ from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient, ClientWith
 from tests.samples import load_all
 
-pytestmark = pytest.mark.any_database
-
 ROUTES = all_routes()
 SAMPLES = load_all()
 WITH_SAMPLE = [route for route in ROUTES if route.name in SAMPLES]

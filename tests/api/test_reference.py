@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
@@ -25,8 +24,6 @@ from apps.api.reference.pages import build_search_index, get_resources
 from apps.api.versions import get_latest_version, get_served_versions
 from apps.ground import error_messages
 from apps.ground.exceptions import DomainError
-
-pytestmark = pytest.mark.any_database
 
 REFUSALS = {"BadRequest", "Unprocessable", "ApiError", "PermissionDenied", "Conflict"}
 

@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -52,6 +52,8 @@ UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
     && e.checkVisibility() && e.tabIndex < 0 && e.id !== 'changelist-filter-close'
     && !e.querySelector('a[href], button, input')).map(e => e.outerHTML.slice(0, 120))"""
 
+Look = Literal["light", "dark"]
+
 
 class Window:
     """One person's browser in one shop, which keeps note of everything that goes wrong in it.
@@ -87,16 +89,17 @@ class Window:
         found: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
         return found
 
-    def barriers(self) -> list[tuple[str, str]]:
+    def barriers(self, looks: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
         """What axe finds in light and in dark, each with its look, and how much the page is too wide in it.
 
-        Both looks are taken of one page, as when a person switches them: loading it takes longer than looking.
+        Both looks are taken of one page, as when a person switches them: loading it takes longer than looking. The
+        second one is looked at by the rules of colours alone, but for what was not seen in the first.
         """
-        found = []
-        for look in ("light", "dark"):
+        found: list[tuple[str, str]] = []
+        for look in looks:
             self.page.emulate_media(color_scheme=look)
             self.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", look == "dark")
-            found += [(look, problem) for problem in self.violations(recoloured=look == "dark")]
+            found += [(look, problem) for problem in self.violations(recoloured=look != looks[0])]
             found += [(look, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
         return found
 

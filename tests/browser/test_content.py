@@ -198,7 +198,7 @@ def test_tags_are_completed_behind_those_that_stand_there(
     assert values == ["snow, winter"]
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [pytest.param(1400, marks=[pytest.mark.soak, pytest.mark.timeout(0)]), 390])
 @pytest.mark.usefixtures("axe")
 def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
     open_window: Open, live_shop: Shop, owner: User, draft: Theme, article: Article, width: int

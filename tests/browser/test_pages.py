@@ -15,7 +15,7 @@ from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.world import furnish, pages
 from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
@@ -26,6 +26,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 DESK: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+LOOKS: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, ("light", "dark")) for size in (DESK, PHONE)]
+# One size with one look, in turn.
+CHOICE: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, (look,)) for size, looks in LOOKS for look in looks]
 SPY = b"""
   const told = document.body.dataset;
   told.origin = self.origin;
@@ -35,15 +38,24 @@ SPY = b"""
     .then((text) => { told.panel = text; }, () => { told.panel = "out of reach"; });
 """
 PARTS = 4
+WHOLE = pytest.mark.parametrize(
+    "whole",
+    [
+        pytest.param(False, id="one look each"),
+        pytest.param(True, id="all looks", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
+    ],
+)
 OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", "/accounts/2fa/")
 ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 
 
+@pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("part", range(PARTS))
+@WHOLE
 def test_pages_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, axe: None, part: int
+    open_window: Open, live_shop: Shop, owner: User, part: int, whole: bool
 ) -> None:
-    """At a desk and, the window made smaller, on a phone; the next page is opened on the phone and made larger.
+    """Open each page at a desk or on a phone, in light or in dark, in turn; ``make soak`` opens it in all four.
 
     In parts, which may run at the same time.
     """
@@ -51,16 +63,15 @@ def test_pages_of_the_panel_are_open_to_everybody(
     window = open_window(owner, live_shop, viewport=DESK)
 
     found: list[tuple[str, ...]] = []
-    sizes = [DESK, PHONE]
-    for name, args in pages(live_shop, installation)[part::PARTS]:
+    for number, (name, args) in enumerate(pages(live_shop, installation)[part::PARTS]):
         page = window.go(name, *args)
-        for size in sizes:
+        # Every other page is opened on the phone and made larger.
+        for size, looks in LOOKS[:: (-1) ** number] if whole else [CHOICE[(number + part) % len(CHOICE)]]:
             page.set_viewport_size(size)
             expect(page.get_by_role("main")).to_be_visible()
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             found += [(name, f"{size['width']} px", problem) for problem in window.unreachable()]
-            found += [(name, f"{size['width']} px", *problem) for problem in window.barriers()]
-        sizes.reverse()
+            found += [(name, f"{size['width']} px", *problem) for problem in window.barriers(looks)]
 
     assert found == []
     assert window.problems == []
@@ -89,25 +100,34 @@ def test_what_comes_after_the_home_page_is_open_to_everybody(
 FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_location", "webhooks_delivery")
 
 
-def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
-    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it."""
+@pytest.mark.usefixtures("axe")
+@WHOLE
+def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, whole: bool) -> None:
+    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it.
+
+    At a desk or on a phone, in light or in dark, in turn; ``make soak`` opens it in all four.
+    """
     window = open_window(owner, live_shop, viewport=DESK)
+    addresses = [
+        get_panel_url(live_shop, f"admin:{name}_changelist") + query
+        for query in ("", "?total_from=a+lot&processed_to=never&created_from=never")
+        for name in FILTERED
+    ]
 
     found: list[tuple[str, ...]] = []
-    for name in FILTERED:
-        for query in ("", "?total_from=a+lot&processed_to=never&created_from=never"):
-            page = window.open(get_panel_url(live_shop, f"admin:{name}_changelist") + query)
-            for size in (DESK, PHONE):
-                page.set_viewport_size(size)
-                page.get_by_role("button", name="Filters").press("Enter")
-                filters = page.get_by_role("dialog", name="Filters")
-                expect(filters).to_be_visible()
-                expect(filters.locator(":focus")).to_have_count(1)
-                found += [(name, query, problem) for problem in window.unreachable()]
-                found += [(name, query, *problem) for problem in window.barriers()]
-                page.keyboard.press("Escape")
-                expect(filters).to_be_hidden()
-                expect(page.get_by_role("button", name="Filters")).to_be_focused()
+    for number, address in enumerate(addresses):
+        page = window.open(address)
+        for size, looks in LOOKS if whole else [CHOICE[number % len(CHOICE)]]:
+            page.set_viewport_size(size)
+            page.get_by_role("button", name="Filters").press("Enter")
+            filters = page.get_by_role("dialog", name="Filters")
+            expect(filters).to_be_visible()
+            expect(filters.locator(":focus")).to_have_count(1)
+            found += [(address, problem) for problem in window.unreachable()]
+            found += [(address, *problem) for problem in window.barriers(looks)]
+            page.keyboard.press("Escape")
+            expect(filters).to_be_hidden()
+            expect(page.get_by_role("button", name="Filters")).to_be_focused()
 
     assert found == []
     assert window.problems == []

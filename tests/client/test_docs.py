@@ -23,7 +23,7 @@ from tests import factories
 from tests.catalog.factories import make_product
 from tests.client.conftest import Server, end
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 DOCS = settings.BASE_DIR / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

@@ -14,7 +14,7 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 PACKAGE = "generated_client"
 
 

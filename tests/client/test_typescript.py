@@ -12,7 +12,7 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 ROOT = Path(settings.BASE_DIR)
 RUN = 'import { use } from "./use.js"; console.log(JSON.stringify(await use(...process.argv.slice(1))));'
 

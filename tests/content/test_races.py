@@ -24,8 +24,18 @@ from tests.races import at_once, meanwhile, unguarded, without
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
-ROUNDS = 50
 SHOPS_AND_THEMES = {"shops_shop", "content_theme"}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(10, id="10 rounds"),
+        pytest.param(50, id="50 rounds", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
+    ]
+)
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How often a race is run: some interleavings are rare."""
+    return int(request.param)
 
 
 def drafts(shop: Shop, count: int) -> list[Theme]:
@@ -45,11 +55,11 @@ def delete(theme: Theme) -> Callable[[], Any]:
 
 
 @pytest.mark.race(control="test_without_the_lock_the_index_still_allows_one_published_theme_only")
-def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> None:
+def test_two_publishes_at_once_always_leave_exactly_one_published_theme(rounds: int) -> None:
     shop = factories.make_shop()
     one, two = drafts(shop, 2)
 
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         results = at_once(shop, publish(one), publish(two))
 
         assert results == [None, None]
@@ -79,10 +89,10 @@ def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
 
 
 @pytest.mark.race(control="test_without_the_lock_a_theme_is_deleted_that_was_just_published")
-def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one() -> None:
+def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one(rounds: int) -> None:
     shop = factories.make_shop()
 
-    for _ in range(ROUNDS // 2):
+    for _ in range(rounds // 2):
         (draft,) = drafts(shop, 1)
         results = at_once(
             shop,
@@ -144,9 +154,9 @@ def deletions(shop: Shop, topic: str, subject: int) -> int:
 
 
 @pytest.mark.race(control="test_without_the_blogs_lock_the_foreign_key_tells_that_it_went")
-def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient) -> None:
+def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient, rounds: int) -> None:
     shop = api.installation.shop
-    for number in range(ROUNDS // 2):
+    for number in range(rounds // 2):
         with shop_scope(shop):
             blog = blogs.create_blog({"title": f"Blog {number}"}, actor="system", at=timezone.now())
         path, body = f"blogs/{blog.pk}/articles.json", {"article": {"title": "Hello", "tags": "a"}}
@@ -180,11 +190,11 @@ def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
 
 
 @pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
-def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -> None:
+def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, rounds: int) -> None:
     shop = api.installation.shop
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
-    for _ in range(ROUNDS // 2):
+    for _ in range(rounds // 2):
         with shop_scope(shop):
             article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
         path = f"blogs/{blog.pk}/articles/{article.pk}.json"
@@ -202,9 +212,9 @@ def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -
 
 
 @pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
-def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient) -> None:
+def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient, rounds: int) -> None:
     shop = api.installation.shop
-    for _ in range(ROUNDS // 2):
+    for _ in range(rounds // 2):
         (theme,) = drafts(shop, 1)
         path, files = f"themes/{theme.pk}.json", f"themes/{theme.pk}/assets.json"
 
@@ -239,10 +249,12 @@ def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClie
 
 
 @pytest.mark.race(control="test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle")
-def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(api: ApiClient) -> None:
+def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(
+    api: ApiClient, rounds: int
+) -> None:
     shop = api.installation.shop
     one, two = drafts(shop, 2)
-    for number in range(ROUNDS // 2):
+    for number in range(rounds // 2):
         bodies = {theme.pk: {"theme": {"role": "main", "name": f"{theme} {number}"}} for theme in (one, two)}
 
         found = statuses(api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()])
@@ -322,10 +334,10 @@ def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
 
 
 @pytest.mark.race(control="test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer")
-def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() -> None:
+def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(rounds: int) -> None:
     shop = factories.make_shop()
 
-    for number in range(ROUNDS // 2):
+    for number in range(rounds // 2):
         data = f"wanted {number}".encode()
         with shop_scope(shop):
             FileContent.objects.filter(pk=blob_store.store_blob(data).pk).update(
@@ -382,9 +394,9 @@ def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str],
 
 
 @pytest.mark.race(control="test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text")
-def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step() -> None:
+def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(rounds: int) -> None:
     shop = factories.make_shop()
-    for _ in range(ROUNDS // 2):
+    for _ in range(rounds // 2):
         one, two = read_twice(shop)
 
         at_once(shop, changed(one, tags="b", body_html="second"), changed(two, tags="a", body_html="third"))

@@ -4,6 +4,7 @@ Rule: reliability, F13.
 """
 
 import base64
+import json
 import os
 import re
 import shutil
@@ -47,15 +48,40 @@ def command(section: str, folder: Path) -> list[str]:
     return [sys.executable, *found[1].split(), str(folder)]
 
 
-def run(arguments: list[str], place: "Place", *, fails: bool = False) -> str:
-    """What it said; with ``fails``, why it ended with an error."""
+# Runs commands of manage.py one after the other, and prints how each ended: starting Django takes longer than most.
+_IN_TURN = """
+import contextlib, io, json, os, sys
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+from django.core.management import ManagementUtility
+ended = []
+for arguments in json.loads(sys.argv[1]):
+    code, said = 0, io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            ManagementUtility(arguments).execute()
+        except SystemExit as end:
+            code = end.code or 0
+    ended.append((code, said.getvalue()))
+print(json.dumps(ended))
+"""
+
+
+def run(arguments: list[str], place: "Place") -> str:
+    """Run a command that must succeed, and return what it printed."""
     for program in () if connection.vendor == "sqlite" else ("pg_dump", "pg_restore"):
         parts.need(program, shutil.which(program))
     left = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
     env = {**left, "DATABASE_URL": place.url, "BACKOFFICE_DATA_DIR": str(place.data)}
     ended = subprocess.run(arguments, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
-    assert bool(ended.returncode) is fails, ended.stderr
-    return ended.stderr if fails else ended.stdout
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def run_each(commands: list[list[str]], place: "Place") -> list[tuple[int, str]]:
+    """Run commands of manage.py in one process, and return each one's exit status with what it printed."""
+    arguments = [words[words.index("manage.py") :] for words in commands]
+    ended: list[list[Any]] = json.loads(run([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], place))
+    return [(code, said) for code, said in ended]
 
 
 class Place:
@@ -219,17 +245,33 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     assert {"content_scripttag", "events_event"} <= differing
 
     # What cannot be made or restored is refused, and changes nothing.
-    make, put_back, here = command("Backups", backup), command("Restoring", backup), restored.rows()
-    archive = backup / "files.tar"
+    here = restored.rows()
     assert oct(backup.stat().st_mode)[-3:] == "700"
-    assert run(make, source, fails=True) == f"CommandError: {backup} already exists.\n"
-    assert "The database is not empty" in run(put_back, restored, fails=True)
-    assert "is undamaged" in run([*make, "--check"], source)
+    damaged, incomplete, unreadable = (
+        shutil.copytree(backup, backup.parent / name) for name in ("damaged", "incomplete", "unreadable")
+    )
+    archive = damaged / "files.tar"
     archive.write_bytes(archive.read_bytes()[:-1] + b"x")
-    assert "is damaged" in run([*make, "--check"], source, fails=True)
-    assert "is damaged" in run(put_back, restored, fails=True)
-    archive.unlink()
-    assert f"{archive} is missing" in run(put_back, restored, fails=True)
-    (backup / "manifest.json").write_text("{}")
-    assert "Cannot read" in run(put_back, restored, fails=True)
+    (incomplete / "files.tar").unlink()
+    (unreadable / "manifest.json").write_text("{}")
+    again, whole, broken = run_each(
+        [
+            command("Backups", backup),
+            [*command("Backups", backup), "--check"],
+            [*command("Backups", damaged), "--check"],
+        ],
+        source,
+    )
+    put_back = run_each(
+        [command("Restoring", folder) for folder in (backup, damaged, incomplete, unreadable)], restored
+    )
+    assert again == (1, f"CommandError: {backup} already exists.\n")
+    assert whole[0] == 0
+    assert "is undamaged" in whole[1]
+    assert [code for code, _ in (broken, *put_back)] == [1] * 5
+    assert "is damaged" in broken[1]
+    assert "The database is not empty" in put_back[0][1]
+    assert "is damaged" in put_back[1][1]
+    assert f"{incomplete / 'files.tar'} is missing" in put_back[2][1]
+    assert "Cannot read" in put_back[3][1]
     assert restored.rows() == here

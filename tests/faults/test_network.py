@@ -6,6 +6,7 @@ Rule: reliability, F7.
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -29,11 +30,31 @@ STATEMENT_SECONDS = 3
 LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 
+def database_proxy() -> AbstractContextManager[Proxy]:
+    """Run a proxy in front of the test's database."""
+    return Proxy(int(connection.settings_dict["PORT"] or 5432)).running()
+
+
 @pytest.fixture
 def database() -> Iterator[Proxy]:
     """The way to the test's database."""
-    with Proxy(int(connection.settings_dict["PORT"] or 5432)).running() as proxy:
+    with database_proxy() as proxy:
         yield proxy
+
+
+@pytest.fixture(scope="module")
+def limited(transactional_db: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Proxy]]:
+    """A web process with a limit for statements, and its way to the database; one for all faults."""
+    with database_proxy() as proxy:
+        server = Server(
+            through(proxy, database_url()),
+            tmp_path_factory.mktemp("limited"),
+            WEB_THREADS=str(THREADS),
+            BACKOFFICE_STATEMENT_TIMEOUT_MS=str(STATEMENT_SECONDS * 1000),
+        )
+        server.wait()
+        yield server, proxy
+        server.stop()
 
 
 @pytest.fixture
@@ -72,16 +93,9 @@ def recovers(call: Caller) -> bool:
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
 def test_no_thread_waits_for_a_database_beyond_its_limit(
-    start: Start,  # noqa: F811
-    shop: Shop,
-    database: Proxy,
-    fault: Fault,
+    limited: tuple[Server, Proxy], shop: Shop, fault: Fault
 ) -> None:
-    server = start(
-        through(database, database_url()),
-        WEB_THREADS=str(THREADS),
-        BACKOFFICE_STATEMENT_TIMEOUT_MS=str(STATEMENT_SECONDS * 1000),
-    )
+    server, database = limited
     call = Caller(server, shop)
     assert {call("script_tags.json").status for _ in range(4)} == {200}
     database.suffer(fault)

@@ -34,8 +34,6 @@ from tests.panel.forms import untouched
 from tests.panel.pages import OPEN, TABLE
 from tests.panel.things import Things
 
-pytestmark = pytest.mark.any_database
-
 
 def routes(patterns: list[Any]) -> Iterator[str]:
     for pattern in patterns:
@@ -155,6 +153,7 @@ def test_no_other_permission_lets_in(lets: tuple[str, ...], panel_with: PanelWit
                     assert panel.get(name, *things[row.about]).status_code == 403
 
 
+@pytest.mark.both_databases
 def test_owners_may_do_what_anybody_may(owner: Panel, things_of: Things) -> None:
     things = things_of(owner.shop)
 

@@ -2,13 +2,9 @@
 
 from collections import Counter
 
-import pytest
-
 from apps.shops.models import Shop
 from benchmarks.million.panel import addresses
 from tests.panel.conftest import Panel
-
-pytestmark = pytest.mark.any_database
 
 
 def test_the_benchmark_finds_what_each_list_offers(owner: Panel, shop: Shop) -> None:

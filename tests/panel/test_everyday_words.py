@@ -19,8 +19,6 @@ from tests.each import Each
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
-pytestmark = pytest.mark.any_database
-
 ENGLISH = {
     "Home": "home, dashboard, overview, start",
     "Orders": "orders, order, purchase, invoices, unpaid, channel, sales channel, basket",

@@ -12,8 +12,6 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.panel.conftest import PanelWith
 
-pytestmark = pytest.mark.any_database
-
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with: PanelWith, name: str) -> None:

@@ -10,8 +10,6 @@ from apps.ground.tenancy import shop_scope
 from tests.panel.conftest import Panel
 from tests.panel.rich_rows import MAKE
 
-pytestmark = pytest.mark.any_database
-
 MOST, ROWS = 60_000, 25  # bytes
 # No tables: the shop's own form, the themes, of which there are twenty at most, and the grid of the stock.
 OTHERWISE = {"shops.shop", "content.theme", "inventory.inventoryitem"}

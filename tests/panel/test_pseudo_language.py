@@ -25,8 +25,6 @@ from tests.panel.pages import TABLE
 from tests.panel.script_texts import unmarked
 from tests.panel.things import Things
 
-pytestmark = pytest.mark.any_database
-
 _ENGLISH = Locale("en")
 _DROPPED = re.compile(
     r"<(script|style|pre|code|kbd|textarea|template|svg)\b.*?</\1>|<!--.*?-->"

@@ -14,7 +14,6 @@ from django.db.models import NOT_PROVIDED, Field
 
 from benchmarks.floors import creating
 
-pytestmark = pytest.mark.any_database
 Columns = dict[str, set[str]]
 WRITTEN = {"customers_customer", "customers_address", "events_event"}
 INSERT = re.compile(r"INSERT INTO (\w+) \((.*?)\)", re.DOTALL)

@@ -21,7 +21,6 @@ from tests.refunds.golden import Step, cases
 from tests.refunds.pages import CALCULATION, NEW
 from tests.refunds.test_golden_rest import body_of, taxes
 
-pytestmark = pytest.mark.any_database
 ZERO = Decimal(0)
 
 

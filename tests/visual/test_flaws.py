@@ -4,11 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.each import Each
-
-pytestmark = pytest.mark.any_database
 
 # What does not parse, and a part of what is said of it.
 BROKEN = {
