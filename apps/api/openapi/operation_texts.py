@@ -35,7 +35,7 @@ _EFFECTS = {
     "count": "Returns the number of {plural}.{filters}",
     "get": "Returns the {noun}. Send `fields` to get only some of the fields.",
     "create": (
-        "Creates {a_noun} and returns it with status 201. "
+        "{summary} Returns the {noun} with status 201. "
         "With an `Idempotency-Key` header you can repeat the request without creating a duplicate."
     ),
     "update": (
@@ -206,15 +206,15 @@ def _get_kind(operation: _Operation) -> str:
 
 def _describe_effect(operation: _Operation) -> str:
     noun = operation.noun or "object"
-    returns = f" Returns the {noun}." if operation.noun and operation.method != "get" else ""
+    summary = f"{operation.schema['summary']}."
+    is_changed = operation.noun and operation.method != "get" and not summary.startswith("Return ")
     return _EFFECTS[_get_kind(operation)].format(
         noun=noun,
-        a_noun=f"{'an' if noun[0] in 'aeio' else 'a'} {noun}",
         plural=_get_plural(operation),
         filters=" Accepts the filters of the list." if operation.query_names else "",
         response=_name_deletion_response(operation),
-        summary=f"{operation.schema['summary']}.",
-        returns=returns,
+        summary=summary,
+        returns=f" Returns the {noun}." if is_changed else "",
     )
 
 
