@@ -1,4 +1,4 @@
-"""Fixtures that every part of the suite shares: a shop, and clients that hold a token."""
+"""Fixtures for the whole test suite: shops, API clients and the services that tests need."""
 
 import json
 import os
@@ -26,14 +26,14 @@ from tests.deadlocks import Deadlocks
 from tests.second_database import runs_again, uses_database
 from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
 
-# How long an example takes says something about the machine only.
+# Deadlines of single examples would only measure the machine.
 hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse
 
-# What Django's test client answers, which only the stubs have a class for.
+# The response class of Django's test client, which exists in the stubs only.
 Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
 
 VERSION = "2026-07"
@@ -41,7 +41,7 @@ DEADLOCKS = pytest.StashKey[Deadlocks]()
 
 
 class ApiClient:
-    """Talks to the interface with one token: paths below the version, JSON in and out."""
+    """A client of the REST interface with one access token; paths are relative to the version, bodies are JSON."""
 
     def __init__(self, token: str, installation: Installation, version: str = VERSION) -> None:
         self.token = token
@@ -69,9 +69,14 @@ class ApiClient:
 
     def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Response:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        dashed_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         send = getattr(self.http, method)
-        return send(self.path(path), data, content_type=named.pop("content-type", "application/json"), headers=named)
+        return send(
+            self.path(path),
+            data,
+            content_type=dashed_headers.pop("content-type", "application/json"),
+            headers=dashed_headers,
+        )
 
 
 ClientWith = Callable[..., ApiClient]
@@ -79,9 +84,9 @@ ClientWith = Callable[..., ApiClient]
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Files that tests store go with the test run; those of the panel are served by the live server alone."""
+    """Store the files of tests in a temporary folder; only the live server serves the panel's static files."""
     folder = tmp_path_factory.mktemp("files")
-    # Whitenoise would look through all static files for each client that a test makes.
+    # Whitenoise would scan all static files for each client that a test creates.
     with override_settings(
         STORAGES={**settings.STORAGES, **get_storage_settings("", folder)}, WHITENOISE_USE_FINDERS=False
     ):
@@ -90,7 +95,7 @@ def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cleared_trail() -> Iterator[None]:
-    """Tests with transactions of their own clear all tables, of which the database keeps the trail from everybody."""
+    """Clear all tables after tests with their own transactions; triggers forbid deleting events otherwise."""
     clear = BaseDatabaseOperations.execute_sql_flush
 
     def lifted(operations: BaseDatabaseOperations, statements: list[str]) -> None:
@@ -108,7 +113,7 @@ def _cleared_trail() -> Iterator[None]:
 
 
 def delete_all() -> None:
-    """Empty the tables that hold something, past all triggers: emptying files of all takes PostgreSQL a second."""
+    """Delete all rows of tables that have some, without triggers: TRUNCATE of all tables takes PostgreSQL a second."""
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
@@ -119,8 +124,8 @@ def delete_all() -> None:
 
 @pytest.fixture
 def bucket(_around_the_test: None) -> Iterator[None]:
-    """Files lie in an empty bucket of an S3-compatible service, named by ``STORAGE_URL``."""
-    # Imported here, as loading them takes longer than most tests.
+    """Store files in an empty bucket of an S3-compatible service, set by ``STORAGE_URL``."""
+    # Imported here because loading them takes longer than most tests.
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -141,14 +146,14 @@ def bucket(_around_the_test: None) -> Iterator[None]:
 
 @pytest.fixture
 def files(_around_the_test: None, settings: Any, tmp_path: Path) -> Path:
-    """A folder in which the test alone keeps files; those of the shared shop lie where all tests find them."""
+    """Store the test's files in a folder of its own; the files of the shared shop stay in the common folder."""
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "m")}
     return tmp_path / "m"
 
 
 @pytest.fixture(autouse=True)
 def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No rate limit, nothing kept from another test, and no doorbell for jobs that no worker shall find."""
+    """Turn off rate limits and broker notifications for jobs, and clear all caches of the process."""
     monkeypatch.setattr(jobs, "_notifiers", [])
     settings.RATE_LIMIT = False
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
@@ -159,9 +164,9 @@ def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def django_db_setup(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, pytestconfig: pytest.Config
 ) -> Iterator[None]:
-    """pytest-django's test database, behind a pooler where the run is for that.
+    """Create pytest-django's test database, behind PgBouncer if ``TEST_POOLER`` is on.
 
-    On PostgreSQL, before it goes, its deadlocks are those that tests announced.
+    On PostgreSQL, check at the end that the number of deadlocks is the number that tests announced.
     """
     if not parts.on_postgres():
         yield
@@ -169,7 +174,7 @@ def django_db_setup(
     with django_db_blocker.unblock():
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
     if os.environ.get("TEST_POOLER") == "on":
-        # Imported here, as it loads what only tests with a server need.
+        # Imported here because it loads what only tests with a server need.
         from tests.pooler import SESSIONS, behind_a_pooler, tell_timeouts
 
         with django_db_blocker.unblock():
@@ -183,23 +188,23 @@ def django_db_setup(
 
 
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Take note of the deadlocks that the test is about to provoke."""
+    """Add the deadlocks that the test is going to provoke to the expected ones."""
     if deadlocks := item.config.stash.get(DEADLOCKS, None):
         deadlocks.announce(item)
 
 
 @pytest.fixture(scope="session")
 def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[SharedShop]:
-    """The shared shop, of which nothing stays behind the last test."""
+    """Yield the shared shop and roll it back after the last test."""
     SHARED.blocker = django_db_blocker
     yield SHARED
     SHARED.close()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Close the shared shop before a test that must not see it, or not filled as it is.
+    """Close the shared shop before a test that must not see it or needs other rows in it.
 
-    Fixtures would be late: some use the database, and a transaction of the test's own may have begun.
+    Fixtures would be too late: some use the database, and the test's own transaction may have begun.
     """
     if not SHARED.suits(item):
         SHARED.close()
@@ -207,44 +212,44 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def _around_the_test(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
-    """The shared shop is open before the test's own transaction begins, which is a savepoint then."""
+    """Open the shared shop before the test's own transaction begins, so that the latter is a savepoint."""
     if wants_shop(request.node):
         _shared_shop.open(wanted_rows(request.node))
 
 
 @pytest.fixture
 def db(_around_the_test: None, db: None) -> None:
-    """pytest-django's ``db``, within the transaction of the shared shop where the test asks for a shop."""
+    """Wrap pytest-django's ``db`` in the transaction of the shared shop if the test uses a shop."""
 
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """A shop as it was opened."""
+    """Return a newly created shop."""
     return SHARED.fetch() if SHARED.is_open else make_acme()
 
 
 @pytest.fixture
 def filled(shop: Shop) -> Any:
-    """What the function of the test's mark ``shop_with`` answered."""
+    """Return the result of the ``fill`` function of the test's mark ``shop_with``."""
     return SHARED.filled
 
 
 @pytest.fixture
 def other_shop(db: None) -> Shop:
-    """A shop of strangers."""
+    """Return a second shop, for tests of tenancy."""
     return factories.make_shop(domain="stranger.example", name="Stranger")
 
 
 @pytest.fixture
 def in_shop(shop: Shop) -> Iterator[Shop]:
-    """Inside the shop's scope."""
+    """Run the test inside the shop's scope."""
     with shop_scope(shop):
         yield shop
 
 
 @pytest.fixture
 def client_with(shop: Shop) -> ClientWith:
-    """``client_with("write_products", …)``: a client whose app holds just these scopes."""
+    """Return a factory of clients: ``client_with("write_products", …)`` has exactly these scopes."""
 
     def make(*scopes: str, shop: Shop = shop, **app: Any) -> ApiClient:
         installation = factories.make_installation(shop, scopes, **app)
@@ -255,31 +260,31 @@ def client_with(shop: Shop) -> ClientWith:
 
 @pytest.fixture
 def api(client_with: ClientWith) -> ApiClient:
-    """A client whose app holds every scope."""
+    """Return a client with all scopes."""
     return client_with(*factories.ALL_SCOPES)
 
 
 @pytest.fixture
 def foreign_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
-    """A client with every scope of the other shop."""
+    """Return a client with all scopes of the other shop."""
     return client_with(*factories.ALL_SCOPES, shop=other_shop)
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """A Redis on this machine; tests that need one are skipped, by name, where there is none."""
+    """Return the URL of a Redis on this machine; skip the test if there is none."""
     return parts.need("Redis", parts.redis_url())
 
 
 @pytest.fixture(scope="session")
 def rabbitmq_url() -> str:
-    """A RabbitMQ on this machine."""
+    """Return the URL of a RabbitMQ on this machine; skip the test if there is none."""
     return parts.need("RabbitMQ", parts.rabbitmq_url())
 
 
 @pytest.fixture(scope="session")
 def node_packages() -> Path:
-    """Return the folder with the packages of package.json; skip the test where they or Node are missing."""
+    """Return the folder with the packages of package.json; skip the test if they or Node are missing."""
     return Path(parts.need("the packages of package.json: install npm and run npm ci", parts.node_packages()))
 
 

@@ -1,6 +1,6 @@
-"""The deadlocks of a run, as PostgreSQL itself counts them: those that tests announce, and no others.
+"""Compare the deadlocks that PostgreSQL counted during a run with those that tests announced.
 
-A test that provokes deadlocks says how many by the mark ``@pytest.mark.deadlocks(count)``.
+A test that provokes deadlocks announces their number with the mark ``@pytest.mark.deadlocks(count)``.
 """
 
 import time
@@ -17,25 +17,25 @@ WAIT_SECONDS = 10
 
 
 class Deadlocks:
-    """What this process's database has counted, against what its tests have announced."""
+    """The deadlocks counted in this process's database and those announced by its tests."""
 
     def __init__(self) -> None:
-        """Begin with what an older run has left in a database that is used again."""
+        """Start from the current count: the database may be reused from an earlier run."""
         self.before = counted()
         self.announced = 0
 
     def announce(self, test: pytest.Item) -> None:
-        """Take note of what a test is about to provoke."""
+        """Add the deadlocks that a test announces."""
         if mark := test.get_closest_marker("deadlocks"):
             self.announced += mark.args[0]
 
     def check(self) -> None:
-        """Fail where there were more, or fewer, than announced."""
-        found = counted() - self.before
-        if found != self.announced:
+        """Fail if there were more or fewer deadlocks than announced."""
+        new_deadlocks = counted() - self.before
+        if new_deadlocks != self.announced:
             name = connection.settings_dict["NAME"]
             pytest.fail(
-                f"PostgreSQL counted {found} deadlocks in {name} and the tests of this process announced "
+                f"PostgreSQL counted {new_deadlocks} deadlocks in {name} and the tests of this process announced "
                 f"{self.announced}. Its log has their statements (“deadlock detected”): design them away, or give the "
                 "test that provokes them the mark “deadlocks”.",
                 pytrace=False,
@@ -43,14 +43,15 @@ class Deadlocks:
 
 
 def counted() -> int:
-    """How many deadlocks there were in the database.
+    """Return the number of deadlocks counted in the database.
 
-    A connection tells at its end at the latest, so this closes those of the thread and waits for all others to end.
+    A connection reports its statistics when it is closed at the latest, so this closes the connections of the thread
+    and waits until all others are closed.
     """
     connections.close_all()
     until = time.monotonic() + WAIT_SECONDS
     with connection.cursor() as cursor:
         while cursor.execute(_CONNECTED).fetchone()[0] and time.monotonic() < until:
             time.sleep(0.02)
-        found: int = cursor.execute(_COUNTED).fetchone()[0]
-    return found
+        count: int = cursor.execute(_COUNTED).fetchone()[0]
+    return count

@@ -1,4 +1,4 @@
-"""Many values in one test, each of which is named where it fails."""
+"""Check many values in one test and report every failing value."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,10 +7,12 @@ from typing import Self
 
 
 class Each:
-    """Goes on behind a value that fails, and fails at the end with the names of all that did.
+    """Collects the failures of several blocks and reports all of them at the end.
 
     >>> with Each() as each:
-    ...     for value in VALUES: ...         with each(value): ...             assert …
+    ...     for value in VALUES:
+    ...         with each(value):
+    ...             assert …
     """
 
     def __init__(self) -> None:

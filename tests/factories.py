@@ -1,4 +1,4 @@
-"""Data for tests; each domain's factories stand in ``tests/<domain>/factories.py``."""
+"""Factories that all apps use; each domain has its own in ``tests/<domain>/factories.py``."""
 
 import json
 from collections.abc import Iterable
@@ -19,25 +19,25 @@ ALL_SCOPES = tuple(sorted(SCOPES))
 
 
 def make_shop(**settings: Any) -> Shop:
-    """A shop as ``create_shop`` opens it."""
+    """Create a shop with ``create_shop``."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
     return shop_creation.create_shop(actor="system", at=timezone.now(), **values)
 
 
 def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Installation:
-    """An app of its own, installed on a shop."""
-    made = app_installation.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
-    return app_installation.install_app(made, shop, scopes=scopes, actor="system", at=timezone.now())
+    """Create an app and install it in a shop."""
+    app_row = app_installation.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
+    return app_installation.install_app(app_row, shop, scopes=scopes, actor="system", at=timezone.now())
 
 
 def make_token(installation: Installation) -> str:
-    """An access token of an installation."""
+    """Create an access token of an installation."""
     return tokens.issue_token(installation, actor="system", at=timezone.now())
 
 
 class UserFactory(DjangoModelFactory[User]):
-    """A staff member of no shop yet."""
+    """A factory of staff members without a shop."""
 
     class Meta:
         model = User
@@ -48,17 +48,17 @@ class UserFactory(DjangoModelFactory[User]):
 
 
 def make_member(shop: Shop, *permissions: str, view_only: Iterable[str] = (), owner: bool = False, **user: Any) -> User:
-    """A staff member with a place in a shop."""
-    made = UserFactory.create(**user)
+    """Create a staff member with a membership in a shop."""
+    user_row = UserFactory.create(**user)
     with shop_scope(shop):
         Membership.objects.create(
-            shop=shop, user=made, account_owner=owner, permissions=list(permissions), view_only=list(view_only)
+            shop=shop, user=user_row, account_owner=owner, permissions=list(permissions), view_only=list(view_only)
         )
-    return made
+    return user_row
 
 
 class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
-    """A script tag; give it ``shop`` and ``app``."""
+    """A factory of script tags; pass ``shop`` and ``app``."""
 
     class Meta:
         model = ScriptTag
@@ -67,5 +67,5 @@ class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
 
 
 def to_json(value: Any) -> bytes:
-    """A body as clients send it."""
+    """Encode a request body as clients do."""
     return json.dumps(value).encode()

@@ -1,8 +1,8 @@
-"""Watching which rows a transaction holds, in which order, on PostgreSQL.
+"""Record which rows a transaction locks and in which order, on PostgreSQL.
 
-What a statement locks is asked of the database itself: rows of ``SELECT … FOR UPDATE`` are read first by their keys,
-rows of UPDATE and DELETE are told by ``RETURNING``, or read first where that tells something else. Rows that the
-transaction itself has made are nobody else's.
+The database itself reports what a statement locks: the keys of ``SELECT … FOR UPDATE`` are read first, those of UPDATE
+and DELETE come from ``RETURNING``, or are read first if RETURNING has another meaning in the statement. Rows that the
+transaction itself created are ignored, as no other transaction can lock them.
 """
 
 import re
@@ -16,7 +16,7 @@ from django.db import connection
 
 Key = tuple[Any, ...]
 
-# Rows are locked by ascending keys; these are the tables whose key is not the primary one.
+# Rows are locked by ascending keys; these tables use another key than the primary key.
 KEYS: dict[str, tuple[str, ...]] = {
     "inventory_inventorylevel": ("item_id", "location_id"),
     "content_filecontent": ("sha256",),
@@ -30,12 +30,12 @@ _SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FR
 
 @dataclass
 class Watch:
-    """What was locked, transaction by transaction.
+    """The row locks of each transaction.
 
     Attributes:
-        roots: By the table of a part, that of its aggregate's root: who holds the root holds its parts.
-        steps: Each newly locked table after each of those held: ``(held, locked)``, with the statement that did it.
-        disorder: Statements that lock rows of a table below one that is held, or in no order.
+        roots: The root table of the aggregate of each table; a lock on the root covers its parts.
+        steps: Pairs ``(held, locked)``: each newly locked table after each table held, with the statement.
+        disorder: Statements that lock rows of a table below a locked row, or in no defined order.
     """
 
     roots: Mapping[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Watch:
     _held: dict[str, dict[Any, Key]] = field(default_factory=dict)
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
-        """Run a statement, noting what it locks."""
+        """Run a statement and record its locks."""
         if not isinstance(sql, str):
             return execute(sql, params, many, context)
         self._follow()
@@ -64,27 +64,27 @@ class Watch:
                 table = match[1]
                 columns = self._columns(table)
                 if columns:
-                    told = execute(f"{sql} RETURNING {columns}", params, many, context)
+                    cursor_result = execute(f"{sql} RETURNING {columns}", params, many, context)
                     rows = context["cursor"].cursor.fetchall()
                     self._note(table, rows, sql, ordered=False)
-                    return told
+                    return cursor_result
         return execute(sql, params, many, context)
 
     def _note_each(self, sql: str, params: list[Any]) -> None:
-        """Note what a statement is about to lock that is run for each row of parameters, or tells rows of its own."""
+        """Record the locks of a statement that runs once per row of parameters or has its own RETURNING."""
         match = _EACH.match(sql)
         if match and self._columns(match[1]):
             before = (match[2] or "").count("%s")
-            for each in params:
+            for row_params in params:
                 self._note(
                     match[1],
-                    self._ask(match[1], f"FROM {match[1]} WHERE {match[3]}", each[before:]),
+                    self._ask(match[1], f"FROM {match[1]} WHERE {match[3]}", row_params[before:]),
                     sql,
                     ordered=False,
                 )
 
     def _follow(self) -> None:
-        """Begin anew with each outermost transaction of the test."""
+        """Reset the held locks when a new outermost transaction begins."""
         ids = connection.savepoint_ids
         unit = ids[self._base] if len(ids) > self._base else None
         if unit is None or unit != self._unit:
@@ -93,7 +93,7 @@ class Watch:
                 self._last = {name: last or 0 for name, last in cursor.execute(_SEQUENCES).fetchall()}
 
     def _columns(self, table: str) -> str:
-        model = _models().get(table)
+        model = _get_models_by_table().get(table)
         if model is None:
             return ""
         names = (model._meta.pk.column, *KEYS.get(table, ()))
@@ -102,36 +102,36 @@ class Watch:
     def _ask(self, table: str, rest: str, params: Any) -> list[Key]:
         columns = self._columns(table)
         with connection.connection.cursor() as cursor:
-            found: list[Key] = cursor.execute(f"SELECT {columns} {rest}", params).fetchall()
-        return found
+            keys: list[Key] = cursor.execute(f"SELECT {columns} {rest}", params).fetchall()
+        return keys
 
     def _note(self, table: str, rows: list[Key], sql: str, *, ordered: bool) -> None:
         if self.roots.get(table) in self._held:
             return
-        held = self._held.get(table, {})
+        held_rows = self._held.get(table, {})
         last = self._last.get(table)
-        new = [row for row in rows if row[0] not in held and not (last is not None and row[0] > last)]
+        new = [row for row in rows if row[0] not in held_rows and not (last is not None and row[0] > last)]
         if not new:
             return
         for other in self._held:
             if other != table:
                 self.steps.setdefault((other, table), sql)
         keys = [row[1:] or row for row in new]
-        top = max(held.values(), default=None)
-        # Locks for sharing do not wait for each other.
+        top = max(held_rows.values(), default=None)
+        # Shared locks do not block each other.
         unsorted = (not ordered and len(keys) > 1) or keys != sorted(keys) or (top is not None and keys[0] < top)
         if unsorted and not sql.rstrip().endswith("SHARE"):
-            self.disorder.append(f"{table} {keys} after {sorted(held.values())}: {sql}")
+            self.disorder.append(f"{table} {keys} after {sorted(held_rows.values())}: {sql}")
         self._held.setdefault(table, {}).update({row[0]: key for row, key in zip(new, keys, strict=True)})
 
 
-def _models() -> dict[str, Any]:
+def _get_models_by_table() -> dict[str, Any]:
     return {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
 
 
 @contextmanager
 def watched(roots: Mapping[str, str]) -> Iterator[Watch]:
-    """Watch this thread's connection."""
+    """Record the locks of this thread's connection."""
     watch = Watch(roots)
     watch._base = len(connection.savepoint_ids)
     with connection.execute_wrapper(watch):

@@ -1,4 +1,4 @@
-"""What a test may expect of the machine it runs on, and how long one that looks for rare things goes on."""
+"""Timing for tests: time limits that depend on the load of the machine, and the length of soak tests."""
 
 import os
 import time
@@ -6,20 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 
-def soaked(whole: float) -> int:
-    """So much of what a rule asks for over minutes or hours: the share that ``SOAK_SHARE`` says; at least 1."""
-    return max(1, round(whole * float(os.environ.get("SOAK_SHARE", "1"))))
+def soaked(full_size: float) -> int:
+    """Return the share ``SOAK_SHARE`` of a number that a rule sets for minutes or hours; at least 1."""
+    return max(1, round(full_size * float(os.environ.get("SOAK_SHARE", "1"))))
 
 
 def patience(seconds: float) -> float:
-    """So many seconds of an idle machine, and in proportion more of one whose processors have a queue."""
+    """Return a time limit in seconds: ``seconds`` on an idle machine, more if its processors are busy."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-def until(ask: Callable[[], Any], holds: Callable[[Any], bool], *, seconds: float = 10.0) -> Any:
-    """What is asked for, once it is as it shall be; so many seconds of an idle machine are waited for it."""
+def until(poll: Callable[[], Any], holds: Callable[[Any], bool], *, seconds: float = 10.0) -> Any:
+    """Poll ``ask`` until ``holds`` accepts the result and return it; fail after ``seconds`` on an idle machine."""
     end = time.monotonic() + patience(seconds)
-    while not holds(found := ask()):
-        assert time.monotonic() < end, f"still {found!r}"
+    while not holds(value := poll()):
+        assert time.monotonic() < end, f"still {value!r}"
         time.sleep(0.01)
-    return found
+    return value

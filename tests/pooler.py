@@ -1,7 +1,7 @@
-"""PgBouncer in transaction mode before the server of the tests, as docs/operators.md tells operators to run it.
+"""Run the tests' database behind PgBouncer in transaction mode, configured as in docs/operators.md.
 
-``make test-pooled`` runs the suite through one: with ``TEST_POOLER=on`` each process of the run makes and migrates its
-database past the pooler, starts one of its own, and works on the database through it from then on.
+With ``TEST_POOLER=on`` (``make test-pooled``) each process of the run creates and migrates its database directly, then
+starts a PgBouncer of its own and uses the database through it.
 """
 
 import os
@@ -20,23 +20,23 @@ from tests import parts
 from tests.client.conftest import free_port
 from tests.machine import until
 
-# As many as the races of the suite hold at one time.
+# The largest number of sessions that a race test holds at a time.
 SESSIONS = 20
-# What belongs to the role or to the database once no process may say it for its session.
+# Timeouts are set for the role or the database, because processes cannot set them per session behind a pooler.
 TIMEOUTS = {"lock_timeout": "2500ms", "statement_timeout": "60s", "idle_in_transaction_session_timeout": "60s"}
 
 
 @contextmanager
 def pooler(sessions: int) -> Iterator[int]:
-    """The port of a running one, which passes on every database of the server by so many sessions each.
+    """Start PgBouncer with ``sessions`` server sessions per database and yield its port.
 
-    Transactions that follow one another get another session each, so that whoever counts on a session's state is found.
+    Consecutive transactions get different sessions, so that code which relies on session state fails.
     """
     program = parts.need("PgBouncer", parts.pgbouncer())
     values, port = connection.settings_dict, free_port()
     login = f"user={values['USER']}" + (f" password={values['PASSWORD']}" if values["PASSWORD"] else "")
     with tempfile.TemporaryDirectory(prefix="pooler") as folder:
-        # It does not run as root, and has to read its file.
+        # PgBouncer does not run as root and must be able to read its configuration.
         Path(folder).chmod(0o755)
         file = Path(folder) / "pgbouncer.ini"
         file.write_text(
@@ -66,19 +66,19 @@ def pooler(sessions: int) -> Iterator[int]:
 
 @contextmanager
 def behind_a_pooler(sessions: int) -> Iterator[None]:
-    """Within it this process and those that it starts work on the tests' database through a pooler."""
+    """Connect this process and the processes it starts to the tests' database through PgBouncer."""
     with pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
         patch.setenv("BACKOFFICE_DATABASE_POOLER", "on")
-        told = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
+        database_settings = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
         for key in ("HOST", "PORT", "OPTIONS", "DISABLE_SERVER_SIDE_CURSORS"):
-            patch.setitem(connection.settings_dict, key, told[key])
+            patch.setitem(connection.settings_dict, key, database_settings[key])
         connections.close_all()
         yield
         connections.close_all()
 
 
 def tell_timeouts() -> None:
-    """What each process says for its session otherwise: the tests' database says it for all."""
+    """Set the timeouts on the tests' database, which processes otherwise set per session."""
     with connection.cursor() as cursor:
         name = connection.ops.quote_name(connection.settings_dict["NAME"])
         for setting, time in TIMEOUTS.items():

@@ -1,8 +1,9 @@
-"""Doing things at the same moment, on PostgreSQL: each in a thread with a connection of its own.
+"""Run code concurrently on PostgreSQL, each function in a thread with its own connection.
 
-A test that races names its control by the mark ``@pytest.mark.race(control="test_…")``: a test in which the guard is
-off, and the breach shows. ``tests/test_race_controls.py`` holds everybody to that; one control may serve several races,
-and ``race(no_guard="…")`` says why there is nothing to turn off.
+A race test names its control with the mark ``@pytest.mark.race(control="test_…")``: the control is a test without the
+guard, in which the race shows. ``tests/test_race_controls.py`` enforces the mark. Several races may share a control,
+and
+``race(no_guard="…")`` says why there is no guard to turn off.
 """
 
 import re
@@ -23,51 +24,53 @@ Refusals = type[Exception] | tuple[type[Exception], ...]
 WAIT_SECONDS = 120
 
 
-def at_once(shop: Shop, *works: Callable[[], Any], refusals: Refusals = DomainError) -> list[Any]:
-    """Run all works together, inside the shop's scope.
+def at_once(shop: Shop, *functions: Callable[[], Any], expected_errors: Refusals = DomainError) -> list[Any]:
+    """Run all functions at the same time, inside the shop's scope.
 
     Returns:
-        What each returned, or the refusal that it raised; any other error fails the test.
+        The result of each function, or the expected error that it raised; any other error fails the test.
     """
-    ready = threading.Barrier(len(works))
-    results: list[Any] = [None] * len(works)
+    ready = threading.Barrier(len(functions))
+    results: list[Any] = [None] * len(functions)
 
-    def run(place: int, work: Callable[[], Any]) -> None:
+    def run(index: int, function: Callable[[], Any]) -> None:
         try:
             with shop_scope(shop):
-                Shop.objects.exists()  # connected before the start
+                Shop.objects.exists()  # Connect before the start.
                 ready.wait(WAIT_SECONDS)
-                results[place] = work()
+                results[index] = function()
         except Exception as error:
-            results[place] = error
+            results[index] = error
         finally:
             connections.close_all()
 
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(functions)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(WAIT_SECONDS)
     assert not any(thread.is_alive() for thread in threads)
-    assert [result for result in results if isinstance(result, Exception) and not isinstance(result, refusals)] == []
+    assert [
+        result for result in results if isinstance(result, Exception) and not isinstance(result, expected_errors)
+    ] == []
     return results
 
 
 def meanwhile(
     shop: Shop, first: Callable[[], Any], second: Callable[[], Any], then: Callable[[], Any] | None = None
 ) -> Any:
-    """Do ``first`` in a transaction, begin ``second`` beside it, and commit only once that waits for a lock.
+    """Run ``first`` in a transaction, start ``second`` in a thread, and commit when ``second`` waits for a lock.
 
     Args:
-        shop: In whose scope all is done.
-        first: What has been done, and is not committed, when ``second`` begins.
-        second: Done with a connection of its own; it must come to wait for ``first``.
-        then: What the transaction of ``first`` does while ``second`` waits.
+        shop: The shop for the scope of all functions.
+        first: Runs first and is not committed when ``second`` starts.
+        second: Runs with its own connection and must wait for ``first``.
+        then: Runs in the transaction of ``first`` while ``second`` waits.
 
     Returns:
-        What ``second`` returned; an error of either fails the test.
+        The result of ``second``; an error of any function fails the test.
     """
-    return _beside(shop, first, second, then, must_wait=True)
+    return _run_second_in_thread(shop, first, second, then, must_wait=True)
 
 
 def unguarded(
@@ -78,30 +81,30 @@ def unguarded(
     locks: Collection[str] = (),
     conditions: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Any:
-    """The control of a race: as ``meanwhile`` without the guard, so that ``second`` need not wait.
+    """Run the control of a race: like ``meanwhile`` without the guard, so ``second`` need not wait.
 
     Args:
-        shop: In whose scope all is done.
-        first: What has been done, and is not committed, when ``second`` begins.
-        second: What the guard would have held up.
-        locks: Tables of which both read rows without locking them, though their code asks for it.
-        conditions: By table, columns to which their updates do not look, though their conditions name them.
+        shop: The shop for the scope of both functions.
+        first: Runs first and is not committed when ``second`` starts.
+        second: Runs with its own connection; the guard would have made ``second`` wait.
+        locks: Tables from which both read rows without ``FOR UPDATE``.
+        conditions: Columns per table that the WHERE clauses of updates ignore.
 
     Returns:
-        What ``second`` returned; an error of either fails the test.
+        The result of ``second``; an error of either function fails the test.
     """
 
     def careless(work: Callable[[], Any]) -> Callable[[], Any]:
         def run() -> Any:
-            with _unlocked(locks), _unconditional(conditions):
+            with _without_row_locks(locks), _without_conditions(conditions):
                 return work()
 
         return run
 
-    return _beside(shop, careless(first), careless(second), None, must_wait=False)
+    return _run_second_in_thread(shop, careless(first), careless(second), None, must_wait=False)
 
 
-def _beside(
+def _run_second_in_thread(
     shop: Shop,
     first: Callable[[], Any],
     second: Callable[[], Any],
@@ -124,7 +127,7 @@ def _beside(
     with shop_scope(shop), transaction.atomic():
         first()
         thread.start()
-        waits = _comes_to_wait(thread)
+        waits = _wait_for_lock(thread)
         assert waits or not must_wait, "it did not wait"
         if then:
             then()
@@ -135,8 +138,8 @@ def _beside(
     return results[0]
 
 
-def _comes_to_wait(thread: threading.Thread) -> bool:
-    """Whether somebody comes to wait for this connection's transaction before the thread ends."""
+def _wait_for_lock(thread: threading.Thread) -> bool:
+    """Return True if another connection waits for this connection's transaction before the thread ends."""
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     until = time.monotonic() + WAIT_SECONDS
     with connection.cursor() as cursor:
@@ -148,16 +151,16 @@ def _comes_to_wait(thread: threading.Thread) -> bool:
     return True
 
 
-_LOCKING = re.compile(r'FROM "?(\w+)"?(?= ).*?( FOR (?:NO KEY UPDATE|UPDATE|SHARE|KEY SHARE)\b.*)', re.DOTALL)
+_LOCKING_QUERY = re.compile(r'FROM "?(\w+)"?(?= ).*?( FOR (?:NO KEY UPDATE|UPDATE|SHARE|KEY SHARE)\b.*)', re.DOTALL)
 
 
 @contextmanager
-def _unlocked(tables: Collection[str]) -> Iterator[None]:
-    """Within it, this thread reads rows of these tables without locking them."""
+def _without_row_locks(tables: Collection[str]) -> Iterator[None]:
+    """Remove ``FOR UPDATE`` from this thread's queries of these tables."""
 
     def read(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
-        if isinstance(sql, str) and (found := _LOCKING.search(sql)) and found[1] in tables:
-            sql = sql[: found.start(2)]
+        if isinstance(sql, str) and (match := _LOCKING_QUERY.search(sql)) and match[1] in tables:
+            sql = sql[: match.start(2)]
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(read):
@@ -165,31 +168,31 @@ def _unlocked(tables: Collection[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _unconditional(columns: Mapping[str, Collection[str]]) -> Iterator[None]:
-    """Within it, this thread's updates of these tables change rows whatever stands in these columns."""
+def _without_conditions(columns: Mapping[str, Collection[str]]) -> Iterator[None]:
+    """Ignore these columns in the WHERE clauses of this thread's updates."""
 
     def write(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         table = next((name for name in columns if isinstance(sql, str) and sql.startswith(f'UPDATE "{name}"')), None)
         if table is not None:
-            named = "|".join(columns[table])
-            compared = rf'"{table}"\."(?:{named})" (?:IS NULL|[=<>]+ (%s)|IN \((%s(?:, %s)*)\))'
+            column_names = "|".join(columns[table])
+            compared = rf'"{table}"\."(?:{column_names})" (?:IS NULL|[=<>]+ (%s)|IN \((%s(?:, %s)*)\))'
             head, where, conditions = sql.partition(" WHERE ")
-            sql = head + where + re.sub(compared, _true, conditions)
+            sql = head + where + re.sub(compared, _build_true_condition, conditions)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(write):
         yield
 
 
-def _true(condition: re.Match[str]) -> str:
-    """What holds for any row, and takes the parameters of a condition."""
-    values = condition[1] or condition[2]
-    return f"COALESCE({values})::text IS NOT NULL" if values else "TRUE"
+def _build_true_condition(condition: re.Match[str]) -> str:
+    """Return a condition that is always true and uses the same parameters."""
+    placeholders = condition[1] or condition[2]
+    return f"COALESCE({placeholders})::text IS NOT NULL" if placeholders else "TRUE"
 
 
 @contextmanager
 def without(model: type[models.Model], *columns: str) -> Iterator[None]:
-    """Within it, the database holds nobody to a unique or foreign key; the table is emptied before it does again."""
+    """Drop a unique or foreign key for the block; empty the table before creating the key again."""
     table = model._meta.db_table
     with connection.cursor() as cursor:
         keys = connection.introspection.get_constraints(cursor, table).items()
@@ -205,7 +208,7 @@ def without(model: type[models.Model], *columns: str) -> Iterator[None]:
             cursor.execute(restore)
 
 
-# A conditional unique key is an index only, any other a constraint.
+# A conditional unique key is only an index, any other is a constraint.
 _DEFINITION = """
     SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I', conrelid::regclass, conname),
         format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', conrelid::regclass, conname, pg_get_constraintdef(oid))

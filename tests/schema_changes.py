@@ -1,4 +1,4 @@
-"""What in a migration would break or hold the processes of the release before, while they run on its schema."""
+"""Find operations in migrations that would break or block processes of the previous release."""
 
 import inspect
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from apps.ground.migration_operations import (
     SetFillFactor,
 )
 
-# What takes something away that running code asks for, and what cannot be judged.
-_GONE = (
+# Operations that remove what running code uses, and operations that cannot be checked.
+_FORBIDDEN_OPERATIONS = (
     migrations.RemoveField,
     migrations.RenameField,
     migrations.RenameModel,
@@ -44,80 +44,84 @@ _HARMLESS = (
 
 
 def unsafe(migration: migrations.Migration, before: ProjectState) -> list[str]:
-    """A sentence for each operation that is unsafe on a table in use; ``before`` is the state it starts from."""
+    """Return a sentence per operation that is unsafe on a table in use; ``before`` is the previous state."""
     if migration.initial:
         return []
     state = before.clone()
-    fresh: set[str] = set()
-    found: list[str] = []
+    new_tables: set[str] = set()
+    problems: list[str] = []
     for operation in migration.operations:
-        found += _judged(operation, migration.app_label, state, fresh)
+        problems += _check_operation(operation, migration.app_label, state, new_tables)
         operation.state_forwards(migration.app_label, state)
         if isinstance(operation, migrations.CreateModel):
-            fresh.add(operation.name_lower)
+            new_tables.add(operation.name_lower)
     if migration.atomic and any(
-        isinstance(each, (AddIndexWithoutBlocking, AddPostgresIndex)) for each in migration.operations
+        isinstance(step, (AddIndexWithoutBlocking, AddPostgresIndex)) for step in migration.operations
     ):
-        found.append("an index is built beside writers outside of a transaction only: atomic = False")
-    found += [
-        "an index is made by hand, and writers wait until it is built; AddPartsIndexBeside"
-        for each in migration.operations
-        if isinstance(each, migrations.RunPython) and "CREATE INDEX" in inspect.getsource(each.code).upper()
+        problems.append("a concurrent index cannot be built in a transaction: set atomic = False")
+    problems += [
+        "a plain CREATE INDEX blocks writers; use AddPostgresIndex"
+        for step in migration.operations
+        if isinstance(step, migrations.RunPython) and "CREATE INDEX" in inspect.getsource(step.code).upper()
     ]
-    work = [type(each) for each in migration.operations if not isinstance(each, migrations.RunPython)]
-    if migration.atomic and work and len(work) < len(migration.operations):
-        found.append("rows are worked on while the tables' locks are held: two migrations")
-    return found
+    operation_types = [type(step) for step in migration.operations if not isinstance(step, migrations.RunPython)]
+    if migration.atomic and operation_types and len(operation_types) < len(migration.operations):
+        problems.append("rows are changed while the table is locked; split into two migrations")
+    return problems
 
 
-def _judged(operation: Operation, app: str, state: ProjectState, fresh: set[str]) -> Iterator[str]:
+def _check_operation(operation: Operation, app: str, state: ProjectState, new_tables: set[str]) -> Iterator[str]:
     if isinstance(operation, migrations.SeparateDatabaseAndState):
         inner = state.clone()
-        for each in operation.database_operations:
-            yield from _judged(each, app, inner, fresh)
-            each.state_forwards(app, inner)
+        for part in operation.database_operations:
+            yield from _check_operation(part, app, inner, new_tables)
+            part.state_forwards(app, inner)
         return
     model = str(getattr(operation, "model_name", None) or getattr(operation, "name", "")).lower()
-    if model in fresh or isinstance(operation, _HARMLESS):
+    if model in new_tables or isinstance(operation, _HARMLESS):
         return
     name = type(operation).__name__
-    if isinstance(operation, _GONE):
-        yield f"{name} on {model}: running code still asks for it"
+    if isinstance(operation, _FORBIDDEN_OPERATIONS):
+        yield f"{name} on {model}: running code still uses it"
     elif isinstance(operation, migrations.AddField):
-        yield from (f"AddField {model}.{operation.name}: {why}" for why in _of_new(operation.field))
+        yield from (f"AddField {model}.{operation.name}: {why}" for why in _check_new_field(operation.field))
     elif isinstance(operation, migrations.AlterField):
         old = state.models[app, model].fields[operation.name]
-        yield from (f"AlterField {model}.{operation.name}: {why}" for why in _of_changed(old, operation.field))
+        yield from (f"AlterField {model}.{operation.name}: {why}" for why in _check_changed_field(old, operation.field))
     elif isinstance(operation, migrations.AddIndex):
-        yield f"AddIndex on {model}: writers wait until it is built; AddIndexBeside"
+        yield f"AddIndex on {model}: this blocks writers; use AddIndexWithoutBlocking"
     elif isinstance(operation, migrations.AddConstraint):
-        yield f"AddConstraint on {model}: the table is locked and read, and running code may break it"
+        yield f"AddConstraint on {model}: this locks and scans the table, and running code may violate it"
     else:
-        yield f"{name}: cannot be judged"
+        yield f"{name}: cannot be checked"
 
 
-def _of_new(field: Any) -> Iterator[str]:
+def _check_new_field(field: Any) -> Iterator[str]:
     if isinstance(field, ManyToManyField):
         return
     if getattr(field, "generated", False):
-        yield "the table is written anew"
+        yield "this rewrites the table"
     elif not field.null and not field.has_db_default():
-        yield "running code inserts rows without it; null or db_default"
+        yield "running code inserts rows without it; use null or db_default"
     if field.unique or field.db_index:
-        yield "writers wait until its index is built"
+        yield "building its index blocks writers"
 
 
-def _of_changed(old: Any, new: Any) -> Iterator[str]:
+def _check_changed_field(old: Any, new: Any) -> Iterator[str]:
     if old.null and not new.null:
         yield "running code may write NULL"
     if (new.unique and not old.unique) or (new.db_index and not old.db_index):
-        yield "writers wait until its index is built"
-    if type(old) is not type(new) or _column(old) != _column(new) or _length(new) < _length(old):
+        yield "building its index blocks writers"
+    if (
+        type(old) is not type(new)
+        or _get_column_definition(old) != _get_column_definition(new)
+        or _get_max_length(new) < _get_max_length(old)
+    ):
         yield "the column's type changes under running code"
 
 
-def _column(field: Any) -> dict[str, Any]:
-    """What makes the column, without what is judged by itself."""
+def _get_column_definition(field: Any) -> dict[str, Any]:
+    """Return the column's definition without the attributes that are checked separately."""
     _, _, _, values = field.deconstruct()
     apart = {"null", "unique", "db_index", "max_length", "db_default", *field.non_db_attrs}
     if isinstance(field, ForeignKey):
@@ -125,5 +129,5 @@ def _column(field: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in apart}
 
 
-def _length(field: Any) -> float:
+def _get_max_length(field: Any) -> float:
     return float("inf") if field.max_length is None else float(field.max_length)

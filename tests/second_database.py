@@ -151,8 +151,8 @@ def runs_again(item: pytest.Item) -> bool:
     if any(item.get_closest_marker(name) for name in MARKERS):
         return True
     path = item.path.relative_to(TESTS)
-    listed = any(str(part) in PATHS for part in (path, *path.parents))
-    return listed and uses_database(item) and item.get_closest_marker("browser") is None
+    is_listed = any(str(part) in PATHS for part in (path, *path.parents))
+    return is_listed and uses_database(item) and item.get_closest_marker("browser") is None
 
 
 def uses_database(item: pytest.Item) -> bool:

@@ -1,11 +1,11 @@
-"""The shop that most tests start from: opened once, in a transaction that stays open from test to test.
+"""The shop that most tests start from: created once, in a transaction that stays open from test to test.
 
-Opening a shop takes longer than most tests do. Each test runs in a savepoint within that transaction, so it finds the
-shop just as it was opened, whatever the tests before it did; nothing is ever committed. Tests that ask for no shop, and
-tests with transactions of their own, find a database without it.
+Creating a shop takes longer than most tests. Each test runs in a savepoint of that transaction, so every test sees the
+shop as it was created; nothing is ever committed. Tests that use no shop, and tests with their own transactions, run on
+a database without the shop.
 
-The mark ``@pytest.mark.shop_with(fill=…)`` names a function that puts more rows into the shop, once for all tests with
-the same mark that follow each other; the fixture ``filled`` is what it answered.
+The mark ``@pytest.mark.shop_with(fill=…)`` names a function that adds rows to the shop, once for all consecutive tests
+with the same mark; the fixture ``filled`` returns the function's result.
 """
 
 from collections.abc import Callable
@@ -24,28 +24,28 @@ Fill = Callable[[Shop], Any]
 
 
 def make_acme() -> Shop:
-    """The shop of the tests, new."""
+    """Create the shop of the tests."""
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 
 def wants_shop(test: pytest.Item) -> bool:
-    """Whether a test asks for a shop, and for no transactions of its own."""
+    """Return True if a test uses a shop and has no transactions of its own."""
     names = set(getattr(test, "fixturenames", ()))
     mark = test.get_closest_marker("django_db")
     return "shop" in names and not names & TRANSACTIONAL and not (mark and mark.kwargs.get("transaction"))
 
 
 def wanted_rows(test: pytest.Item) -> Fill | None:
-    """What shall be in the shop that a test asks for."""
+    """Return the function that adds the rows a test needs to the shop."""
     mark = test.get_closest_marker("shop_with")
     return mark.kwargs["fill"] if mark else None
 
 
 class SharedShop:
-    """The shop of this process, for as long as the transaction lasts in which it was opened.
+    """The shop of this process, for as long as its transaction is open.
 
     Attributes:
-        filled: What ``fill`` answered; its tests must not change it, so keys do better than objects.
+        filled: The result of ``fill``; tests must not change it, so return keys instead of objects.
     """
 
     blocker: DjangoDbBlocker
@@ -58,17 +58,17 @@ class SharedShop:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be had just now."""
+        """Return True if the shop exists now."""
         return self._transaction is not None
 
     def suits(self, test: pytest.Item) -> bool:
-        """Whether a test may find it as it is."""
+        """Return True if a test can use the shop as it is."""
         return wants_shop(test) and wanted_rows(test) is self._fill
 
     def open(self, fill: Fill | None) -> None:
-        """Open and fill it; where a test's own transaction has begun already, the shop can only be the test's own."""
+        """Create and fill the shop, unless a test's own transaction has already begun."""
         if connection.closed_in_transaction:
-            self.close()  # Who closes the connection loses what was not committed.
+            self.close()  # Closing the connection has rolled the shop back.
         if self.is_open or connection.in_atomic_block:
             return
         with self.blocker.unblock():
@@ -79,11 +79,11 @@ class SharedShop:
             self.filled = fill(shop) if fill else None
 
     def fetch(self) -> Shop:
-        """The shop, as it stands in the database."""
+        """Return the shop, read from the database."""
         return Shop.objects.get(pk=self._pk)
 
     def close(self) -> None:
-        """Take everything back."""
+        """Roll the shop back."""
         if self._transaction is not None:
             with self.blocker.unblock():
                 transaction.set_rollback(True)

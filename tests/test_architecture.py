@@ -1,4 +1,4 @@
-"""The picture of the house in the docs is the one that the contracts hold the code to."""
+"""Checks of the architecture: the diagram in the docs agrees with the import contracts, and names are clear."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ PICTURE = settings.BASE_DIR / "docs" / "architecture.md"
 
 
 def contract(name: str) -> list[set[str]]:
-    """The layers of a contract, top to bottom, each as the apps that stand in it."""
+    """Return the layers of an import contract from top to bottom, each as the set of its apps."""
     tools = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]
     layers = next(rule["layers"] for rule in tools["importlinter"]["contracts"] if rule["name"] == name)
     apps = [{part.split(".")[1] for part in re.split(r"\s*[|:]\s*", layer)} for layer in layers]
@@ -18,7 +18,7 @@ def contract(name: str) -> list[set[str]]:
 
 
 def drawn() -> dict[str, list[set[str]]]:
-    """The lines of the picture by part of the house."""
+    """Return the layers of the diagram per section."""
     block = PICTURE.read_text().split("```")[1]
     part, lines = "", dict[str, list[set[str]]]()
     for line in filter(None, block.splitlines()):

@@ -1,4 +1,4 @@
-"""What stands in the way of an engine that parts rows over servers is what docs/scaling.md says, and no more."""
+"""Obstacles to sharding the database by shop: the counts in docs/scaling.md are current."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from django.db import connection
 pytestmark = pytest.mark.postgres
 
 PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## Sharding one shop")[2]
-# The rows of shops: tables with their column.
+# Tables with rows of shops and their shop column.
 OF_SHOPS = """WITH of_shops AS (
     SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
@@ -35,10 +35,10 @@ UNIQUE_WITHOUT_SHOP = f"""{OF_SHOPS}
 
 
 def told(beginning: str) -> int:
-    """The number that the page's table has in the row that begins so."""
-    found = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
-    assert found, beginning
-    return int(found[1])
+    """Return the number in the row of the page's table that begins with ``beginning``."""
+    match = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
+    assert match, beginning
+    return int(match[1])
 
 
 def test_what_stands_in_the_way_is_what_the_page_counts(db: None) -> None:
@@ -52,19 +52,19 @@ def test_what_stands_in_the_way_is_what_the_page_counts(db: None) -> None:
 
 
 def test_unique_constraints_without_their_shop_are_those_of_the_page(db: None) -> None:
-    named = PAGE.partition("```text\n")[2].partition("```")[0].split()
+    documented = PAGE.partition("```text\n")[2].partition("```")[0].split()
 
     with connection.cursor() as cursor:
         cursor.execute(UNIQUE_WITHOUT_SHOP)
         there = {name for (name,) in cursor.fetchall()}
 
-    assert there == set(named)
-    assert len(named) == told("unique constraints without")
+    assert there == set(documented)
+    assert len(documented) == told("unique constraints without")
 
 
 def test_statements_of_the_server_stand_where_the_page_counts_them() -> None:
-    written = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
+    source = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
 
-    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", written)) == told("`SKIP LOCKED`")
-    assert len(re.findall(r"NOTIFY \{", written)) == told("`LISTEN`/`NOTIFY`")
-    assert written.count("pg_export_snapshot()") == told("`pg_export_snapshot`")
+    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", source)) == told("`SKIP LOCKED`")
+    assert len(re.findall(r"NOTIFY \{", source)) == told("`LISTEN`/`NOTIFY`")
+    assert source.count("pg_export_snapshot()") == told("`pg_export_snapshot`")

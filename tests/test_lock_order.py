@@ -1,4 +1,4 @@
-"""Everybody locks rows in one order, which ``docs/architecture.md`` writes down: nobody waits in a circle."""
+"""All code locks rows in the order of ``docs/architecture.md``, so that no deadlocks occur."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
 
 
 def table() -> dict[str, list[str]]:
-    """The roots in their order, each with its parts."""
+    """Return the root tables in lock order, each with its parts."""
     text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### Lock order")[1]
     return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
 
@@ -41,11 +41,11 @@ PLACES = {name: place for place, root in enumerate(TABLE) for name in (root, *TA
 
 
 def breaches(watch: Watch) -> list[str]:
-    """What was locked out of order."""
+    """Return the locks that were out of order."""
     wrong = [
-        f"{held} before {locked}: {sql}"
-        for (held, locked), sql in watch.steps.items()
-        if PLACES.get(held, -1) > PLACES.get(locked, -1)
+        f"{locked_before} before {locked}: {sql}"
+        for (locked_before, locked), sql in watch.steps.items()
+        if PLACES.get(locked_before, -1) > PLACES.get(locked, -1)
     ]
     return wrong + watch.disorder
 
@@ -58,9 +58,9 @@ def in_order(shop: Shop) -> Iterator[Watch]:
 
 
 def test_the_table_names_tables_once() -> None:
-    known = {model._meta.db_table for model in apps.get_models()}
+    table_names = {model._meta.db_table for model in apps.get_models()}
 
-    assert set(PLACES) <= known
+    assert set(PLACES) <= table_names
     assert len(PLACES) == len(TABLE) + len(ROOTS)
 
 
@@ -69,8 +69,8 @@ def test_the_table_names_tables_once() -> None:
 def test_each_route_locks_in_order(route: str, api: ApiClient, shop: Shop) -> None:
     arranged = Arranged(SAMPLES[route], api, shop)
     with watched(ROOTS) as watch:
-        answer = arranged.send()
-    assert answer.status_code == SAMPLES[route].status
+        response = arranged.send()
+    assert response.status_code == SAMPLES[route].status
     assert breaches(watch) == []
 
 
@@ -89,22 +89,22 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> Non
         updates.delete_order(placed[1], **by)
         personal_data.redact_customer(Customer.objects.get(), **by)
 
-    held = {root for root, _ in in_order.steps}
-    assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= held
+    locked_roots = {root for root, _ in in_order.steps}
+    assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= locked_roots
 
 
 @pytest.mark.postgres
 def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
-    """The control: a product before the level that it shows, and two products the wrong way round."""
+    """Control: lock a product before its inventory level, and two products in descending order."""
     first, second = make_variant(shop, stock=5), make_variant(shop)
     with watched(ROOTS) as watch, shop_scope(shop):
-        _wrongly(first.product_id, second.product_id, first.inventory_item)
+        _lock_in_wrong_order(first.product_id, second.product_id, first.inventory_item)
 
     assert "catalog_product before inventory_inventorylevel" in {text.split(":")[0] for text in breaches(watch)}
     assert watch.disorder
 
 
-def _wrongly(first: int, second: int, item: Any) -> None:
+def _lock_in_wrong_order(first: int, second: int, item: Any) -> None:
     with transaction.atomic():
         lock_product(second)
         lock_product(first)

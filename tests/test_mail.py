@@ -1,4 +1,4 @@
-"""Mail where no server was named: links reach no log but the demo's."""
+"""Email without a configured mail server: links are printed only by the demo."""
 
 import logging
 import re
@@ -50,12 +50,12 @@ def test_an_invitation_that_cannot_be_sent_says_why_and_logs_no_link(
     api: ApiClient, shop: Shop, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    made = api.post("customers.json", {"customer": {"email": "a@example.com", "send_email_invite": True}})
+    response = api.post("customers.json", {"customer": {"email": "a@example.com", "send_email_invite": True}})
     with shop_scope(shop):
         job = Job.objects.get(task="customers.send_invite")
         assert queue.run_job(job.key)
         job.refresh_from_db()
-        nonce = Customer.objects.get(pk=made.json()["customer"]["id"]).activation_nonce
+        nonce = Customer.objects.get(pk=response.json()["customer"]["id"]).activation_nonce
 
     assert (job.state, job.error) == (Job.State.WAITING, "Email can't be sent: set EMAIL_URL.")
     assert nonce not in caplog.text + "".join(capsys.readouterr())
@@ -68,9 +68,9 @@ def test_a_reset_that_cannot_be_sent_answers_like_any_other(
     user.set_password(PASSWORD)
     user.save()
 
-    answers = [client.post("/accounts/password/reset/", {"email": email}) for email in (user.email, "no@example.com")]
+    responses = [client.post("/accounts/password/reset/", {"email": email}) for email in (user.email, "no@example.com")]
 
-    assert [(answer.status_code, answer.headers["Location"]) for answer in answers] == [
+    assert [(response_item.status_code, response_item.headers["Location"]) for response_item in responses] == [
         (302, "/accounts/password/reset/done/")
     ] * 2
     assert "set EMAIL_URL" in caplog.text

@@ -1,4 +1,4 @@
-"""Making markup harmless takes time that grows with the square of its nesting; what is taken stays quick."""
+"""Sanitizing HTML takes quadratic time in the nesting depth; accepted HTML is sanitized quickly."""
 
 import time
 
@@ -15,7 +15,7 @@ WORST = {
 }
 
 
-# Seconds of processor time: three times what the worst takes on an idle machine, 0.6.
+# Seconds of processor time: three times the worst case on an idle machine, 0.6.
 LIMIT = 2
 
 

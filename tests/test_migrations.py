@@ -1,4 +1,4 @@
-"""Migrations on a database in use: what they may do while the release before runs, and how long they wait.
+"""Migrations on a database in use: compatible with the previous release, with limited waiting for locks.
 
 Rule: reliability, F14.
 """
@@ -28,7 +28,7 @@ from tests.faults.conftest import another_connection
 from tests.schema_changes import unsafe
 from tests.upgrades.places import scratch_database
 
-# The last migration of each app that had landed before there was a rule.
+# The last migration of each app before the rule was introduced.
 BEFORE_THE_RULE = {
     "api": "0003_answers_know_their_request",
     "catalog": "0008_indexes_of_folded_columns",
@@ -46,7 +46,7 @@ BEFORE_THE_RULE = {
 
 
 def own_migrations() -> Iterator[tuple[migrations.Migration, ProjectState]]:
-    """Each migration of ours since then, with the state that it starts from."""
+    """Yield each of our migrations since then with the state before the migration."""
     loader = MigrationLoader(None)
     for (app, name), migration in sorted(loader.disk_migrations.items()):
         ours = type(migration).__module__.startswith("apps.")
@@ -59,16 +59,16 @@ def migration_key(migration: migrations.Migration) -> tuple[str, str]:
 
 
 def test_migrations_leave_the_release_before_running_or_the_changelog_announces_them() -> None:
-    """Announced is what CHANGELOG.md names as ``app.0007_name``: operators then stop the processes first."""
+    """Check that CHANGELOG.md names breaking migrations as ``app.0007_name``; operators stop the processes first."""
     announced = (settings.BASE_DIR / "CHANGELOG.md").read_text()
 
-    found = {
+    breaking = {
         f"{migration}": reasons
         for migration, state in own_migrations()
         if f"`{migration}`" not in announced and (reasons := unsafe(migration, state))
     }
 
-    assert found == {}
+    assert breaking == {}
 
 
 def test_the_migrations_before_the_rule_exist() -> None:
@@ -120,14 +120,14 @@ def test_what_breaks_or_holds_running_processes_is_found(operation: Any) -> None
     assert len(judged(operation)) == 1
 
 
-def _index_by_hand(apps: Any, schema_editor: Any) -> None:
+def _create_plain_index(apps: Any, schema_editor: Any) -> None:
     schema_editor.execute("CREATE INDEX by_name ON thing (name)")
 
 
 def test_indexes_are_built_beside_writers_only() -> None:
     index = models.Index(fields=["name"], name="by_name")
 
-    assert judged(migrations.RunPython(_index_by_hand)) != []
+    assert judged(migrations.RunPython(_create_plain_index)) != []
     assert judged(AddIndexWithoutBlocking("thing", index)) != []
     assert judged(AddPostgresIndex("thing", "parts", "(name)")) != []
     assert (
@@ -159,17 +159,17 @@ def test_what_running_processes_do_not_notice_passes(operation: Any) -> None:
 
 
 def test_a_table_that_the_migration_makes_is_its_own() -> None:
-    made = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
+    create_new_model = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
 
-    assert judged(made, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
+    assert judged(create_new_model, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
 
 
-# --- waiting ---
+# --- waiting for locks ---
 
 
 @pytest.fixture
 def unapplied(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The newest migration of script tags' app is to be applied again, and locks a table; there is little patience."""
+    """Unapply the newest migration of the script tags' app, make it lock a table and lower the lock timeout."""
     monkeypatch.setattr(migrate, "PAUSE_SECONDS", 0.2)
 
     def lock(apps: Any, schema_editor: Any) -> None:
@@ -228,20 +228,20 @@ def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
     for _ in range(2 if connection.vendor == "postgresql" else 1):
         with connection.schema_editor(atomic=False) as editor:
             operation.database_forwards("content", editor, before, after)
-    built = indexes()
+    index_names = indexes()
     with connection.schema_editor(atomic=False) as editor:
         operation.database_backwards("content", editor, after, before)
 
-    assert "tests_by_event" in built
+    assert "tests_by_event" in index_names
     assert "tests_by_event" not in indexes()
 
 
-# --- undoing ---
+# --- reversing ---
 
 
 @contextmanager
 def empty_database(folder: Path) -> Iterator[tuple[str, Any]]:
-    """The URL of an empty database of the run's kind, and a plain connection to it."""
+    """Create an empty database of the run's engine and yield its URL and a connection."""
     if connection.vendor == "postgresql":
         with scratch_database(database_url()) as url, psycopg.connect(url, autocommit=True) as plain:
             yield url, plain
@@ -260,21 +260,28 @@ TRIGGERS = {
 @pytest.mark.django_db
 @pytest.mark.own_sessions
 def test_no_trigger_writes_into_a_table_that_was_undone(tmp_path: Path) -> None:
-    """Else no product could be written any more."""
+    """Otherwise no product could be saved any more."""
     with empty_database(tmp_path) as (url, plain):
 
         def migrated(*to: str) -> set[str]:
-            """The triggers that are there behind it."""
+            """Migrate and return the names of the existing triggers."""
             env = {**os.environ, "DATABASE_URL": url, "BACKOFFICE_DATA_DIR": str(tmp_path)}
             command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *to]
-            done = subprocess.run(command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr[-2000:]
+            process = subprocess.run(
+                command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False
+            )
+            assert process.returncode == 0, process.stderr[-2000:]
             return {name for (name,) in plain.execute(TRIGGERS[connection.vendor]).fetchall()}
 
-        whole, _, undone, again = migrated(), migrated("customers", "0010"), migrated("catalog", "0010"), migrated()
+        all_triggers, _, without_catalog, reapplied = (
+            migrated(),
+            migrated("customers", "0010"),
+            migrated("catalog", "0010"),
+            migrated(),
+        )
 
     ranks = ("catalog_productrank", "customers_customerrank", "customers_customerwords", "customers_customerprofile")
-    kept_here = {f"{rank}_{event}" for rank in ranks for event in ("insert", "update", "delete")} & whole
+    kept_here = {f"{rank}_{event}" for rank in ranks for event in ("insert", "update", "delete")} & all_triggers
     assert kept_here >= {f"{ranks[0]}_insert", f"{ranks[1]}_insert"}
-    assert whole - undone == kept_here
-    assert undone < whole == again
+    assert all_triggers - without_catalog == kept_here
+    assert without_catalog < all_triggers == reapplied

@@ -1,4 +1,4 @@
-"""Money is decimal from end to end, and rounds in one place: read in the source, where nothing else can be written."""
+"""Amounts are decimals everywhere and rounded in one module, checked in the source code."""
 
 import ast
 from collections.abc import Iterator
@@ -7,19 +7,19 @@ import pytest
 from django.conf import settings
 
 APPS = settings.BASE_DIR / "apps"
-# Where amounts are kept, worked out and shown.
+# Modules that store, calculate or format amounts.
 EXACT = (
     "ground/money.py", "orders", "refunds", "catalog", "customers", "inventory", "exchange", "bulk", "panel/money.py",
 )  # fmt: skip
-# Numbers that clients know as JSON numbers with a point: by file, the argument of ``float``. Two are no amounts, and
-# the third is shown beside the exact text of the same amount.
+# Numbers that clients know as JSON floats: per file, the argument of ``float``. Two are no amounts, the third is sent
+# next to the exact decimal string.
 SHOWN = {
     ("orders/api/money.py", "tax['rate']"),
     ("catalog/api/fields.py", "value"),
     ("refunds/api/refunds.py", "amount"),
 }
-# Where numbers may be cut to a number of decimals.
-ROUNDS = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/values.py"}
+# Modules that may round to a number of decimals.
+ROUNDS = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/scalar.py"}
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def sources() -> list[tuple[str, ast.Module]]:
     """Parse the files of ``EXACT`` once for all tests."""
     files = [
         file
-        for place in EXACT
-        for file in ((APPS / place).rglob("*.py") if (APPS / place).is_dir() else [APPS / place])
+        for folder in EXACT
+        for file in ((APPS / folder).rglob("*.py") if (APPS / folder).is_dir() else [APPS / folder])
     ]
     return [
         (file.relative_to(APPS).as_posix(), ast.parse(file.read_text()))
@@ -47,13 +47,15 @@ def calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
 
 
 def test_no_amount_becomes_a_float(sources: list[tuple[str, ast.Module]]) -> None:
-    found = {(name, ast.unparse(call.args[0])) for name, tree in sources for call in calls(tree, "float") if call.args}
+    calls_by_file = {
+        (name, ast.unparse(call.args[0])) for name, tree in sources for call in calls(tree, "float") if call.args
+    }
 
-    assert found == SHOWN
+    assert calls_by_file == SHOWN
 
 
 def test_no_amount_is_worked_out_with_floats(sources: list[tuple[str, ast.Module]]) -> None:
-    found = {
+    calls_by_file = {
         f"{name}:{node.lineno}"
         for name, tree in sources
         if "/domain/" in name or "money" in name
@@ -63,7 +65,7 @@ def test_no_amount_is_worked_out_with_floats(sources: list[tuple[str, ast.Module
         if isinstance(leaf, ast.Constant) and isinstance(leaf.value, float)
     }
 
-    assert found == set()
+    assert calls_by_file == set()
 
 
 def test_amounts_round_in_one_place_and_half_up() -> None:
@@ -71,15 +73,15 @@ def test_amounts_round_in_one_place_and_half_up() -> None:
     texts = [(path, path.read_text()) for path in APPS.rglob("*.py")]
     # Parsing takes seconds, so only where one of the names occurs at all.
     everywhere = [(path, ast.parse(text)) for path, text in texts if any(name in text for name in rounding)]
-    found = {
+    calls_by_file = {
         path.relative_to(APPS).as_posix() for path, tree in everywhere for name in rounding for _ in calls(tree, name)
     }
     unsaid = [
         ast.unparse(call)
         for path, tree in everywhere
         for call in calls(tree, "quantize")
-        if len(call.args) + len(call.keywords) < 2 and path.name != "values.py"
+        if len(call.args) + len(call.keywords) < 2 and path.name != "scalar.py"
     ]
 
-    assert found <= ROUNDS
+    assert calls_by_file <= ROUNDS
     assert unsaid == []

@@ -1,4 +1,4 @@
-"""Two who change the same thing: the second goes by what the first left, and they wait in no circle."""
+"""Two concurrent changes of the same object: the second sees the first, and no deadlock occurs."""
 
 from decimal import Decimal
 from typing import Any
@@ -42,61 +42,61 @@ def by() -> dict[str, Any]:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
-# --- services read again under their lock ---
+# --- services read rows again after locking them ---
 
 
 def test_an_item_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
-    made = make_item(in_shop, sku="A")
-    one, two = (InventoryItem.objects.get(pk=made.pk) for _ in range(2))
+    row = make_item(in_shop, sku="A")
+    first, second = (InventoryItem.objects.get(pk=row.pk) for _ in range(2))
 
-    stock.update_item(one, {"sku": "B"}, **by())
-    stock.update_item(two, {"sku": "A"}, **by())
+    stock.update_item(first, {"sku": "B"}, **by())
+    stock.update_item(second, {"sku": "A"}, **by())
 
-    made.refresh_from_db()
+    row.refresh_from_db()
     changes = Event.objects.filter(topic="inventory_items/update").order_by("id").values_list("changes", flat=True)
-    assert (made.sku, list(changes)) == ("A", [{"sku": ["A", "B"]}, {"sku": ["B", "A"]}])
+    assert (row.sku, list(changes)) == ("A", [{"sku": ["A", "B"]}, {"sku": ["B", "A"]}])
 
 
 def test_an_address_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
-    made = make_address(make_customer(), city="Lund")
-    one, two = (Address.objects.get(pk=made.pk) for _ in range(2))
+    row = make_address(make_customer(), city="Lund")
+    first, second = (Address.objects.get(pk=row.pk) for _ in range(2))
 
-    addresses.update_address(one, {"city": "Ystad"}, **by())
-    addresses.update_address(two, {"city": "Lund"}, **by())
+    addresses.update_address(first, {"city": "Ystad"}, **by())
+    addresses.update_address(second, {"city": "Lund"}, **by())
 
-    made.refresh_from_db()
-    assert made.city == "Lund"
+    row.refresh_from_db()
+    assert row.city == "Lund"
 
 
 def test_an_address_that_went_meanwhile_is_neither_changed_nor_made_the_default(in_shop: Shop) -> None:
     customer = make_customer()
     make_address(customer)
-    gone = make_address(customer)
-    addresses.delete_addresses(customer, [gone.pk], **by())
+    deleted_address = make_address(customer)
+    addresses.delete_addresses(customer, [deleted_address.pk], **by())
 
     with pytest.raises(RowDeleted):
-        addresses.update_address(gone, {"city": "Lund"}, **by())
+        addresses.update_address(deleted_address, {"city": "Lund"}, **by())
     with pytest.raises(RowDeleted):
-        addresses.set_default_address(gone, **by())
+        addresses.set_default_address(deleted_address, **by())
 
 
 def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
     product = make_product()
-    made = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **by())
-    one, two = (Metafield.objects.get(pk=made.pk) for _ in range(2))
+    row = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **by())
+    first, second = (Metafield.objects.get(pk=row.pk) for _ in range(2))
 
-    write.update_metafield(one, {"value": "Hot"}, **by())
-    write.update_metafield(two, {"value": "Cold"}, **by())
-    made.refresh_from_db()
-    assert made.value == "Cold"
+    write.update_metafield(first, {"value": "Hot"}, **by())
+    write.update_metafield(second, {"value": "Cold"}, **by())
+    row.refresh_from_db()
+    assert row.value == "Cold"
 
-    write.delete_metafield(one, **by())
+    write.delete_metafield(first, **by())
     with pytest.raises(RowDeleted):
-        write.delete_metafield(two, **by())
+        write.delete_metafield(second, **by())
     assert Event.objects.filter(topic="product_metafields/delete").count() == 1
 
 
-# --- bodies are compared and merged under the lock ---
+# --- request bodies are compared and merged under the lock ---
 
 
 class TestRequests:
@@ -105,16 +105,16 @@ class TestRequests:
     @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
     def test_an_address_of_an_order_is_merged_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
         order = make_order(shop, shipping_address=ADDRESS)
-        kept = dict(order.shipping_address or {})
+        address_before = dict(order.shipping_address or {})
 
         response = meanwhile(
             shop,
-            lambda: updates.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(order, {"shipping_address": address_before | {"city": "Toronto"}}, **by()),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
         )
 
-        shown = response.json()["order"]["shipping_address"]
-        assert (shown["city"], shown["zip"]) == ("Toronto", "M5V 1E3")
+        shipping_address = response.json()["order"]["shipping_address"]
+        assert (shipping_address["city"], shipping_address["zip"]) == ("Toronto", "M5V 1E3")
 
     @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
     def test_a_plain_resource_is_compared_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
@@ -132,15 +132,15 @@ class TestRequests:
     def test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent(
         self, api: ApiClient, shop: Shop
     ) -> None:
-        """The control: the second merges and compares with what it read before it waited."""
+        """Control: the second request merges its body with the row that was read before waiting."""
         order = make_order(shop, shipping_address=ADDRESS)
-        kept = dict(order.shipping_address or {})
+        address_before = dict(order.shipping_address or {})
         body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
         pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
 
         merged = unguarded(
             shop,
-            lambda: updates.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(order, {"shipping_address": address_before | {"city": "Toronto"}}, **by()),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
             locks={"orders_order"},
         )
@@ -151,12 +151,12 @@ class TestRequests:
             locks={"content_scripttag"},
         )
 
-        shown = merged.json()["order"]["shipping_address"]
-        assert (shown["city"], shown["zip"]) == ("Ottawa", "M5V 1E3")
+        shipping_address = merged.json()["order"]["shipping_address"]
+        assert (shipping_address["city"], shipping_address["zip"]) == ("Ottawa", "M5V 1E3")
         assert api.get(f"script_tags/{pk}.json").json()["script_tag"]["src"] == "https://a.example/2.js"
 
 
-# --- what is added to something that goes ---
+# --- rows added to an object that is being deleted ---
 
 
 class TestAdditions:
@@ -193,7 +193,7 @@ class TestAdditions:
         assert_none_left(shop)
 
     def test_without_the_owners_lock_its_metafield_stays(self, api: ApiClient, shop: Shop) -> None:
-        """The control: who deletes sees no metafield, and who adds one sees the owner."""
+        """Control: the deleting side sees no metafield, and the adding side sees the owner."""
         variant = make_variant(shop)
 
         unguarded(
@@ -223,7 +223,7 @@ class TestAdditions:
     def test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold(
         self, api: ApiClient, shop: Shop
     ) -> None:
-        """The control: the primary location is taken as it was."""
+        """Control: the primary location is the one read before waiting."""
         primary = first_location(shop)
         make_location(shop)
 
@@ -253,7 +253,7 @@ class TestAdditions:
             assert [order.email for order in customer.orders.all()] == ["", ""]
 
     def test_without_the_customers_lock_an_order_that_comes_meanwhile_keeps_the_address(self, shop: Shop) -> None:
-        """The control: the erasure does not see the order that is being made."""
+        """Control: the erasure does not see the order that is being created."""
         make_order(shop, email="ada@example.com")
         with shop_scope(shop):
             customer = Customer.objects.get()
@@ -274,7 +274,7 @@ def assert_none_left(shop: Shop) -> None:
         assert not Metafield.objects.exists()
 
 
-# --- nobody waits in a circle ---
+# --- no deadlocks ---
 
 
 class TestCircles:
@@ -316,7 +316,7 @@ class TestCircles:
     def test_an_erasure_that_holds_the_customer_first_waits_in_a_circle(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The control: whoever changes an order comes to its customer next."""
+        """Control: code that changes an order locks the customer next."""
         monkeypatch.setattr(personal_data, "_lock_customer", lambda customer, _job: lock_customer(customer))
         order = make_order(shop, email="ada@example.com")
         customer_id = order.customer_id
@@ -336,8 +336,8 @@ class TestCircles:
     def test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The control: the product of which stock is taken first, and the other one when what was sold is counted."""
-        monkeypatch.setattr(stock_reservation, "_hold_others", lambda *_: None)
+        """Control: one side locks the product to reduce stock first, the other side to count sales first."""
+        monkeypatch.setattr(stock_reservation, "_lock_products", lambda *_: None)
         untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
         options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}

@@ -1,4 +1,4 @@
-"""Texts are written in plain words: docstrings, comments, docs, the change log and the texts that staff read."""
+"""Texts use plain words: docstrings, comments, docs, the change log and texts for staff."""
 
 import ast
 import io
@@ -13,15 +13,14 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 CODE = ("apps", "backoffice", "benchmarks", "tests", "frontend", "docs")
-# Words that native technical English hardly uses, and words that only this code base once used for something with a
-# name.
+# Words that native speakers hardly use in technical English, and words that only this code base used.
 ODD_WORDS = re.compile(
     r"\b(anew|whose|told|retold|beside|alike|likewise|bears?|thereof|therein|whoever|whatever|whichever|whomever|"
     r"meanwhile|nobody|somebody|aloud|at hand|those that|that which|said|of which|stands|henceforth|hitherto|thereupon|whence|"
     r"hence|lest|thrice|for want of|makes? known|as it were|in the first place|doorbells?|rung|strangers?)\b",
     re.IGNORECASE,
 )
-# First words that no sentence about a function's action begins with.
+# Words that no imperative sentence begins with.
 NOT_VERBS = frozenset(
     [
         "The",
@@ -112,7 +111,7 @@ def _texts_of_docs() -> Iterator[Text]:
         ROOT / "CHANGELOG.md",
         *sorted((ROOT / "docs").rglob("*.md")),
     ]:
-        # The glossary names the words that are not used.
+        # The glossary lists the words that are not used.
         if path.name != "glossary.md":
             lines = path.read_text().splitlines()
             yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in enumerate(lines, 1))
@@ -123,11 +122,13 @@ def _texts_for_staff() -> Iterator[Text]:
     with catalog.open("rb") as file:
         for message in read_po(file, locale="de"):
             texts = [message.id] if isinstance(message.id, str) else message.id
-            yield from ((", ".join(place for place, _ in message.locations), str(text)) for text in texts)
+            yield from ((", ".join(location for location, _ in message.locations), str(text)) for text in texts)
 
 
 def _odd_words(texts: Iterator[Text]) -> list[str]:
-    return [f"{place}: {match[0]!r} in {text[:100]!r}" for place, text in texts for match in ODD_WORDS.finditer(text)]
+    return [
+        f"{location}: {match[0]!r} in {text[:100]!r}" for location, text in texts for match in ODD_WORDS.finditer(text)
+    ]
 
 
 @pytest.mark.parametrize("texts", [_texts_of_code, _texts_of_docs, _texts_for_staff])
@@ -147,7 +148,7 @@ def test_odd_words_are_found_in_docstrings_and_comments(tmp_path: Path) -> None:
 
 
 def test_function_docstrings_begin_with_a_verb() -> None:
-    others = [
+    violations = [
         f"{path.relative_to(ROOT)}:{line}: {docstring.splitlines()[0]}"
         for path in _python_files("apps", "backoffice")
         for node, line, docstring in _docstrings(path)
@@ -156,7 +157,7 @@ def test_function_docstrings_begin_with_a_verb() -> None:
         and not _is_property(node)
     ]
 
-    assert others == []
+    assert violations == []
 
 
 def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -1,4 +1,4 @@
-"""Every test that races names the one that shows the breach without its guard, or says why there is none."""
+"""Every race test names a control that shows the race without its guard, or says why there is none."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ RACES = {"at_once", "meanwhile"}
 
 @dataclass(frozen=True)
 class Case:
-    """A test as ``file.py::name``, the control that it names ("" for none), and whether it races and says nothing."""
+    """A test as ``file.py::name``, its control ("" if none), and ``True`` if the test races without a mark."""
 
     name: str
     control: str
@@ -22,7 +22,7 @@ class Case:
 
 
 def mark_of(function: ast.FunctionDef) -> dict[str, str]:
-    """What the mark ``race`` says: ``control``, or ``no_guard`` and why it needs none."""
+    """Return the arguments of the mark ``race``: ``control`` or ``no_guard``."""
     for mark in function.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.race":
             return {str(word.arg): ast.literal_eval(word.value) for word in mark.keywords}
@@ -30,14 +30,14 @@ def mark_of(function: ast.FunctionDef) -> dict[str, str]:
 
 
 def called_by(function: ast.FunctionDef) -> Iterator[str]:
-    """The names of the functions that it calls."""
+    """Yield the names of the functions that a function calls."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
 
 
 def cases_of(path: Path) -> Iterator[Case]:
-    """The tests of a file; they race also where they call a function of the file that does."""
+    """Return the tests of a file; a test that calls a racing function of the file races, too."""
     file = str(path.relative_to(TESTS))
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
     calls = {node.name: set(called_by(node)) for node in functions}
@@ -47,15 +47,15 @@ def cases_of(path: Path) -> Iterator[Case]:
     for node in functions:
         if node.name.startswith("test_"):
             mark = mark_of(node)
-            named = mark.get("control", "")
-            if named and "::" not in named:
-                named = f"{file}::{named}"
-            yield Case(f"{file}::{node.name}", named, node.name in racing and not mark)
+            control = mark.get("control", "")
+            if control and "::" not in control:
+                control = f"{file}::{control}"
+            yield Case(f"{file}::{node.name}", control, node.name in racing and not mark)
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Case]:
-    """The tests of all files."""
+    """Return the tests of all files."""
     return [test for path in sorted(TESTS.rglob("test_*.py")) for test in cases_of(path)]
 
 

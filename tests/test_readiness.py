@@ -1,4 +1,4 @@
-"""Whether a process can serve: true, soon known, and cheap to ask for anybody."""
+"""Readiness checks: correct, fast, and cheap for unauthenticated callers."""
 
 import os
 import threading
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def readiness(monkeypatch: pytest.MonkeyPatch) -> health.CachedChecks:
-    """That of a process which was never asked."""
-    fresh = health.create_required_checks()
-    monkeypatch.setattr(health, "required_checks", fresh)
+    """Replace the process's cached checks by new ones."""
+    checks = health.create_required_checks()
+    monkeypatch.setattr(health, "required_checks", checks)
     monkeypatch.setattr(health, "optional_checks", health.create_optional_checks())
-    return fresh
+    return checks
 
 
 def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
@@ -41,21 +41,21 @@ def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
 
     assert first.status_code == 200
     assert first.json()["checks"] == {"database": True, "migrations": True, "broker": True}
-    assert {answer.status_code for answer in later} == {200}
+    assert {response.status_code for response in later} == {200}
     assert 0 < asked_once == len(queries)
 
 
 def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: health.CachedChecks) -> None:
     client.get("/readyz")
     MigrationRecorder(connection).record_unapplied("shops", "0001_initial")
-    kept = client.get("/readyz").status_code
+    cached_status = client.get("/readyz").status_code
 
     readiness.checked_at -= health.CACHE_SECONDS
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
-    assert kept == 200
-    assert answer.status_code == 503
-    assert answer.json()["checks"] == {"database": True, "migrations": False, "broker": True}
+    assert cached_status == 200
+    assert response.status_code == 503
+    assert response.json()["checks"] == {"database": True, "migrations": False, "broker": True}
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
@@ -67,15 +67,15 @@ def test_a_database_that_is_away_is_said_in_the_answer(
 
     monkeypatch.setattr(connection, "cursor", away)
     monkeypatch.setattr(connection, "close", lambda: None)
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
-    assert answer.status_code == 503
-    assert answer.json()["checks"] == {"database": False, "migrations": False, "broker": True}
+    assert response.status_code == 503
+    assert response.json()["checks"] == {"database": False, "migrations": False, "broker": True}
 
 
 @pytest.fixture
 def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Who looks comes back only when the test is over; calling it waits until one does look."""
+    """Block the check until the test ends; calling the fixture's value waits until a check runs."""
     looks, over = threading.Event(), threading.Event()
 
     def look() -> dict[str, bool]:
@@ -83,7 +83,7 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         over.wait(30)
         return {"database": True, "migrations": True, "broker": True}
 
-    monkeypatch.setattr(health.required_checks, "look", look)
+    monkeypatch.setattr(health.required_checks, "run_checks", look)
     thread = threading.Thread(target=health.required_checks.get_results)
 
     def begin() -> None:
@@ -126,11 +126,11 @@ def test_what_most_requests_do_without_is_said_and_keeps_the_process_in_service(
     else:
         monkeypatch.setattr(os, "access", lambda path, mode: "broker" in str(path))
 
-    answer = client.get("/readyz")
+    response = client.get("/readyz")
 
     assert before["status"] == "ok"
-    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
-    assert [name for name, there in answer.json()["parts"].items() if not there] == [part]
+    assert (response.status_code, response.json()["status"]) == (200, "degraded")
+    assert [name for name, there in response.json()["parts"].items() if not there] == [part]
 
 
 def test_what_cannot_be_found_is_looked_for_once_and_its_error_is_told() -> None:

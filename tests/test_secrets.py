@@ -1,4 +1,4 @@
-"""After a run through all that knows a secret, none stands in a log, an event, a job, a kept answer or the cache.
+"""No log, event, job, stored response or cache entry contains a secret after all flows that use secrets.
 
 Rule: reliability, A11.
 """
@@ -50,7 +50,7 @@ KEY = {"idempotency_key": "once"}
 
 
 class Listener(logging.Handler):
-    """Keeps what an operator reads who wants to know everything."""
+    """A log handler that keeps all lines down to DEBUG."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -63,9 +63,9 @@ class Listener(logging.Handler):
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    """Hears what is logged where ``BACKOFFICE_LOG_LEVEL`` is DEBUG."""
-    said: Any = get_logging_settings("DEBUG")
-    levels = {"": "DEBUG", **{name: values["level"] for name, values in said["loggers"].items()}}
+    """Yield a handler that receives all lines logged with ``BACKOFFICE_LOG_LEVEL`` DEBUG."""
+    logging_settings: Any = get_logging_settings("DEBUG")
+    levels = {"": "DEBUG", **{name: values["level"] for name, values in logging_settings["loggers"].items()}}
     before = {name: logging.getLogger(name).level for name in levels}
     listener = Listener()
     for name, level in levels.items():
@@ -78,7 +78,7 @@ def listener() -> Iterator[Listener]:
 
 
 def of_staff(shop: Shop) -> set[str]:
-    """A person logs in, wrongly and rightly, sets a second factor up, changes the password, installs an app."""
+    """Log in with a wrong and a right password, set up a second factor, change the password and install an app."""
     user: User = factories.make_member(shop, owner=True, email="kim@example.com")
     user.set_password(STAFF_PASSWORD)
     user.save()
@@ -111,10 +111,10 @@ def of_staff(shop: Shop) -> set[str]:
 
 
 def of_customers(api: ApiClient, shop: Shop) -> set[str]:
-    """Customers with passwords, invited, activated by link; with keys that keep answers, and all jobs done."""
+    """Create customers with passwords, invite and activate them, with idempotency keys, and run all jobs."""
     password = {"password": BUYER_PASSWORD, "password_confirmation": BUYER_PASSWORD}
-    made = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
-    assert made.status_code == 201
+    response = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
+    assert response.status_code == 201
     invited = api.post("customers.json", {"customer": {"email": "b@example.com", "send_email_invite": True}}, **KEY)
     path = f"customers/{invited.json()['customer']['id']}"
     assert api.post(f"{path}/send_invite.json", {"customer_invite": {}}, idempotency_key="second").status_code == 201
@@ -125,11 +125,11 @@ def of_customers(api: ApiClient, shop: Shop) -> set[str]:
     url = str(api.post(f"{path}/account_activation_url.json", idempotency_key="third").json()["account_activation_url"])
     page = url.removeprefix(settings.BASE_URL)
     assert Client().get(page).status_code == 200
-    chosen = {"password": ACTIVATED_PASSWORD, "password_confirmation": ACTIVATED_PASSWORD}
-    assert Client().post(page, {**chosen, "password_confirmation": "another"}).status_code < 500
-    assert Client().post(f"{page}x", chosen).status_code in {400, 404, 410}
-    assert Client().post(page, chosen).status_code in {200, 302}
-    # As Django says it where a page fails.
+    password_form = {"password": ACTIVATED_PASSWORD, "password_confirmation": ACTIVATED_PASSWORD}
+    assert Client().post(page, {**password_form, "password_confirmation": "another"}).status_code < 500
+    assert Client().post(f"{page}x", password_form).status_code in {400, 404, 410}
+    assert Client().post(page, password_form).status_code in {200, 302}
+    # Django logs this line when a page fails.
     logging.getLogger("django.request").error("Internal Server Error: %s", page)
     api.get(f"{path}.json")
     api.put(f"{path}.json", {"customer": password})
@@ -137,7 +137,7 @@ def of_customers(api: ApiClient, shop: Shop) -> set[str]:
 
 
 def of_apps(api: ApiClient) -> set[str]:
-    """Calls with a good token and with bad ones, wherever clients put them; some of them fail."""
+    """Send requests with valid and invalid tokens, in all places where clients put them; some requests fail."""
     path = "/admin/api/2026-07/shop.json"
     for token in (WRONG_TOKEN, api.token):
         for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):
@@ -150,26 +150,26 @@ def of_apps(api: ApiClient) -> set[str]:
 
 
 def of_an_authorization(shop: Shop) -> set[str]:
-    """A code that was exchanged, one that was not, and secrets, right and wrong."""
+    """Exchange one authorization code, leave another one, and send right and wrong client secrets."""
     app = app_installation.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
     flow = Flow(app, Panel(factories.make_member(shop, "applications"), shop))
     fetched = flow.code()
     token = str(flow.exchange(fetched).json()["access_token"])
-    left = flow.code()
-    assert flow.exchange(left, client_secret=WRONG_SECRET).status_code == 401
+    unused_code = flow.code()
+    assert flow.exchange(unused_code, client_secret=WRONG_SECRET).status_code == 401
     assert flow.exchange(fetched).status_code == 400
     old = app.api_secret
     new = app_secrets.rotate_secret(app, at=timezone.now())
-    return {fetched, left, token, old, new, WRONG_SECRET}
+    return {fetched, unused_code, token, old, new, WRONG_SECRET}
 
 
 def kept() -> Iterator[tuple[str, str]]:
-    """All that the database, its sessions and the cache hold, as text, with the place's name."""
+    """Yield the place and the text of everything in the database, its sessions and the cache."""
     for model in apps.get_models():
         if model._meta.managed:
             with connection.cursor() as cursor:
                 cursor.execute(f"SELECT * FROM {connection.ops.quote_name(model._meta.db_table)}")
-                yield from ((model._meta.label, " ".join(map(_text, row))) for row in cursor.fetchall())
+                yield from ((model._meta.label, " ".join(map(_get_text, row))) for row in cursor.fetchall())
     yield from (("what a session says", repr(session.get_decoded())) for session in Session.objects.all())
     behind: Any = getattr(cache, "_cache")  # noqa: B009 - of whichever kind of cache this run has
     if isinstance(behind, dict):
@@ -177,12 +177,12 @@ def kept() -> Iterator[tuple[str, str]]:
     else:
         client = behind.get_client(None)
         for name in client.scan_iter(f"*{settings.CACHES['default']['KEY_PREFIX']}*"):
-            read = client.get if client.type(name) == b"string" else client.hgetall
-            yield "the cache", f"{name!r} {read(name)!r}"
+            read_key = client.get if client.type(name) == b"string" else client.hgetall
+            yield "the cache", f"{name!r} {read_key(name)!r}"
 
 
-def _text(value: Any) -> str:
-    """A column's value; of bytes what they say, also where they are packed."""
+def _get_text(value: Any) -> str:
+    """Return a column's value as text; bytes are decoded and decompressed."""
     if not isinstance(value, bytes | memoryview):
         return str(value)
     raw = bytes(value)
@@ -192,16 +192,16 @@ def _text(value: Any) -> str:
 
 
 def spellings(secret: str) -> list[str]:
-    """A secret as it is, as an address writes it, and in Base64."""
+    """Return a secret as plain text, URL-encoded and in Base64."""
     return [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("=")]
 
 
 def places_of(secrets: set[str], listener: Listener) -> list[str]:
-    """Where one of the secrets stands that it must not."""
-    said = [("a log", line) for line in listener.heard] + list(kept())
-    wanted = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in spellings(secret)))
-    found = {(place, match[0]) for place, text in said for match in wanted.finditer(text)}
-    return [f"{place} holds {secret}" for place, secret in sorted(found)]
+    """Return the places that contain one of the secrets although they must not."""
+    texts = [("a log", line) for line in listener.heard] + list(kept())
+    pattern = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in spellings(secret)))
+    matches = {(location, match[0]) for location, text in texts for match in pattern.finditer(text)}
+    return [f"{location} holds {secret}" for location, secret in sorted(matches)]
 
 
 def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop, listener: Listener) -> None:
@@ -212,7 +212,7 @@ def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop
 
 
 def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, listener: Listener) -> None:
-    """The search sees each place: logs, arguments of jobs, events, sessions, the cache."""
+    """Check that the search sees each place: logs, arguments of jobs, events, sessions, the cache."""
     logging.getLogger("apps.anything").debug("said %s", "planted-1")
     logging.getLogger("django.request").error("failed: /a/planted-2")
     with shop_scope(shop):
@@ -227,7 +227,7 @@ def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, listener: Listener) -
     )
 
     def found() -> set[str]:
-        # Another process of the tests may empty the cache in between.
+        # Another process of the tests may clear the cache in between.
         cache.set("planted-6", "planted-7")
         return {line[-1] for line in places_of({f"planted-{number}" for number in range(1, 9)}, listener)}
 

@@ -1,4 +1,4 @@
-"""Migrations that make only those models anew that have to be lead to the same database."""
+"""Fast migration states render only the models that must change and give the same database."""
 
 import pytest
 from django.apps import apps
@@ -11,7 +11,7 @@ from apps.ground.migration_states import fast_migration_states
 
 
 def described(state: ProjectState) -> dict[tuple[str, str], object]:
-    """Every model of a state, by what it is made of."""
+    """Return a comparable description of every model of a state."""
     return {
         key: (
             {name: field.deconstruct()[1:] for name, field in model.fields.items()},
@@ -49,10 +49,10 @@ def test_after_all_migrations_no_class_knows_one_that_is_gone() -> None:
     relations = [
         field for model in at_hand for field in model._meta.get_fields(include_hidden=True) if field.is_relation
     ]
-    known = {field.related_model for field in relations if field.related_model}
+    related_models = {field.related_model for field in relations if field.related_model}
     assert len(at_hand) > 100
     assert len(relations) > len(at_hand)
-    assert known - at_hand == set()
+    assert related_models - at_hand == set()
 
 
 @pytest.mark.django_db
@@ -60,9 +60,11 @@ def test_database_has_every_index_and_constraint_of_the_models() -> None:
     missing = []
     with connection.cursor() as cursor:
         for model in apps.get_models():
-            held = connection.introspection.get_constraints(cursor, model._meta.db_table)
-            named = [*model._meta.indexes, *model._meta.constraints]
-            missing += [each.name for each in named if each.name.lower() not in {name.lower() for name in held}]
+            database_names = connection.introspection.get_constraints(cursor, model._meta.db_table)
+            declared = [*model._meta.indexes, *model._meta.constraints]
+            missing += [
+                index.name for index in declared if index.name.lower() not in {name.lower() for name in database_names}
+            ]
 
     assert missing == []
 
@@ -83,8 +85,8 @@ def a_state() -> ProjectState:
 
 
 def model_of(state: ProjectState, name: str) -> type[Model]:
-    found: type[Model] = state.apps.get_model("t", name)
-    return found
+    model: type[Model] = state.apps.get_model("t", name)
+    return model
 
 
 def test_class_learns_of_indexes_and_constraints_and_others_stay() -> None:
@@ -122,12 +124,12 @@ def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> No
     state.add_model(ModelState("t", "Place", [key]))
     state.add_model(ModelState("t", "Kind", [key, ("place", ForeignKey("t.Place", CASCADE))]))
     state.add_model(ModelState("t", "Child", [], bases=("t.Part",)))
-    place, thing, part, child = (model_of(state, name) for name in ("Place", "Thing", "Part", "Child"))
+    place_model, thing, part, child = (model_of(state, name) for name in ("Place", "Thing", "Part", "Child"))
 
     with fast_migration_states():
         state.add_field("t", "thing", "kind", ForeignKey("t.Kind", CASCADE), preserve_default=True)
 
-    assert model_of(state, "Place") is place
+    assert model_of(state, "Place") is place_model
     assert not {thing, part, child} & {model_of(state, name) for name in ("Thing", "Part", "Child")}
     assert model_of(state, "Part")._meta.get_field("thing").related_model is model_of(state, "Thing")
     assert issubclass(model_of(state, "Child"), model_of(state, "Part"))
@@ -137,9 +139,9 @@ def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> No
 
 
 @pytest.mark.parametrize(
-    ("field", "anew"), [(CharField("a name", max_length=9), False), (CharField(max_length=8), True)]
+    ("field", "is_rendered"), [(CharField("a name", max_length=9), False), (CharField(max_length=8), True)]
 )
-def test_class_is_made_anew_where_more_than_words_change(field: "CharField[str, str]", anew: bool) -> None:
+def test_class_is_made_anew_where_more_than_words_change(field: "CharField[str, str]", is_rendered: bool) -> None:
     state = a_state()
     with fast_migration_states():
         state.add_field("t", "part", "name", CharField(max_length=9), preserve_default=True)
@@ -147,19 +149,19 @@ def test_class_is_made_anew_where_more_than_words_change(field: "CharField[str, 
 
         state.alter_field("t", "part", "name", field, True)
 
-    assert (model_of(state, "Part") is not part) == anew
+    assert (model_of(state, "Part") is not part) == is_rendered
     assert state.models["t", "part"].fields["name"] is field
 
 
-@pytest.mark.parametrize(("options", "anew"), [({"verbose_name": "bit"}, False), ({"ordering": ["id"]}, True)])
-def test_options_that_queries_go_by_make_the_class_anew(options: dict[str, object], anew: bool) -> None:
+@pytest.mark.parametrize(("options", "is_rendered"), [({"verbose_name": "bit"}, False), ({"ordering": ["id"]}, True)])
+def test_options_that_queries_go_by_make_the_class_anew(options: dict[str, object], is_rendered: bool) -> None:
     state = a_state()
     part = model_of(state, "Part")
 
     with fast_migration_states():
         state.alter_model_options("t", "part", options)
 
-    assert (model_of(state, "Part") is not part) == anew
+    assert (model_of(state, "Part") is not part) == is_rendered
     assert state.models["t", "part"].options.items() >= options.items()
 
 

@@ -1,4 +1,4 @@
-"""SQLite's writers queue: of all threads and processes, in the order in which they came, and nobody holds others up."""
+"""SQLite's write queue: writers of all threads and processes are served in order, and none blocks the others."""
 
 import contextlib
 import gc
@@ -16,16 +16,16 @@ from pytest_django import DjangoDbBlocker
 
 Process = subprocess.Popen[str]
 SECONDS = 60
-# Far beyond the time-out of a test: who waits where nobody should would not come back.
+# Far beyond the timeout of a test: a writer that waits by mistake would not return.
 PATIENT = 3600
-# Connections to the same file: engine, and the seconds that it waits.
+# Connections to the same file: the engine and the seconds to wait.
 ALIASES = {
     "gated": ("backoffice.sqlite", PATIENT),
     "plain": ("django.db.backends.sqlite3", PATIENT),
     "hasty": ("backoffice.sqlite", 0.05),
 }
 
-# Another process: writes the names that it is told, each in a transaction; "hold" and "fork" end in the midst of one.
+# Another process: writes the names it receives, each in a transaction; "hold" and "fork" end within one.
 WRITER = """
 import os, sys
 import django
@@ -54,44 +54,44 @@ for line in sys.stdin:
 
 @pytest.fixture(autouse=True)
 def path(tmp_path: Path, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A database of two tables, known under all aliases."""
-    found = tmp_path / "writers.sqlite3"
-    with contextlib.closing(sqlite3.connect(found)) as made:
-        made.execute("PRAGMA journal_mode=WAL")
-        made.execute("CREATE TABLE written (id INTEGER PRIMARY KEY, name TEXT)")
-        made.execute(
+    """Create a database with two tables and connect all aliases to the file."""
+    file = tmp_path / "writers.sqlite3"
+    with contextlib.closing(sqlite3.connect(file)) as connection_:
+        connection_.execute("PRAGMA journal_mode=WAL")
+        connection_.execute("CREATE TABLE written (id INTEGER PRIMARY KEY, name TEXT)")
+        connection_.execute(
             "CREATE TABLE pointing (id INTEGER REFERENCES written DEFERRABLE INITIALLY DEFERRED, unlike INT UNIQUE)"
         )
     databases = {
-        alias: {"ENGINE": engine, "NAME": str(found), "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": timeout}}
+        alias: {"ENGINE": engine, "NAME": str(file), "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": timeout}}
         for alias, (engine, timeout) in ALIASES.items()
     }
     for alias, database in connections.configure_settings({"default": {}, **databases}).items():
         if alias in ALIASES:
             monkeypatch.setitem(connections.settings, alias, database)
     with django_db_blocker.unblock():
-        yield found
+        yield file
         forget()
 
 
 @pytest.fixture
 def process(path: Path) -> Iterator[Callable[[], Process]]:
-    """Starts another process; it can write once this returns."""
+    """Return a function that starts another process and returns when that process can write."""
     started: list[Process] = []
 
     def start() -> Process:
-        one = subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        started.append(one)
-        assert heard(one) == "ready"
-        return one
+        started.append(child)
+        assert heard(child) == "ready"
+        return child
 
     yield start
-    for one in started:
-        one.kill()
-        with one:
-            assert one.stdin is not None
+    for child_process in started:
+        child_process.kill()
+        with child_process:
+            assert child_process.stdin is not None
 
 
 def tell(process: Process, name: str) -> None:
@@ -106,7 +106,7 @@ def heard(process: Process) -> str:
 
 
 def forget() -> None:
-    """Close what this thread has open."""
+    """Close the connections of this thread."""
     for alias in ALIASES:
         connections[alias].close()
         del connections[alias]
@@ -119,7 +119,7 @@ def write(name: str, alias: str = "gated") -> None:
 
 @contextlib.contextmanager
 def writing(name: str, alias: str = "gated") -> Iterator[threading.Thread]:
-    """Another thread, which writes and has done so behind the block."""
+    """Run a writer in another thread; the thread has written when the block ends."""
 
     def work() -> None:
         write(name, alias)
@@ -138,7 +138,7 @@ def written(alias: str = "gated") -> list[str]:
 
 
 def await_places(path: Path, number: int) -> None:
-    """Until so many have a place at the gate, whoever has the turn among them."""
+    """Wait until ``number`` writers are in the queue, including the one that is writing."""
     inode = f":{Path(f'{path}-gate').stat().st_ino} "
     deadline = time.monotonic() + SECONDS
     while Path("/proc/locks").read_text().count(inode) != number:
@@ -147,7 +147,7 @@ def await_places(path: Path, number: int) -> None:
 
 
 def again_and_again(path: Path, alias: str) -> list[str]:
-    """One writer, beside which another comes to wait, ends and comes again three times: who was served, in order."""
+    """Return the order in which a writer and a second one, which returns three times, were served."""
     trying = threading.Event()
 
     def work() -> None:
@@ -162,7 +162,7 @@ def again_and_again(path: Path, alias: str) -> list[str]:
         waiter.start()
         if alias == "plain":
             assert trying.wait(SECONDS)
-            # It sleeps in steps of 100 ms by now.
+            # The waiting writer sleeps 100 ms between attempts by now.
             time.sleep(0.4)
         else:
             await_places(path, 2)
@@ -183,25 +183,25 @@ def test_without_the_gate_who_waits_is_passed_by(path: Path) -> None:
 def test_threads_and_processes_are_served_in_the_order_in_which_they_came(
     path: Path, process: Callable[[], Process]
 ) -> None:
-    """One of them is killed while it waits."""
-    one, other, killed = process(), process(), process()
+    """Kill one process while it waits."""
+    first, second, killed = process(), process(), process()
     with contextlib.ExitStack() as stack, transaction.atomic("gated"):
-        for place, name in enumerate("abcdefg", start=2):
+        for position, name in enumerate("abcdefg", start=2):
             if name in "beg":
-                tell({"b": one, "e": killed, "g": other}[name], name)
+                tell({"b": first, "e": killed, "g": second}[name], name)
             else:
                 stack.enter_context(writing(name))
-            await_places(path, place)
+            await_places(path, position)
         killed.kill()
         killed.wait(SECONDS)
         await_places(path, 7)
-    assert (heard(one), heard(other)) == ("written", "written")
+    assert (heard(first), heard(second)) == ("written", "written")
 
     assert written() == ["a", "b", "c", "d", "f", "g"]
 
 
 def test_a_process_that_is_killed_holds_nobody_up(path: Path, process: Callable[[], Process]) -> None:
-    """Nor does one that was forked from it in the midst of its transaction, and lives on."""
+    """Check that a process forked within the transaction does not block others either."""
     for name in ("hold", "fork"):
         holder = process()
         tell(holder, name)
@@ -231,7 +231,7 @@ def closed_in_the_midst() -> None:
 
 
 def ended_thread() -> None:
-    """It leaves its transaction open, and its connection to the garbage collector."""
+    """Leave a transaction open and the connection to the garbage collector."""
 
     def work() -> None:
         transaction.atomic("gated").__enter__()
@@ -243,7 +243,7 @@ def ended_thread() -> None:
 
 
 def refused_begin(path: Path) -> None:
-    """Somebody who knows of no gate has the file."""
+    """Open the file from a connection that does not use the queue."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OperationalError, match="database is locked"):
@@ -269,11 +269,11 @@ def test_the_turn_is_given_up_however_a_transaction_ends(path: Path) -> None:
 
 
 def test_who_does_not_get_the_turn_in_time_is_told_what_sqlite_says(path: Path) -> None:
-    """Also beside a transaction of the same thread, which could not end before."""
+    """Check the timeout also next to an open transaction of the same thread, which could not end before."""
     with transaction.atomic("gated"):
-        with pytest.raises(OperationalError, match="database is locked") as refusal:
+        with pytest.raises(OperationalError, match="database is locked") as error_info:
             write("never", "hasty")
-        # A note that may be left out: no patience at all, on a connection that has much.
+        # A hint that can be skipped: no waiting at all, on a connection with a long timeout.
         with contextlib.closing(connections.create_connection("gated")) as other, other.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 0")
             with pytest.raises(OperationalError, match="database is locked"):
@@ -281,7 +281,7 @@ def test_who_does_not_get_the_turn_in_time_is_told_what_sqlite_says(path: Path) 
         await_places(path, 1)
     write("later", "hasty")
 
-    assert isinstance(refusal.value.__cause__, sqlite3.OperationalError)
+    assert isinstance(error_info.value.__cause__, sqlite3.OperationalError)
     assert written() == ["later"]
 
 

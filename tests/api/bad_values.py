@@ -1,4 +1,4 @@
-"""What nobody should send, by name where the value does not say it."""
+"""Invalid values for requests, with names where the value is not readable."""
 
 from typing import Any
 

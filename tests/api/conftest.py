@@ -1,4 +1,4 @@
-"""Two shops with the same data, and a look at everything that is stored."""
+"""Fixtures for generated API tests: requests with their rows, and a snapshot of the whole database."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -17,37 +17,37 @@ from tests.conftest import ApiClient, Response
 from tests.samples import Sample, World
 
 UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
-# Asking notes when the token was used, whatever is answered.
+# Every request updates the token's last use, also a failing one.
 NOTED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
 
 
 @cache
-def _statement() -> str:
-    """One query for all tables: the name of each, how many rows it has, and what these say."""
+def _build_snapshot_query() -> str:
+    """Return one query for all tables with each table's name, row count and contents."""
     quote = connection.ops.quote_name
 
     def contents(model: type[Model]) -> str:
         fields = [field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in NOTED]
         columns = [quote(field.column) for field in fields if field.column]
         if connection.vendor == "postgresql":
-            said = f"string_agg(ROW({','.join(columns)})::text, ',')"
+            contents_sql = f"string_agg(ROW({','.join(columns)})::text, ',')"
         else:
-            said = f"group_concat({'||'.join(f'quote({column})' for column in columns)})"
-        return f"SELECT '{model._meta.label}', count(*), {said} FROM {quote(model._meta.db_table)}"
+            contents_sql = f"group_concat({'||'.join(f'quote({column})' for column in columns)})"
+        return f"SELECT '{model._meta.label}', count(*), {contents_sql} FROM {quote(model._meta.db_table)}"
 
     models = (model for model in apps.get_models() if model._meta.managed and model._meta.label not in UNRELATED)
     return " UNION ALL ".join(map(contents, models))
 
 
 def everything_stored() -> dict[str, tuple[int, str]]:
-    """Of each table how many rows it has, and all that they say."""
+    """Return the row count and the contents of each table."""
     with connection.cursor() as cursor:
-        cursor.execute(_statement())
-        return {label: (count, said) for label, count, said in cursor.fetchall()}
+        cursor.execute(_build_snapshot_query())
+        return {label: (count, contents) for label, count, contents in cursor.fetchall()}
 
 
 class Arranged:
-    """A sample in its world: the rows it needs exist, and requests can be sent."""
+    """A sample request with the rows that it needs."""
 
     def __init__(self, sample: Sample, api: ApiClient, shop: Shop) -> None:
         self.sample = sample
@@ -56,7 +56,7 @@ class Arranged:
             self.arguments = sample.arrange(World(shop, api.installation))
 
     def send(self, client: ApiClient | None = None, **changes: Any) -> Response:
-        """Send the sample, or a variation of it."""
+        """Send the sample or a variation of it."""
         http = (client or self.api).http
         path = changes.pop("path", self.sample.path(self.arguments))
         body = changes.pop("body", self.sample.body_for(self.arguments))
@@ -71,19 +71,19 @@ class Arranged:
 
 @pytest.fixture
 def arranged(api: ApiClient, shop: Shop) -> Any:
-    """``arranged(sample)``: the sample with its rows."""
+    """Return a function that creates a sample's rows: ``arranged(sample)``."""
     return lambda sample: Arranged(sample, api, shop)
 
 
 @pytest.fixture
 def unchanged() -> Any:
-    """``with unchanged():`` nothing is stored, changed, deleted or recorded meanwhile."""
+    """Return a context manager ``unchanged()`` that fails if rows or events were added, changed or deleted."""
 
     @contextmanager
-    def check(*about: object, besides: Collection[str] = ()) -> Iterator[None]:
+    def check(*about: object, ignored_tables: Collection[str] = ()) -> Iterator[None]:
         before = everything_stored()
         yield
         after = everything_stored()
-        assert [table for table in before if before[table] != after[table] and table not in besides] == [], about
+        assert [table for table in before if before[table] != after[table] and table not in ignored_tables] == [], about
 
     return check

@@ -1,4 +1,4 @@
-"""Bodies that name what is not the client's to write, made from the OpenAPI document and the models."""
+"""Request bodies with fields that clients must not write, generated from the OpenAPI document and the models."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from apps.api.types import Schema
 from tests.api.routes import Route
 from tests.conftest import VERSION
 
-# Values that nothing else has, so that each is found wherever it is kept.
+# Values that occur nowhere else, so that a search finds where they were stored.
 NUMBER = 777_000_777
 WORD = "forged"
 MOMENT = "2001-02-03T04:05:06Z"
 AMOUNT = "777000.77"
 MARKS = re.compile(r"77700077|forged|2001-02-03|777000\.77")
-# What every resource has and none lets be written.
+# Read-only fields of every resource.
 ALWAYS: Mapping[str, Any] = {
     "id": NUMBER,
     "shop_id": NUMBER,
@@ -28,13 +28,13 @@ ALWAYS: Mapping[str, Any] = {
     "admin_graphql_api_id": f"gid://{WORD}/1",
     "version": NUMBER,
 }
-# Beside a wrapper, where an unwrapped body would have them.
+# Next to the wrapper, where a body without a wrapper would have them.
 TOP = {"id": NUMBER, "shop_id": NUMBER}
 _MISSING = object()
 
 
 def operation_of(route: Route) -> Schema:
-    """What the document says of a route."""
+    """Return the OpenAPI operation of a route."""
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
     operations: Schema = get_latest_document()["paths"][path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"]
@@ -43,7 +43,7 @@ def operation_of(route: Route) -> Schema:
 
 
 def members_of(schema: Schema) -> dict[str, Schema]:
-    """The members of an object, or of the objects in a list."""
+    """Return the properties of an object or of the objects in a list."""
     while "$ref" in schema:
         schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     for choice in schema.get("oneOf", ()):
@@ -56,15 +56,22 @@ def members_of(schema: Schema) -> dict[str, Schema]:
 
 
 def members_taken(schema: Schema) -> dict[str, Schema]:
-    """The members that a client may write."""
+    """Return the properties that clients may write."""
     return members_of(schema)
 
 
 def forged(schema: Schema, truth: bool) -> Any:
-    """A value that fits a schema, of marks alone; which of both a boolean is must be said."""
-    inner = {name: forged(each, truth) for name, each in members_of(schema).items()}
+    """Return a value that fits a schema and consists of marks; booleans are ``truth``."""
+    inner = {name: forged(property_schema, truth) for name, property_schema in members_of(schema).items()}
     kinds = schema.get("type", "object")
-    kind = next((each for each in ([kinds] if isinstance(kinds, str) else kinds) if each != "null"), "string")
+    kind = next(
+        (
+            property_schema
+            for property_schema in ([kinds] if isinstance(kinds, str) else kinds)
+            if property_schema != "null"
+        ),
+        "string",
+    )
     if kind == "array":
         return [inner or WORD]
     if kind == "object":
@@ -75,8 +82,8 @@ def forged(schema: Schema, truth: bool) -> Any:
 
 
 def columns_of(model: type[models.Model], truth: bool) -> dict[str, Any]:
-    """Each column of a table, by the names that code has for it."""
-    found: dict[str, Any] = {}
+    """Return a mark for each column of a table, by field name and attribute name."""
+    marks: dict[str, Any] = {}
     for field in model._meta.concrete_fields:
         value: Any = WORD
         if isinstance(field, models.DateTimeField):
@@ -87,69 +94,71 @@ def columns_of(model: type[models.Model], truth: bool) -> dict[str, Any]:
             value = NUMBER
         elif isinstance(field, models.DecimalField):
             value = AMOUNT
-        found |= {field.name: value, field.attname: value}
-    return found
+        marks |= {field.name: value, field.attname: value}
+    return marks
 
 
-def beside(sent: Any, taken: Schema, given: Schema, truth: bool, more: Mapping[str, Any] = ALWAYS) -> Any:
-    """What was sent, and all that the answer has and the body may not, down to the parts of both."""
-    if isinstance(sent, list):
-        return [beside(each, taken, given, truth) for each in sent]
-    if not isinstance(sent, dict):
-        return sent
-    may, has = members_taken(taken), members_of(given)
+def beside(
+    body: Any, request_schema: Schema, response_schema: Schema, truth: bool, more: Mapping[str, Any] = ALWAYS
+) -> Any:
+    """Return ``sent`` with all read-only properties of the response added, also in nested objects."""
+    if isinstance(body, list):
+        return [beside(item, request_schema, response_schema, truth) for item in body]
+    if not isinstance(body, dict):
+        return body
+    may, has = members_taken(request_schema), members_of(response_schema)
     parts = {
         name: beside(value, may.get(name, {}), has[name], truth) if members_of(has.get(name, {})) else value
-        for name, value in sent.items()
+        for name, value in body.items()
     }
     names = {**more, **{name: forged(schema, truth) for name, schema in has.items()}}
     return {**{name: value for name, value in names.items() if name not in may}, **parts}
 
 
-def bodies_of(route: Route, sent: Any) -> Iterator[Any]:
-    """A sample's body with all that is not the client's, in every place where it could be read."""
+def bodies_of(route: Route, body: Any) -> Iterator[Any]:
+    """Yield a sample's body with read-only fields in every place where the server could read them."""
     operation = operation_of(route)
-    answer = next(each for status, each in operation["responses"].items() if status.startswith("2"))
-    taken, given = (
-        each["content"]["application/json"]["schema"]
-        for each in (operation.get("requestBody", {"content": {"application/json": {"schema": {}}}}), answer)
+    response = next(definition for status, definition in operation["responses"].items() if status.startswith("2"))
+    request_schema, response_schema = (
+        definition["content"]["application/json"]["schema"]
+        for definition in (operation.get("requestBody", {"content": {"application/json": {"schema": {}}}}), response)
     )
-    shown = [schema for schema in members_of(given).values() if members_of(schema)]
-    given = shown[0] if len(shown) == 1 else given
+    object_schemas = [schema for schema in members_of(response_schema).values() if members_of(schema)]
+    response_schema = object_schemas[0] if len(object_schemas) == 1 else response_schema
     for truth in (True, False):
         names = {**columns_of(route.view.model, truth), **ALWAYS}
-        wrappers = [name for name, value in (sent or {}).items() if isinstance(value, dict)]
+        wrappers = [name for name, value in (body or {}).items() if isinstance(value, dict)]
         if wrappers:
             (name,) = wrappers
-            yield {**TOP, name: beside(sent[name], members_of(taken)[name], given, truth, names)}
+            yield {**TOP, name: beside(body[name], members_of(request_schema)[name], response_schema, truth, names)}
         else:
-            whole = beside(sent or {}, taken, given, truth, names)
-            yield whole
-            yield {**(sent or {}), route.view.singular: whole}
+            forged_body = beside(body or {}, request_schema, response_schema, truth, names)
+            yield forged_body
+            yield {**(body or {}), route.view.singular: forged_body}
 
 
 def values_of(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
-    """Every plain value of a JSON value, with its path."""
+    """Yield every scalar of a JSON value with its path."""
     if isinstance(value, dict | list) and value:
-        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from values_of(each, f"{at}.{name}")
+        for name, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from values_of(child, f"{at}.{name}")
     else:
         yield at, value
 
 
 def differences(first: Any, second: Any, other: Any) -> list[str]:
-    """Where ``other`` says something else than two answers that are alike; ids and moments of now may differ."""
-    one, two, three = (dict(values_of(each)) for each in (first, second, other))
+    """Return where ``other`` differs from two equal responses; ids and current timestamps may differ."""
+    first_values, second_values, other_values = (dict(values_of(value)) for value in (first, second, other))
     return [
-        f"{path}: {one.get(path, 'nothing')!r} became {three.get(path, 'nothing')!r}"
-        for path in one.keys() | three.keys()
-        if three.get(path, _MISSING) != one.get(path, _MISSING)
-        and one.get(path) == two.get(path)
-        and not _is_now(three.get(path))
+        f"{path}: {first_values.get(path, 'nothing')!r} became {other_values.get(path, 'nothing')!r}"
+        for path in first_values.keys() | other_values.keys()
+        if other_values.get(path, _MISSING) != first_values.get(path, _MISSING)
+        and first_values.get(path) == second_values.get(path)
+        and not _is_current_time(other_values.get(path))
     ]
 
 
-def _is_now(value: Any) -> bool:
+def _is_current_time(value: Any) -> bool:
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):

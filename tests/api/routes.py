@@ -1,4 +1,4 @@
-"""The routes of the interface, read from the URL conf."""
+"""All routes of the interface, read from the URL conf."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver
 
 from backoffice import api_urls
 
-# Routes that anybody may read, one by one.
+# Routes without authentication.
 PUBLIC = {"GET openapi.json"}
 
 
@@ -18,7 +18,7 @@ ABSOLUTE = [entry for entry in api_urls.urlpatterns if hasattr(getattr(entry, "c
 
 @dataclass(frozen=True)
 class Route:
-    """A method on a pattern, and the view that answers it."""
+    """A method and URL pattern with its view."""
 
     name: str
     view: Any
@@ -32,24 +32,24 @@ class Route:
 
 
 def all_routes() -> list[Route]:
-    """Every route that a token opens."""
-    found = []
-    for pattern, callback in [*_walk(api_urls.resources, ""), *_walk(ABSOLUTE, "/")]:
+    """Return every route that needs a token."""
+    routes = []
+    for pattern, callback in [*_iterate_patterns(api_urls.resources, ""), *_iterate_patterns(ABSOLUTE, "/")]:
         if not hasattr(callback, "cls"):
             assert f"GET {pattern}" in PUBLIC, f"{pattern} is no route of a viewset and not listed as public"
             continue
-        found += [
+        routes += [
             Route(f"{method.upper()} {pattern}", callback.cls, action)
             for method, action in callback.actions.items()
             if method != "head"
         ]
-    return found
+    return routes
 
 
-def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _iterate_patterns(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for entry in patterns:
         text = prefix + str(entry.pattern)
         if isinstance(entry, URLResolver):
-            yield from _walk(entry.url_patterns, text)
+            yield from _iterate_patterns(entry.url_patterns, text)
         elif isinstance(entry, URLPattern):
             yield text.replace("<id:", "<"), entry.callback

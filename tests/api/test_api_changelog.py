@@ -1,4 +1,4 @@
-"""``docs/api-changelog.md`` is up to date and complete: all that the code declares for some versions only is in it."""
+"""``docs/api-changelog.md`` is current and names everything that exists in some versions only."""
 
 import ast
 import re
@@ -13,7 +13,6 @@ from apps.api.openapi import changelog
 from apps.api.openapi.changelog import MARKER, Feature
 from apps.api.versions import get_served_versions
 
-
 VERSION = re.compile(r"\d{4}-\d{2}")
 
 
@@ -24,7 +23,7 @@ def sections() -> dict[str, str]:
 
 
 def declared_versions() -> Iterator[tuple[str, str]]:
-    """Every version that the code names after ``since`` or ``until``, or in a constant, with its place."""
+    """Yield every version passed to ``since`` or ``until`` or stored in a constant, with its location."""
     for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
         if "migrations" in path.parts:
             continue
@@ -48,7 +47,7 @@ def test_every_version_that_the_code_declares_has_changes() -> None:
     declared = list(declared_versions())
 
     assert len(declared) >= 6, "the search finds no declarations any more"
-    assert [place for version, place in declared if "No changes." in sections()[version]] == []
+    assert [location for version, location in declared if "No changes." in sections()[version]] == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""Bad input on every route: a clear refusal in the interface's shape, and nothing changed.
+"""Every route rejects invalid input with an error in the interface's format and changes nothing.
 
-Rule: reliability, section 6 (B1 to B28). The cases are generated from the URL conf and the samples, so a new route gets
-them all: one test per route and kind, which tries every value of the kind. What one route answers differently is a case
-of its own below.
+Rule: reliability, section 6 (B1 to B28). The cases are generated from the URL conf and the samples, so new routes are
+covered: one test per route and kind of input, with all values of the kind. Special cases of single routes follow below.
 """
 
 import json
@@ -47,9 +46,9 @@ def assert_no_defect(response: Response) -> None:
 def test_bodies_that_cannot_be_read_are_400(route: Route, arranged: Any, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for kind, body in MALFORMED.items():
-            with each(kind):
+            with subtest(kind):
                 assert_refusal(case.send(body=body), 400)
 
 
@@ -63,11 +62,11 @@ def test_bodies_without_the_wrapper_are_400(route: Route, arranged: Any, unchang
         bodies |= {f"wrapper holds {kind}": json.dumps({wrapper: value}).encode() for kind, value in NO_ROW.items()}
         bodies["another wrapper"] = b'{"nonsense": {"a": 1}}'
     if not bodies:
-        return  # The route needs no body at all, and no wrapper in one.
+        return  # The route needs no body, or no wrapper in the body.
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for kind, body in bodies.items():
-            with each(kind):
+            with subtest(kind):
                 assert_refusal(case.send(body=body), 400, 422)
 
 
@@ -89,9 +88,9 @@ def test_a_second_wrapper_is_400(api: ApiClient, unchanged: Any) -> None:
 def test_other_content_types_are_415(route: Route, arranged: Any, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for content_type in CONTENT_TYPES:
-            with each(content_type):
+            with subtest(content_type):
                 assert_refusal(case.send(content_type=content_type), 415)
 
 
@@ -114,14 +113,14 @@ def test_values_of_wrong_types_and_extremes_never_break(route: Route, arranged: 
     wrapper = next(iter(body), None)
     if not isinstance(body.get(wrapper), dict):
         return
-    with Each() as each:
+    with Each() as subtest:
         for name, value in product(body[wrapper], EXTREMES):
-            with each(name, repr(value)):
+            with subtest(name, repr(value)):
                 assert_no_defect(case.send(body={wrapper: {**body[wrapper], name: value}}))
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where in a body a value stands: ``("product", "variants", 0, "price")``."""
+    """Yield the paths of all values in a body: ``("product", "variants", 0, "price")``."""
     if at:
         yield at
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
@@ -129,7 +128,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def with_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
-    """The body with another value in one place, which may be a new member of an object."""
+    """Return the body with one value replaced or, in an object, added."""
     if not at:
         return value
     copied = dict(body) if isinstance(body, dict) else list(body)
@@ -142,13 +141,13 @@ def with_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
 def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
     body = case.sample.body_for(case.arguments)
-    found = list(places(body))
+    paths = list(places(body))
     wrapper = next(iter(body), None)
     if isinstance(body.get(wrapper), dict) and hasattr(route.view, "serializer_class"):
-        found += [(wrapper, field.field_name) for field in get_writable_fields(route.view.serializer_class, VERSION)]
-    with Each() as each:
-        for at, value in product(dict.fromkeys(found), (None, True, 2**63, [], {}, [{}], [[]])):
-            with each(at, repr(value)):
+        paths += [(wrapper, field.field_name) for field in get_writable_fields(route.view.serializer_class, VERSION)]
+    with Each() as subtest:
+        for at, value in product(dict.fromkeys(paths), (None, True, 2**63, [], {}, [{}], [[]])):
+            with subtest(at, repr(value)):
                 assert_no_defect(case.send(body=with_value(body, at, value)))
 
 
@@ -159,9 +158,9 @@ def test_texts_that_cannot_be_stored_are_refused(route: Route, arranged: Any, un
     wrapper = next(iter(case.sample.body_for(case.arguments)), "a").encode()
     bodies = (b'{"%s": {"title": "%s"}}', b'{"%s": {"x": {"%s": 1}}}')
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for text, body in product((b"\\u0000", b"\\ud800", b"a\\udfffb"), bodies):
-            with each(text, body):
+            with subtest(text, body):
                 assert_refusal(case.send(body=body % (wrapper, text)), 400, 422)
 
 
@@ -170,9 +169,9 @@ def test_texts_that_cannot_be_stored_are_refused(route: Route, arranged: Any, un
 def test_ids_that_are_none_are_404(route: Route, arranged: Any, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for bad in ("0", "-1", "9" * 30, "9" * 5000, str(2**63), "１", "1.json", "abc", "1%00", "01", "1/2"):
-            with each(bad):
+            with subtest(bad):
                 assert_refusal(case.send(path=case.sample.path({**case.arguments, "id": bad})), 404)
 
 
@@ -180,9 +179,9 @@ def test_ids_that_are_none_are_404(route: Route, arranged: Any, unchanged: Any) 
 def test_limits_that_are_none_are_400(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
 
-    with Each() as each:
+    with Each() as subtest:
         for limit in ("0", "-1", "abc", "1e3", "1_0", "", "１", "9" * 40):
-            with each(limit):
+            with subtest(limit):
                 response = case.send(query={"limit": limit})
                 assert_refusal(response, 400)
                 assert response.json() == {"errors": {"limit": "must be between 1 and 250"}}
@@ -201,9 +200,9 @@ def test_page_tokens_that_are_none_are_400(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
     path = case.sample.path(case.arguments)
 
-    with Each() as each:
+    with Each() as subtest:
         for token in ("garbage", "", "a.b", "W10.W10", "é", "." * 500):
-            with each(token):
+            with subtest(token):
                 response = case.api.http.get(path, {"page_info": token})
                 assert_refusal(response, 400)
                 assert response.json() == {"errors": {"page_info": "Invalid value."}}
@@ -214,9 +213,9 @@ def test_page_tokens_that_are_none_are_400(route: Route, arranged: Any) -> None:
 def test_filter_values_that_do_not_fit_are_400(route: Route, arranged: Any) -> None:
     case = arranged(SAMPLES[route.name])
 
-    with Each() as each:
+    with Each() as subtest:
         for name, value in UNFIT_FILTERS:
-            with each(name, value):
+            with subtest(name, value):
                 assert name in route.view.filterset_class.base_filters
                 response = case.send(query={name: value})
                 assert_refusal(response, 400)
@@ -248,15 +247,15 @@ def test_unknown_parameters_and_body_keys_are_ignored_and_not_stored(route: Rout
     if case.sample.method == "get":
         response = case.send(query={"nonsense": MARK, "nonsense[a][]": MARK})
     else:
-        whole = {
+        full_body = {
             name: {**value, "nonsense": MARK} if isinstance(value, dict) else value
             for name, value in (body or {}).items()
         }
-        response = case.send(path=f"{path}?nonsense={MARK}", body=body and {**whole, "a_nonsense": {"b": [MARK]}})
+        response = case.send(path=f"{path}?nonsense={MARK}", body=body and {**full_body, "a_nonsense": {"b": [MARK]}})
 
     assert response.status_code == case.sample.status, response.content
     assert MARK not in response.content.decode()
-    assert [table for table, (_, said) in everything_stored().items() if MARK in str(said)] == []
+    assert [table for table, (_, contents) in everything_stored().items() if MARK in str(contents)] == []
 
 
 @pytest.mark.both_databases
@@ -275,9 +274,9 @@ def test_other_methods_are_405_and_say_which_are_not(route: Route, arranged: Any
     path = case.sample.path(case.arguments)
     allowed = {r.name.split(" ")[0] for r in ROUTES if r.name.split(" ")[1] == case.sample.pattern}
 
-    with unchanged(), Each() as each:
+    with unchanged(), Each() as subtest:
         for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} - allowed:
-            with each(method):
+            with subtest(method):
                 response = case.api.http.generic(method, path, b"{}", content_type="application/json")
                 assert_refusal(response, 405)
                 assert set(response["Allow"].replace("HEAD", "").strip(", ").split(", ")) - {""} <= allowed

@@ -1,4 +1,4 @@
-"""Rendered objects are kept under their version: never stale, and known again by their entity tag."""
+"""Cached rendered objects are never stale, and conditional requests match by entity tag."""
 
 import gc
 import os
@@ -48,11 +48,11 @@ def test_a_known_tag_is_304_until_something_changes(api: ApiClient, shop: Shop) 
     tag = ScriptTagFactory.create(shop=shop, app=api.installation.app)
     for path in (f"script_tags/{tag.pk}.json", "script_tags.json"):
         etag = api.get(path)["ETag"]
-        known = api.http.get(api.path(path), headers={"If-None-Match": etag})
+        response = api.http.get(api.path(path), headers={"If-None-Match": etag})
         tag.save()
         changed = api.http.get(api.path(path), headers={"If-None-Match": etag})
 
-        assert (known.status_code, known.content) == (304, b"")
+        assert (response.status_code, response.content) == (304, b"")
         assert changed.status_code == 200
         assert changed["ETag"] != etag
 
@@ -61,11 +61,11 @@ def test_a_tag_is_known_in_every_form_in_which_clients_send_it(api: ApiClient, s
     path = f"script_tags/{ScriptTagFactory.create(shop=shop, app=api.installation.app).pk}.json"
     etag = api.get(path)["ETag"]
 
-    for sent in (etag, etag.removeprefix("W/"), f'"other", {etag}', f'{etag},"other"'):
-        known = api.http.get(api.path(path), headers={"If-None-Match": sent})
-        assert known.status_code == 304, sent
-        assert known["Content-Type"] == "application/json; charset=utf-8"
-        assert "Content-Length" not in known
+    for header in (etag, etag.removeprefix("W/"), f'"other", {etag}', f'{etag},"other"'):
+        response = api.http.get(api.path(path), headers={"If-None-Match": header})
+        assert response.status_code == 304, header
+        assert response["Content-Type"] == "application/json; charset=utf-8"
+        assert "Content-Length" not in response
     assert api.http.get(api.path(path), headers={"If-None-Match": '"other"'}).status_code == 200
 
 
@@ -77,7 +77,7 @@ def test_a_tag_depends_on_the_fields_and_not_on_their_order(api: ApiClient, shop
 
 
 def test_a_tag_is_the_same_in_every_process() -> None:
-    """Each process orders sets in its own way; two that serve one shop must agree."""
+    """Check it with two hash seeds: the iteration order of sets differs between processes."""
     program = (
         "from types import SimpleNamespace as N; import django; django.setup(); "
         "from apps.api.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "

@@ -1,4 +1,4 @@
-"""Moments in all the forms that clients write."""
+"""Dates and times in all formats that clients send."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -83,14 +83,14 @@ PUBLISHED = [
 @pytest.mark.parametrize("text", PUBLISHED)
 def test_moments_in_bodies_and_filters_are_read_in_the_forms_of_old_clients(api: ApiClient, text: str) -> None:
     blog = api.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
-    made = api.post(f"blogs/{blog}/articles.json", {"article": {"title": "Old", "published_at": text}})
+    created_response = api.post(f"blogs/{blog}/articles.json", {"article": {"title": "Old", "published_at": text}})
 
-    assert made.status_code == 201, made.content
-    shown = datetime.fromisoformat(made.json()["article"]["published_at"])
-    assert shown == datetime(2011, 3, 24, 15, 45, 47, tzinfo=UTC)
+    assert created_response.status_code == 201, created_response.content
+    published_at = datetime.fromisoformat(created_response.json()["article"]["published_at"])
+    assert published_at == datetime(2011, 3, 24, 15, 45, 47, tzinfo=UTC)
     for name in ("published_at_min", "published_at_max"):
-        found = api.get(f"blogs/{blog}/articles.json", **{name: text})
-        assert [article["title"] for article in found.json()["articles"]] == ["Old"]
+        filtered_response = api.get(f"blogs/{blog}/articles.json", **{name: text})
+        assert [article["title"] for article in filtered_response.json()["articles"]] == ["Old"]
     assert api.get(f"blogs/{blog}/articles.json", published_at_max="March 24, 2011").json()["articles"] == []
 
 
@@ -99,9 +99,9 @@ SHOWN = "2025-07-02T11:38:15Z"
 
 
 def moments(route: Route) -> dict[str, DateTimeFilter]:
-    """The date filters of a list."""
+    """Return the date filters of a list."""
     filters = route.view.filterset_class.base_filters
-    return {name: each for name, each in filters.items() if isinstance(each, DateTimeFilter)}
+    return {name: date_filter for name, date_filter in filters.items() if isinstance(date_filter, DateTimeFilter)}
 
 
 LISTS = [
@@ -113,41 +113,41 @@ LISTS = [
 
 @pytest.mark.parametrize("route", LISTS, ids=lambda route: route.name)
 def test_a_second_as_it_is_shown_includes_its_row_in_every_date_filter(shop: Shop, route: Route) -> None:
-    """Columns keep microseconds, and clients only know the second that they were shown."""
+    """Check each filter: columns store microseconds, clients only see seconds."""
     model = route.view.model
 
-    with shop_scope(shop), Each() as each:
+    with shop_scope(shop), Each() as subtest:
         for name, moment_filter in moments(route).items():
-            with each(name):
+            with subtest(name):
                 rows = apply_filters(route.view.filterset_class, {name: SHOWN}, model.objects.all())
                 sql = str(rows.query)
                 column = moment_filter.field_name
                 assert name.endswith(("_min", "_max"))
                 below = name.endswith("_max")
-                wanted = (f'"{column}" < ', "11:38:16") if below else (f'"{column}" >= ', "11:38:15")
-                assert [part for part in wanted if part not in sql] == [], sql
+                expected = (f'"{column}" < ', "11:38:16") if below else (f'"{column}" >= ', "11:38:15")
+                assert [part for part in expected if part not in sql] == [], sql
 
 
 @pytest.mark.parametrize("name", ["created_at_min", "created_at_max", "updated_at_min", "updated_at_max"])
 def test_a_row_is_found_by_the_moments_that_it_shows(api: ApiClient, shop: Shop, name: str) -> None:
-    made = api.post("products.json", {"product": {"title": "Mug"}}).json()["product"]
+    created_response = api.post("products.json", {"product": {"title": "Mug"}}).json()["product"]
     with shop_scope(shop):
-        Product.objects.filter(pk=made["id"]).update(created_at=MOMENT, updated_at=MOMENT)
-    shown = api.get(f"products/{made['id']}.json").json()["product"]
+        Product.objects.filter(pk=created_response["id"]).update(created_at=MOMENT, updated_at=MOMENT)
+    product = api.get(f"products/{created_response['id']}.json").json()["product"]
 
-    for text in (shown[name[:-4]], SHOWN, "2025-07-02T11:38:15.2Z"):
-        found = api.get("products.json", **{name: text}).json()["products"]
-        assert [row["id"] for row in found] == [made["id"]], text
+    for text in (product[name[:-4]], SHOWN, "2025-07-02T11:38:15.2Z"):
+        filtered_response = api.get("products.json", **{name: text}).json()["products"]
+        assert [row["id"] for row in filtered_response] == [created_response["id"]], text
     other = "2025-07-02T11:38:14Z" if name.endswith("max") else "2025-07-02T11:38:16Z"
     assert api.get("products.json", **{name: other}).json()["products"] == []
 
 
 @pytest.mark.parametrize("query", [f"created_at:<={SHOWN}", f"created_at:>={SHOWN}", f"created_at:{SHOWN}"])
 def test_a_customer_is_found_by_the_second_that_the_search_names(api: ApiClient, shop: Shop, query: str) -> None:
-    made = api.post("customers.json", {"customer": {"first_name": "Ann"}}).json()["customer"]
+    created_response = api.post("customers.json", {"customer": {"first_name": "Ann"}}).json()["customer"]
     with shop_scope(shop):
-        Customer.objects.filter(pk=made["id"]).update(created_at=MOMENT)
+        Customer.objects.filter(pk=created_response["id"]).update(created_at=MOMENT)
 
-    found = api.get("customers/search.json", query=query).json()["customers"]
+    filtered_response = api.get("customers/search.json", query=query).json()["customers"]
 
-    assert [row["id"] for row in found] == [made["id"]]
+    assert [row["id"] for row in filtered_response] == [created_response["id"]]

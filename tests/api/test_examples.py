@@ -1,6 +1,6 @@
-"""Makes the examples of the reference: real requests in the demo store, and what they answer (``make examples``).
+"""Generate the examples of the API reference from real requests to the demo shop (``make examples``).
 
-Without ``BACKOFFICE_EXAMPLES=write`` nothing is made; ``test_reference.py`` holds what is kept to the interface.
+Nothing is generated without ``BACKOFFICE_EXAMPLES=write``; ``test_reference.py`` checks the stored examples.
 """
 
 import io
@@ -27,7 +27,7 @@ from tests.api.test_operation_texts import without_texts
 from tests.conftest import ApiClient
 from tests.samples import Sample, World, load_all
 
-# Of what belongs to nearly everything, one owner is enough.
+# Metafields belong to almost every resource; one owner is enough.
 OWNERS = ("products/<owner_id>/", "")
 KEPT = re.compile(r"\b(\d{7,}|[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 SECRET = re.compile(r"bk[os]_[\w-]+")
@@ -39,44 +39,44 @@ def is_wanted(route: Route) -> bool:
 
 
 class Notebook:
-    """Numbers and random texts become ones that are the same each time the examples are made."""
+    """Replaces numbers and random texts by stable ones, so that examples do not change each time."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
 
     def calm(self, value: Any) -> Any:
         text = SECRET.sub("bko_…", json.dumps(value))
-        return json.loads(KEPT.sub(self._stand_in, text))
+        return json.loads(KEPT.sub(self._replace_number, text))
 
-    def _stand_in(self, found: re.Match[str]) -> str:
-        original = found[0]
+    def _replace_number(self, match: re.Match[str]) -> str:
+        original = match[0]
         if original not in self.known:
-            place = len(self.known) + 1
+            number = len(self.known) + 1
             if original.isdigit():
-                self.known[original] = str(1_000_000 + place)
+                self.known[original] = str(1_000_000 + number)
             else:
-                self.known[original] = re.sub("[0-9a-f]", lambda _: format(place % 16, "x"), original)
+                self.known[original] = re.sub("[0-9a-f]", lambda _: format(number % 16, "x"), original)
         return self.known[original]
 
 
 class DemoStore:
-    """The demo store, in which each request leaves nothing behind; and an app of a shop beside it for the rest."""
+    """The demo shop, with every request rolled back, and a second shop's app for what the demo shop lacks."""
 
-    def __init__(self, beside: ApiClient) -> None:
+    def __init__(self, other_api: ApiClient) -> None:
         call_command("demo", json=True, stdout=io.StringIO())
         self.shop = Shop.objects.get(domain="demo-store.localhost")
         with shop_scope(self.shop):
             self.installation = Installation.objects.select_related("app", "shop").get(app__name="Demo app")
             token = tokens.issue_token(self.installation, actor="system", at=timezone.now())
-        self.api, self.beside = ApiClient(token, self.installation), beside
+        self.api, self.beside = ApiClient(token, self.installation), other_api
 
     def example(self, route: Route, sample: Sample, version: str) -> Example:
-        """The answer with the store's own rows where a reading finds some, else with rows made for it."""
+        """Return an example with the demo shop's rows if the request reads some, otherwise with rows created for it."""
         if sample.method == "get":
             with suppress(Exception):
-                found = self._sent(self.api, route, sample, version, self._found(route))
-                if isinstance(found["answer"], dict) and any(found["answer"].values()):
-                    return found
+                own_example = self._sent(self.api, route, sample, version, self._find_arguments(route))
+                if isinstance(own_example["answer"], dict) and any(own_example["answer"].values()):
+                    return own_example
         try:
             return self._sent(self.api, route, sample, version, None)
         except AssertionError:
@@ -90,7 +90,7 @@ class DemoStore:
             if arguments is None:
                 with shop_scope(api.installation.shop):
                     arguments = sample.arrange(World(api.installation.shop, api.installation))
-            whole = sample.path(arguments, version)
+            full_path = sample.path(arguments, version)
             query = {} if own else dict(sample.query_for(arguments))
             if own and route.action in {"list", "search"}:
                 query |= {"limit": "1"} | ({"query": "country:US"} if route.action == "search" else {})
@@ -98,14 +98,14 @@ class DemoStore:
             text = "&".join(f"{name}={value}" for name, value in query.items())
             data = b"" if body is None else json.dumps(body).encode()
             send = api.http.generic
-            answer = send(sample.method.upper(), whole, data, content_type="application/json", QUERY_STRING=text)
+            response = send(sample.method.upper(), full_path, data, content_type="application/json", QUERY_STRING=text)
             transaction.set_rollback(True)
-        assert answer.status_code < 300, (route.name, version, answer.status_code, answer.content[:300])
-        path = whole.removeprefix(f"/admin/api/{version}/")
-        return Example(path=path, query=text, body=body, status=answer.status_code, answer=answer.json())
+        assert response.status_code < 300, (route.name, version, response.status_code, response.content[:300])
+        path = full_path.removeprefix(f"/admin/api/{version}/")
+        return Example(path=path, query=text, body=body, status=response.status_code, answer=response.json())
 
-    def _found(self, route: Route) -> dict[str, Any]:
-        """The path's arguments, out of the first row that the store has."""
+    def _find_arguments(self, route: Route) -> dict[str, Any]:
+        """Return the path arguments of the first row in the demo shop."""
         names = re.findall(r"<(\w+)>", route.name)
         parents = getattr(route.view, "parents", {})
         with shop_scope(self.shop):
@@ -116,16 +116,16 @@ class DemoStore:
 
 
 def described(version: str) -> dict[str, str]:
-    """By operation, all that its description says, with what it refers to."""
-    whole = get_document(version)
-    schemas = {name: json.dumps(schema, sort_keys=True) for name, schema in whole["components"]["schemas"].items()}
-    found = {}
-    for path, methods in whole["paths"].items():
+    """Return by operation the whole description, with all referenced schemas."""
+    document = get_document(version)
+    schemas = {name: json.dumps(schema, sort_keys=True) for name, schema in document["components"]["schemas"].items()}
+    descriptions = {}
+    for path, methods in document["paths"].items():
         for operation in methods.values():
             text = json.dumps(without_texts(operation), sort_keys=True)
             text += "".join(schemas[name] for name in sorted(set(re.findall(r"schemas/(\w+)", text))))
-            found[operation["operationId"]] = text.replace(path, "").replace(version, "")
-    return found
+            descriptions[operation["operationId"]] = text.replace(path, "").replace(version, "")
+    return descriptions
 
 
 def operation_id(route: Route, version: str) -> str | None:
@@ -142,22 +142,27 @@ def test_examples_are_made(api: ApiClient, settings: Any, tmp_path: Path, time_m
     time_machine.move_to("2026-07-15T10:00:00Z")
     store, samples, book = DemoStore(api), load_all(), Notebook()
     current = described(get_latest_version())
-    kept: dict[str, dict[str, Example]] = {}
+    examples: dict[str, dict[str, Example]] = {}
     failed: list[str] = []
-    for version in (get_latest_version(), *(each for each in get_served_versions() if each != get_latest_version())):
-        says = described(version)
+    for version in (
+        get_latest_version(),
+        *(other_version for other_version in get_served_versions() if other_version != get_latest_version()),
+    ):
+        descriptions = described(version)
         for route in all_routes():
-            known = operation_id(route, version)
+            operation = operation_id(route, version)
             if (
-                known is None
+                operation is None
                 or not is_wanted(route)
-                or (version != get_latest_version() and says[known] == current.get(known))
+                or (version != get_latest_version() and descriptions[operation] == current.get(operation))
             ):
                 continue
             try:
-                kept.setdefault(known, {})[version] = book.calm(store.example(route, samples[route.name], version))
+                examples.setdefault(operation, {})[version] = book.calm(
+                    store.example(route, samples[route.name], version)
+                )
             except Exception as error:
                 failed.append(f"{version} {route.name}: {error!r:.500}")
 
-    EXAMPLES_PATH.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    EXAMPLES_PATH.write_text(json.dumps(examples, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     assert failed == []

@@ -1,6 +1,6 @@
-"""What strangers send to our readers is read, or refused in the reader's own words, and never late.
+"""Parsers accept or reject random input with their own errors, and within a time limit.
 
-Rule: reliability, B30. The short form runs with the suite and always tries the same; ``make soak`` tries anew.
+Rule: reliability, B30. In the suite the inputs are few and always the same; ``make soak`` tries new ones.
 """
 
 import io
@@ -95,8 +95,8 @@ def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
 
 @BOTH
 def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
-    def target(given: tuple[str, dict[str, object]]) -> None:
-        text, payload = given
+    def target(case: tuple[str, dict[str, object]]) -> None:
+        text, payload = case
         try:
             assert compile_filter(text)(payload) in {True, False}
         except QuerySyntaxError:
@@ -124,9 +124,11 @@ def test_a_page_token_is_ours_or_refused(how: settings) -> None:
         assert page.filters == {"a": "b"}
 
     places = st.integers(0, len(good) - 1)
-    changed = st.tuples(places, st.characters()).map(lambda each: good[: each[0]] + each[1] + good[each[0] + 1 :])
-    cut = places.map(lambda place: good[:place])
-    try_all(how, TEXTS | changed | cut | st.just(good), target)
+    changed = st.tuples(places, st.characters()).map(
+        lambda change: good[: change[0]] + change[1] + good[change[0] + 1 :]
+    )
+    truncated = places.map(lambda index: good[:index])
+    try_all(how, TEXTS | changed | truncated | st.just(good), target)
 
 
 @BOTH
@@ -145,11 +147,11 @@ def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
 
     def patched(changes: list[tuple[int, int]]) -> bytes:
         data = bytearray(good)
-        for place, value in changes:
-            data[place] = value
+        for index, value in changes:
+            data[index] = value
         return bytes(data)
 
-    try_all(how, st.binary(max_size=300) | patches.map(patched) | places.map(lambda place: good[:place]), target)
+    try_all(how, st.binary(max_size=300) | patches.map(patched) | places.map(lambda length: good[:length]), target)
 
 
 @BOTH
@@ -161,11 +163,11 @@ def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> No
 
         assert header.isascii()
         assert header.isprintable()
-        found = re.fullmatch(r'<([^<>\s,]+)>; rel="next"', header)
-        assert found is not None, header
-        asked = parse_qs(urlsplit(found[1]).query, keep_blank_values=True)
-        assert asked["fields"] == [fields]
-        assert asked["limit"] == ["5"]
+        match = re.fullmatch(r'<([^<>\s,]+)>; rel="next"', header)
+        assert match is not None, header
+        parameters = parse_qs(urlsplit(match[1]).query, keep_blank_values=True)
+        assert parameters["fields"] == [fields]
+        assert parameters["limit"] == ["5"]
 
     try_all(how, TEXTS.filter(lambda text: text.isprintable()), target)
 

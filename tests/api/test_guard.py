@@ -1,4 +1,4 @@
-"""The guard before Django: requests that Django could not read, or would read as something else.
+"""WSGI validation: requests that Django cannot parse, or would read differently than other servers.
 
 Rule: reliability, findings 1 and 2; B5, B6, B13.
 """
@@ -13,14 +13,14 @@ from backoffice.wsgi import application as served
 from backoffice.wsgi_validation import validate_environ
 from tests.conftest import ApiClient
 
-# The application closes its connections when it has answered, as between requests.
+# The application closes its database connections after the response, as in production.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
 
 
 class Answer:
-    """What the WSGI application answered."""
+    """The response of the WSGI application."""
 
     def __init__(self, **environ: Any) -> None:
         body = environ.pop("body", TAG)
@@ -53,32 +53,32 @@ def test_a_good_request_passes(api: ApiClient) -> None:
 
 
 def test_a_chunked_body_is_refused_and_not_taken_for_an_empty_one(api: ApiClient) -> None:
-    answer = Answer(
+    response = Answer(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="", body=b""
     )
 
-    assert answer.status == 411
-    assert answer.body == {"errors": "Length Required"}
-    assert answer.headers["X-Request-Id"]
+    assert response.status == 411
+    assert response.body == {"errors": "Length Required"}
+    assert response.headers["X-Request-Id"]
 
 
 @pytest.mark.parametrize("charset", ["zlib", "rot13", "undefined", "bogus", "idna", "unicode_escape", "utf-16"])
 @pytest.mark.parametrize("query", ["", "a=1"])
 def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str) -> None:
-    answer = Answer(
+    response = Answer(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_TYPE=f"application/json; charset={charset}",
         QUERY_STRING=query,
     )
 
-    assert answer.status == 415
-    assert answer.body == {"errors": "Unsupported Media Type"}
+    assert response.status == 415
+    assert response.body == {"errors": "Unsupported Media Type"}
 
 
 @pytest.mark.parametrize(
     "content_type",
     [
-        # Django believes the last one, other readers the first.
+        # Django uses the last charset, other parsers the first.
         "application/json; charset=utf-8; charset=zlib",
         "application/json; charset*=utf-8''zlib",
         "application/json; charset=",
@@ -89,33 +89,33 @@ def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str)
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_charset_is_read_as_django_reads_it(api: ApiClient, content_type: str, method: str) -> None:
-    answer = Answer(
+    response = Answer(
         REQUEST_METHOD=method,
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_TYPE=content_type,
         QUERY_STRING="src=https://é.example/",
     )
 
-    assert answer.status == 415
-    assert answer.body == {"errors": "Unsupported Media Type"}
+    assert response.status == 415
+    assert response.body == {"errors": "Unsupported Media Type"}
 
 
 def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(environ: Any, start_response: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    answer = Answer(application=validate_environ(fail))
+    response = Answer(application=validate_environ(fail))
 
-    assert answer.status == 500
-    assert answer.body == {"errors": "Internal Server Error"}
-    assert answer.headers["X-Request-Id"]
+    assert response.status == 500
+    assert response.body == {"errors": "Internal Server Error"}
+    assert response.headers["X-Request-Id"]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
 def test_an_encoded_body_is_415(api: ApiClient, coding: str) -> None:
-    answer = Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING=coding)
+    response = Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING=coding)
 
-    assert answer.status == 415
+    assert response.status == 415
     assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING="Identity").status == 201
 
 
@@ -132,10 +132,10 @@ def test_a_length_of_thousands_of_digits_is_413(api: ApiClient) -> None:
     "path", ["//admin/api/2026-07/shop.json", "/admin//api/x.json", "///admin/api", "/admin/api//"]
 )
 def test_doubled_slashes_make_no_page_of_the_interface(api: ApiClient, path: str) -> None:
-    answer = Answer(REQUEST_METHOD="GET", PATH_INFO=path, CONTENT_LENGTH="", body=b"")
+    response = Answer(REQUEST_METHOD="GET", PATH_INFO=path, CONTENT_LENGTH="", body=b"")
 
-    assert answer.status in {401, 404}
-    assert set(answer.body) == {"errors"}
+    assert response.status in {401, 404}
+    assert set(response.body) == {"errors"}
 
 
 def test_a_body_beyond_all_limits_is_413_before_it_is_read(api: ApiClient) -> None:
@@ -143,10 +143,10 @@ def test_a_body_beyond_all_limits_is_413_before_it_is_read(api: ApiClient) -> No
         def read(self, *_: Any) -> bytes:
             raise AssertionError("the body was read")
 
-    answer = Answer(
+    response = Answer(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_LENGTH=str(10**12),
         **{"wsgi.input": Untouchable()},
     )
 
-    assert answer.status == 413
+    assert response.status == 413

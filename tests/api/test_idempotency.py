@@ -1,4 +1,4 @@
-"""Idempotency keys: one effect, the same answer.
+"""Idempotency keys: a repeated request has no effect and returns the first response.
 
 Rule: decisions, Idempotency; reliability, M3 to M6.
 """
@@ -71,11 +71,11 @@ def test_a_replay_answers_what_was_stored_when_the_parent_is_gone(api: ApiClient
     first = api.post(path, body, Idempotency_Key="k-1")
     assert api.delete(f"products/{product.pk}.json").status_code == 200
 
-    again = api.post(path, body, Idempotency_Key="k-1")
-    fresh = api.post(path, body, Idempotency_Key="k-2")
+    replay = api.post(path, body, Idempotency_Key="k-1")
+    other_key = api.post(path, body, Idempotency_Key="k-2")
 
-    assert (first.status_code, again.status_code, fresh.status_code) == (201, 201, 404)
-    assert again.content == first.content
+    assert (first.status_code, replay.status_code, other_key.status_code) == (201, 201, 404)
+    assert replay.content == first.content
 
 
 class Untouched(io.BytesIO):
@@ -91,7 +91,7 @@ class Untouched(io.BytesIO):
 def test_a_body_beyond_the_limit_is_not_read_under_a_key(api: ApiClient, length: str, status: int) -> None:
     announced = {"CONTENT_LENGTH": length, "wsgi.input": Untouched()}
 
-    answer = api.http.post(
+    response = api.http.post(
         api.path("script_tags.json"),
         b"{}",
         content_type="application/json",
@@ -99,7 +99,7 @@ def test_a_body_beyond_the_limit_is_not_read_under_a_key(api: ApiClient, length:
         **announced,  # type: ignore[arg-type]
     )
 
-    assert answer.status_code == status
+    assert response.status_code == status
 
 
 def test_a_key_belongs_to_one_installation(api: ApiClient, client_with: ClientWith) -> None:
@@ -112,13 +112,13 @@ def test_a_key_belongs_to_one_installation(api: ApiClient, client_with: ClientWi
 
 def test_a_refusal_is_not_stored(api: ApiClient) -> None:
     refused = api.post("script_tags.json", {"script_tag": {}}, Idempotency_Key="k-1")
-    done = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    successful = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
 
-    assert (refused.status_code, done.status_code) == (422, 201)
+    assert (refused.status_code, successful.status_code) == (422, 201)
 
 
 def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Any) -> None:
-    """What the first request fetched may be gone when the second comes."""
+    """Remove the file after the first request: its URL may no longer exist."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     path = f"products/{make_product().pk}/images.json"
     server = Server(answer(PNG, "Content-Type: image/png"))
@@ -144,9 +144,9 @@ def test_a_key_that_is_none_is_400(api: ApiClient, key: str) -> None:
 def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
     api.post("script_tags.json", TAG, Idempotency_Key="k-1")
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
-    again = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    replay = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
 
-    assert "Idempotent-Replayed" not in again
+    assert "Idempotent-Replayed" not in replay
     assert tags() == 2
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
     with all_shops_scope():
@@ -160,13 +160,13 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
 def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
     api = client_with("write_script_tags")
     token, path, body = api.token, api.path("script_tags.json"), json.dumps(TAG).encode()
-    answers: list[Any] = []
+    responses: list[Any] = []
     start = threading.Barrier(20)
 
     def call() -> None:
         start.wait()
         client = Client(headers={"X-Platform-Access-Token": token, "Idempotency-Key": "once"})
-        answers.append(client.post(path, body, content_type="application/json"))
+        responses.append(client.post(path, body, content_type="application/json"))
         connection.close()
 
     threads = [threading.Thread(target=call) for _ in range(20)]
@@ -175,21 +175,21 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
     for thread in threads:
         thread.join()
 
-    done = [answer for answer in answers if answer.status_code == 201]
-    others = [answer for answer in answers if answer.status_code != 201]
+    successful = [response for response in responses if response.status_code == 201]
+    conflicts = [response for response in responses if response.status_code != 201]
     assert tags() == 1
-    assert len({answer.content for answer in done}) == 1
-    assert len([answer for answer in done if "Idempotent-Replayed" not in answer]) == 1
-    assert all(answer.status_code == 409 and answer["Retry-After"] for answer in others)
-    assert len(done) >= 15
+    assert len({response.content for response in successful}) == 1
+    assert len([response for response in successful if "Idempotent-Replayed" not in response]) == 1
+    assert all(response.status_code == 409 and response["Retry-After"] for response in conflicts)
+    assert len(successful) >= 15
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_the_work_is_done_twice(api: ApiClient, shop: Shop) -> None:
-    """The control: each finds no other key than its own."""
+    """Control: each request finds no key but its own."""
 
-    # Tokens of their own: that one was used is written down, too.
+    # Separate tokens, because each request also updates its token's last use.
     clients = [ApiClient(factories.make_token(api.installation), api.installation) for _ in range(2)]
 
     def post() -> int:

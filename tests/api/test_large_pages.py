@@ -1,4 +1,4 @@
-"""Pages of objects with many related rows: read in pieces, the same to read, and refused before all of it is read."""
+"""Pages of objects with many related rows are read in batches, with the same result, or rejected early if too large."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -15,13 +15,13 @@ from tests.conftest import ApiClient
 from tests.fulfillment.factories import make_fulfillment_order, make_service
 
 MOST = 12
-# By product how many variants: none has more than fits, some together have, one has more by itself.
+# Number of variants per product: a single product below the limit, several above it together, and one above it alone.
 VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
 
 
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Only some related rows are read at once; statements are written with that number."""
+    """Lower the number of related rows that are read at once; prepared statements contain that number."""
     monkeypatch.setattr(query_plans, "MAX_RELATED_ROWS", MOST)
     query_plans.get_read_plan.cache_clear()
     yield
@@ -36,11 +36,11 @@ def products(shop: Shop) -> None:
 
 
 def whole(api: ApiClient, path: str) -> bytes:
-    """The page as it is where nothing is bounded."""
+    """Return the page without a limit on related rows."""
     render_cache.cache.clear()
-    answer = api.get(path).content
+    response = api.get(path).content
     render_cache.cache.clear()
-    return answer
+    return response
 
 
 def test_a_page_with_many_variants_is_the_same_in_pieces(
@@ -50,14 +50,14 @@ def test_a_page_with_many_variants_is_the_same_in_pieces(
     request.getfixturevalue("few_at_once")
 
     with CaptureQueriesContext(connection) as statements:
-        answer = api.get("products.json")
+        response = api.get("products.json")
 
-    assert answer.status_code == 200
-    assert answer.content == expected
-    read = [each["sql"] for each in statements if 'FROM "catalog_variant"' in each["sql"]]
-    assert len(read) > 3
-    # A single product is read whole, whatever it has.
-    assert sum("LIMIT" not in sql for sql in read) <= len(VARIANTS)
+    assert response.status_code == 200
+    assert response.content == expected
+    variant_queries = [statement["sql"] for statement in statements if 'FROM "catalog_variant"' in statement["sql"]]
+    assert len(variant_queries) > 3
+    # A single product is read whole, with all its variants.
+    assert sum("LIMIT" not in sql for sql in variant_queries) <= len(VARIANTS)
     assert api.get("products.json").content == expected
 
 

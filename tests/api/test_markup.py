@@ -1,4 +1,4 @@
-"""Markup in texts: the interface gives back what it took, as JSON that no browser takes for a page."""
+"""HTML in texts: the interface returns it unchanged, as JSON that browsers never interpret as HTML."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ MADE = [
 
 @pytest.mark.parametrize(("plural", "singular", "body"), MADE)
 def test_markup_is_given_back_as_it_came(api: ApiClient, plural: str, singular: str, body: dict[str, Any]) -> None:
-    made = api.post(f"{plural}.json", {singular: body})
-    assert made.status_code == 201, made.content
+    created_response = api.post(f"{plural}.json", {singular: body})
+    assert created_response.status_code == 201, created_response.content
 
-    for answer in (made, api.get(f"{plural}/{made.json()[singular]['id']}.json")):
+    for response in (created_response, api.get(f"{plural}/{created_response.json()[singular]['id']}.json")):
         texts = {name: value for name, value in body.items() if isinstance(value, str)}
-        assert {name: answer.json()[singular][name] for name in texts} == texts
-        assert answer["Content-Type"] == "application/json; charset=utf-8"
-        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert {name: response.json()[singular][name] for name in texts} == texts
+        assert response["Content-Type"] == "application/json; charset=utf-8"
+        assert response["X-Content-Type-Options"] == "nosniff"

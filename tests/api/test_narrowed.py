@@ -1,4 +1,4 @@
-"""Pages of filtered lists are the same, whether they were walked or sorted."""
+"""Pages of filtered lists are the same with both query plans (index walk and sort)."""
 
 import random
 from typing import Any
@@ -23,18 +23,18 @@ QUERIES: tuple[dict[str, str], ...] = (
 
 
 def pages(api: ApiClient, query: dict[str, Any], path: str = "orders.json", name: str = "orders") -> list[list[int]]:
-    """The ids of each page up to the last, and of each on the way back."""
-    found: list[list[int]] = []
+    """Return the ids of each page forward to the end, then of each page backward."""
+    id_lists: list[list[int]] = []
     for direction in ("next", "previous"):
         while True:
-            answer = api.get(path, **query, limit=3, fields="id")
-            found.append([row["id"] for row in answer.json()[name]])
-            links = answer.headers.get("Link", "").split(",")
-            link = next((each for each in links if f'rel="{direction}"' in each), "")
+            response = api.get(path, **query, limit=3, fields="id")
+            id_lists.append([row["id"] for row in response.json()[name]])
+            links = response.headers.get("Link", "").split(",")
+            link = next((header for header in links if f'rel="{direction}"' in header), "")
             if not link:
                 break
             query = {"page_info": link.partition("page_info=")[2].partition(">")[0].partition("&")[0]}
-    return found
+    return id_lists
 
 
 def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
@@ -50,13 +50,13 @@ def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
                 created_at=f"20{19 + number % 3}-05-01T00:00:00Z" if number < 6 else order.created_at, **closed
             )
 
-    whole = [pages(api, query) for query in QUERIES]
+    results = [pages(api, query) for query in QUERIES]
     for walked in (0, 1, 4, 11):
         monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
-        assert [pages(api, query) for query in QUERIES] == whole, walked
+        assert [pages(api, query) for query in QUERIES] == results, walked
 
-    assert all(len(each) > 1 for each in whole[:4])
-    assert len({pk for page in whole[2] for pk in page}) == 24
+    assert all(len(result) > 1 for result in results[:4])
+    assert len({pk for page in results[2] for pk in page}) == 24
 
 
 def test_a_search_has_the_same_pages_wherever_the_walk_ends(
@@ -72,9 +72,9 @@ def test_a_search_has_the_same_pages_wherever_the_walk_ends(
         for order in ("last_name asc", "last_name desc", "id desc", "orders_count asc", "email asc")
     ]
 
-    whole = [pages(api, query, "customers/search.json", "customers") for query in queries]
+    results = [pages(api, query, "customers/search.json", "customers") for query in queries]
     for walked in (0, 1, 5):
         monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
-        assert [pages(api, query, "customers/search.json", "customers") for query in queries] == whole, walked
+        assert [pages(api, query, "customers/search.json", "customers") for query in queries] == results, walked
 
-    assert [len({pk for page in each for pk in page}) for each in whole] == [4] * 5 + [11] * 5
+    assert [len({pk for page in result for pk in page}) for result in results] == [4] * 5 + [11] * 5

@@ -1,4 +1,4 @@
-"""Rows inside of other rows are taken, shown and described in the version that is asked for."""
+"""Nested objects are parsed, rendered and described in the requested version."""
 
 import pytest
 from django.conf import settings
@@ -32,7 +32,7 @@ class HouseSerializer(ResourceSerializer[Address]):
 
 
 class OwnerSerializer(ResourceSerializer[Customer]):
-    """A customer with houses."""
+    """A customer with addresses."""
 
     id = None
     houses = WritableNestedRows(HouseSerializer, "addresses", source="addresses", most=3)
@@ -75,17 +75,21 @@ def test_nested_rows_are_shown_in_the_version_of_the_request(shop: Shop, version
         customer = make_customer()
         make_address(customer, address1="Storgatan 1", company="Ateljén", phone="12345")
 
-        shown = get_read_plan(OwnerSerializer, version).read_one(customer.pk, RenderContext(shop, version))
+        response_properties = get_read_plan(OwnerSerializer, version).read_one(
+            customer.pk, RenderContext(shop, version)
+        )
 
-    assert shown == {"houses": [expected(version)]}
+    assert response_properties == {"houses": [expected(version)]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nested_rows_are_described_in_the_version_of_the_document(version: str) -> None:
-    taken = build_body_schema(OwnerSerializer, version, complete=True)["properties"]["houses"]["items"]["properties"]
-    shown = build_resource_schema(OwnerSerializer, version)["properties"]["houses"]["items"]["properties"]
+    request_properties = build_body_schema(OwnerSerializer, version, complete=True)["properties"]["houses"]["items"][
+        "properties"
+    ]
+    response_properties = build_resource_schema(OwnerSerializer, version)["properties"]["houses"]["items"]["properties"]
 
-    assert taken.keys() == shown.keys() == expected(version).keys()
+    assert request_properties.keys() == response_properties.keys() == expected(version).keys()
 
 
 def test_a_field_is_declared_once() -> None:

@@ -1,4 +1,4 @@
-"""What existing clients do, in the words and forms in which they do it."""
+"""Requests of existing clients, in the form in which they send them."""
 
 from typing import Any
 
@@ -37,13 +37,13 @@ def test_an_address_without_a_version_is_served_by_the_oldest(api: ApiClient, pa
 
 
 def test_without_a_version_objects_are_made_found_and_paged(api: ApiClient) -> None:
-    made = [
+    created = [
         api.http.post("/admin/products.json", {"product": {"title": title}}, content_type="application/json")
         for title in ("A", "B")
     ]
 
-    assert [answer.status_code for answer in made] == [201, 201]
-    assert api.http.get(made[0]["Location"].removeprefix("http://127.0.0.1:8000")).json() == made[0].json()
+    assert [response.status_code for response in created] == [201, 201]
+    assert api.http.get(created[0]["Location"].removeprefix("http://127.0.0.1:8000")).json() == created[0].json()
     first = api.http.get("/admin/products.json?limit=1")
     link = first["Link"].partition(">")[0].removeprefix("<http://127.0.0.1:8000")
     assert api.http.get(link).json()["products"][0]["title"] == "B"
@@ -61,45 +61,49 @@ def test_no_json_address_below_admin_answers_html(db: None, path: str, method: s
     assert response.json() == {"errors": "Not Found"}
 
 
-@pytest.mark.parametrize(("others", "asked", "counted"), [(True, {}, True), (False, {}, False), (True, None, False)])
+@pytest.mark.parametrize(
+    ("first_counted", "changes", "counted"), [(True, {}, True), (False, {}, False), (True, None, False)]
+)
 def test_a_variant_that_is_added_to_a_counted_product_is_counted(
-    api: ApiClient, others: bool, asked: dict[str, Any] | None, counted: bool
+    api: ApiClient, first_counted: bool, changes: dict[str, Any] | None, counted: bool
 ) -> None:
-    """Else it would be sold without end; a client may still say otherwise."""
-    management = "platform" if others else None
+    """Check the default; a client may still turn tracking off."""
+    management = "platform" if first_counted else None
     first = {"option1": "S", "inventory_management": management}
     product = api.post("products.json", {"product": {"title": "Mug", "variants": [first]}}).json()["product"]
     managed = product["variants"][0]["inventory_management"]
-    said = {"inventory_management": None} if asked is None else {}
+    variant_attributes = {"inventory_management": None} if changes is None else {}
 
-    added = api.post(f"products/{product['id']}/variants.json", {"variant": {"option1": "M"} | said}).json()["variant"]
-    variants = [product["variants"][0], {"option1": "L"} | said]
-    whole = api.put(f"products/{product['id']}.json", {"product": {"variants": variants}}).json()["product"]
+    added = api.post(
+        f"products/{product['id']}/variants.json", {"variant": {"option1": "M"} | variant_attributes}
+    ).json()["variant"]
+    variants = [product["variants"][0], {"option1": "L"} | variant_attributes]
+    updated = api.put(f"products/{product['id']}.json", {"product": {"variants": variants}}).json()["product"]
 
-    wanted = managed if counted else None
-    assert (managed is not None) is others
-    assert added["inventory_management"] == wanted
-    assert whole["variants"][1]["inventory_management"] == wanted
+    expected = managed if counted else None
+    assert (managed is not None) is first_counted
+    assert added["inventory_management"] == expected
+    assert updated["variants"][1]["inventory_management"] == expected
 
 
 def test_customers_of_the_oldest_version_show_whether_they_accept_marketing(api: ApiClient) -> None:
     consent = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2024-01-01T00:00:00Z"}
     body = {"customer": {"email": "a@example.com", "email_marketing_consent": consent}}
-    made = api.post("customers.json", body).json()["customer"]
+    created = api.post("customers.json", body).json()["customer"]
 
-    old = api.at("2024-10").get(f"customers/{made['id']}.json").json()["customer"]
+    old = api.at("2024-10").get(f"customers/{created['id']}.json").json()["customer"]
     plain = api.at("2024-10").post("customers.json", {"customer": {"first_name": "Ann"}}).json()["customer"]
     names = ("accepts_marketing", "accepts_marketing_updated_at", "marketing_opt_in_level")
 
-    shown_at = made["email_marketing_consent"]["consent_updated_at"]
+    shown_at = created["email_marketing_consent"]["consent_updated_at"]
     assert [old[name] for name in names] == [True, shown_at, "confirmed_opt_in"]
     assert [plain[name] for name in names] == [False, None, "single_opt_in"]
-    assert not set(names) & made.keys()
+    assert not set(names) & created.keys()
 
 
-@pytest.mark.parametrize(("version", "shown"), [("2024-10", True), (VERSION, False)])
+@pytest.mark.parametrize(("version", "has_variant_ids"), [("2024-10", True), (VERSION, False)])
 def test_images_of_a_collections_products_name_their_variants_in_the_oldest_version(
-    api: ApiClient, shop: Shop, version: str, shown: bool
+    api: ApiClient, shop: Shop, version: str, has_variant_ids: bool
 ) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -108,10 +112,10 @@ def test_images_of_a_collections_products_name_their_variants_in_the_oldest_vers
         variant = product.variants.get()
         smart = make_smart("Cheap", ("variant_price", "less_than", "5"))
 
-    found = api.at(version).get(f"collections/{smart.pk}/products.json").json()["products"][0]
+    listed_rows = api.at(version).get(f"collections/{smart.pk}/products.json").json()["products"][0]
 
-    for each in (*found["images"], found["image"]):
-        assert each.get("variant_ids") == ([variant.pk] if shown else None)
+    for row in (*listed_rows["images"], listed_rows["image"]):
+        assert row.get("variant_ids") == ([variant.pk] if has_variant_ids else None)
 
 
 @pytest.mark.parametrize("kind", ["custom_collection", "article"])
@@ -120,11 +124,11 @@ def test_whether_something_is_published_is_shown(api: ApiClient, kind: str) -> N
     if kind == "article":
         path = f"blogs/{api.post('blogs.json', {'blog': {'title': 'News'}}).json()['blog']['id']}/articles"
 
-    made = api.post(f"{path}.json", {kind: {"title": "A", "published": False}}).json()[kind]
-    shown = api.put(f"{path}/{made['id']}.json", {kind: {"published": True}}).json()[kind]
-    hidden = api.put(f"{path}/{made['id']}.json", {kind: shown | {"published": False}}).json()[kind]
+    created = api.post(f"{path}.json", {kind: {"title": "A", "published": False}}).json()[kind]
+    published = api.put(f"{path}/{created['id']}.json", {kind: {"published": True}}).json()[kind]
+    unpublished = api.put(f"{path}/{created['id']}.json", {kind: published | {"published": False}}).json()[kind]
 
-    assert [(each["published"], each["published_at"] is None) for each in (made, shown, hidden)] == [
+    assert [(row["published"], row["published_at"] is None) for row in (created, published, unpublished)] == [
         (False, True),
         (True, False),
         (False, True),
@@ -134,10 +138,10 @@ def test_whether_something_is_published_is_shown(api: ApiClient, kind: str) -> N
 def test_an_article_that_is_sent_back_with_one_change_is_published_as_that_change_says(api: ApiClient) -> None:
     blog = api.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
     path = f"blogs/{blog}/articles"
-    hidden = api.post(f"{path}.json", {"article": {"title": "A", "published": False}}).json()["article"]
-    own = f"{path}/{hidden['id']}.json"
+    unpublished = api.post(f"{path}.json", {"article": {"title": "A", "published": False}}).json()["article"]
+    own = f"{path}/{unpublished['id']}.json"
 
-    dated = api.put(own, {"article": hidden | {"published_at": "2024-01-01T00:00:00-05:00"}}).json()["article"]
+    dated = api.put(own, {"article": unpublished | {"published_at": "2024-01-01T00:00:00-05:00"}}).json()["article"]
     undated = api.put(own, {"article": dated | {"published_at": None}}).json()["article"]
 
     assert (dated["published"], dated["published_at"]) == (True, "2024-01-01T00:00:00-05:00")
@@ -148,18 +152,18 @@ def test_a_blank_template_suffix_is_none(api: ApiClient) -> None:
     blog = api.post("blogs.json", {"blog": {"title": "News", "template_suffix": ""}}).json()["blog"]
     body = {"article": {"title": "A", "template_suffix": ""}}
     article = api.post(f"blogs/{blog['id']}/articles.json", body).json()["article"]
-    named = api.put(f"blogs/{blog['id']}.json", {"blog": {"template_suffix": "x"}}).json()["blog"]
+    updated_blog = api.put(f"blogs/{blog['id']}.json", {"blog": {"template_suffix": "x"}}).json()["blog"]
     blank = api.put(f"blogs/{blog['id']}.json", {"blog": {"template_suffix": ""}}).json()["blog"]
 
-    assert [each["template_suffix"] for each in (blog, article, named, blank)] == [None, None, "x", None]
+    assert [row["template_suffix"] for row in (blog, article, updated_blog, blank)] == [None, None, "x", None]
 
 
 def test_https_in_capitals_is_https(api: ApiClient) -> None:
     body = {"script_tag": {"src": "HTTPS://a.example/A.js", "event": "onload"}}
 
-    made = api.post("script_tags.json", body)
+    created = api.post("script_tags.json", body)
 
-    assert (made.status_code, made.json()["script_tag"]["src"]) == (201, "https://a.example/A.js")
+    assert (created.status_code, created.json()["script_tag"]["src"]) == (201, "https://a.example/A.js")
 
 
 def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, shop: Shop) -> None:
@@ -172,27 +176,27 @@ def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, s
     register_audience(listens)
     try:
         body = {"custom_collection": {"title": "Bags", "collects": [{"product_id": product.pk}]}}
-        made = api.post("custom_collections.json", body).json()["custom_collection"]
+        created = api.post("custom_collections.json", body).json()["custom_collection"]
     finally:
         unregister_audience(listens)
 
     with shop_scope(shop):
         payload = Event.objects.get(topic="collections/create").payload
     assert payload is not None
-    shown = api.get(f"collections/{made['id']}.json").json()["collection"]
-    assert payload[VERSION] == shown
-    assert shown["products_count"] == 1
+    collection = api.get(f"collections/{created['id']}.json").json()["collection"]
+    assert payload[VERSION] == collection
+    assert collection["products_count"] == 1
 
 
 def test_what_is_not_known_is_ignored_in_queries_and_bodies(api: ApiClient) -> None:
-    """Clients name parameters of other versions and of their own; none reaches the database."""
+    """Send parameters of other versions and invented ones; none reaches the database."""
     body = {"product": {"title": "Mug", "nonsense": {"a": [1]}, "shop_id": 9, "id": 9, "version": 1}, "other": True}
 
-    made = api.post("products.json?nonsense=1&title__startswith=x", body)
-    found = api.get("products.json", nonsense="1", title__startswith="x", shop="9", order="id; DROP TABLE x")
+    created = api.post("products.json?nonsense=1&title__startswith=x", body)
+    listed_rows = api.get("products.json", nonsense="1", title__startswith="x", shop="9", order="id; DROP TABLE x")
 
-    assert made.status_code == 201
-    assert [row["id"] for row in found.json()["products"]] == [made.json()["product"]["id"]]
-    assert found.json()["products"][0] == made.json()["product"]
-    assert not {"nonsense", "shop_id", "version"} & made.json()["product"].keys()
-    assert made.json()["product"]["id"] != 9
+    assert created.status_code == 201
+    assert [row["id"] for row in listed_rows.json()["products"]] == [created.json()["product"]["id"]]
+    assert listed_rows.json()["products"][0] == created.json()["product"]
+    assert not {"nonsense", "shop_id", "version"} & created.json()["product"].keys()
+    assert created.json()["product"]["id"] != 9

@@ -1,4 +1,4 @@
-"""The interface's description of itself is true: what every route takes and gives fits what the document says."""
+"""The OpenAPI document is true: requests and responses of every route fit their schemas."""
 
 import re
 from typing import Any
@@ -29,25 +29,25 @@ def described(route: Route) -> dict[str, Any]:
 
 
 def misfits(schema: dict[str, Any], value: Any) -> list[str]:
-    """Where a value does not fit a schema of the document."""
-    whole = {**schema, "components": get_latest_document()["components"]}
-    return [f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(whole).iter_errors(value)]
+    """Return where a value does not fit a schema of the document."""
+    full_schema = {**schema, "components": get_latest_document()["components"]}
+    return [
+        f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(full_schema).iter_errors(value)
+    ]
 
 
 def unnamed(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
-    """Where a value has members that its schema does not name; of an object without any, nothing is said."""
+    """Return the properties of a value that its schema does not name, except in objects without named properties."""
     if "$ref" in schema:
         schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, list):
         return [
-            found
-            for index, each in enumerate(value)
-            for found in unnamed(schema.get("items", {}), each, f"{at}.{index}")
+            path for index, item in enumerate(value) for path in unnamed(schema.get("items", {}), item, f"{at}.{index}")
         ]
     members = schema.get("properties")
     if not isinstance(value, dict) or not members:
         return []
-    inner = [found for name in value.keys() & members for found in unnamed(members[name], value[name], f"{at}.{name}")]
+    inner = [path for name in value.keys() & members for path in unnamed(members[name], value[name], f"{at}.{name}")]
     return inner + [f"{at}.{name}" for name in value.keys() - members]
 
 
@@ -60,13 +60,13 @@ def test_every_route_takes_and_gives_what_the_document_says(route: Route, arrang
     response = case.send()
 
     assert str(response.status_code) in operation["responses"]
-    given = operation["responses"][str(response.status_code)]["content"]["application/json"]["schema"]
-    assert given != {"type": "object"}, "nothing is said of the answer"
-    assert not misfits(given, response.json()), "\n".join(misfits(given, response.json()))
+    response_schema = operation["responses"][str(response.status_code)]["content"]["application/json"]["schema"]
+    assert response_schema != {"type": "object"}, "nothing is said of the answer"
+    assert not misfits(response_schema, response.json()), "\n".join(misfits(response_schema, response.json()))
     if body is not None:
-        taken = operation["requestBody"]["content"]["application/json"]["schema"]
-        assert not misfits(taken, body), "\n".join(misfits(taken, body))
-        assert unnamed(taken, body) == [], "typed clients could not send it"
+        request_schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        assert not misfits(request_schema, body), "\n".join(misfits(request_schema, body))
+        assert unnamed(request_schema, body) == [], "typed clients could not send it"
     if where := response.headers.get("Location"):
         assert resolve(urlsplit(where).path), "what was made is found there"
 
@@ -76,7 +76,7 @@ OPERATIONS = [
     for path, operations in get_latest_document()["paths"].items()
     for method, operation in operations.items()
 ]
-# A fulfillment service is a thing of the interface.
+# "Fulfillment service" is a term of the interface.
 INTERNAL = (
     r"\b(rows?|viewset|serializer|(?<!fulfillment )service|plan|kit|tenant|instance|queryset|payload|wrapper|unwrapped"
     r"|caller)\b"
@@ -86,24 +86,28 @@ INTERNAL = (
 def test_every_operation_has_a_sentence_of_its_own() -> None:
     sentences = [operation["summary"] for _, _, operation in OPERATIONS]
 
-    assert sorted({each for each in sentences if sentences.count(each) > 1}) == []
-    assert [each for each in sentences if re.search(INTERNAL, each, re.IGNORECASE) or "``" in each] == []
-    assert all(each[0].isupper() and " " in each for each in sentences)
+    assert sorted({sentence for sentence in sentences if sentences.count(sentence) > 1}) == []
+    assert [
+        sentence for sentence in sentences if re.search(INTERNAL, sentence, re.IGNORECASE) or "``" in sentence
+    ] == []
+    assert all(sentence[0].isupper() and " " in sentence for sentence in sentences)
 
 
 def test_every_list_says_what_is_in_it() -> None:
-    """Generators of clients leave out, with all that refers to it, a list of which nothing is said."""
+    """Check for item schemas: client generators drop a list without one and everything that refers to the list."""
 
-    def silent(schema: Any, where: str) -> list[str]:
+    def find_untyped_lists(schema: Any, where: str) -> list[str]:
         if isinstance(schema, list):
-            return [found for index, each in enumerate(schema) for found in silent(each, f"{where}.{index}")]
+            return [
+                path for index, child in enumerate(schema) for path in find_untyped_lists(child, f"{where}.{index}")
+            ]
         if not isinstance(schema, dict):
             return []
         kinds = schema.get("type", ())
         own = [where] if "array" in (kinds if isinstance(kinds, list) else [kinds]) and "items" not in schema else []
-        return own + [found for name, each in schema.items() for found in silent(each, f"{where}.{name}")]
+        return own + [path for name, child in schema.items() for path in find_untyped_lists(child, f"{where}.{name}")]
 
-    assert silent(get_latest_document(), "") == []
+    assert find_untyped_lists(get_latest_document(), "") == []
 
 
 def test_the_committed_document_is_the_same_wherever_it_is_made(settings: Any) -> None:

@@ -1,11 +1,10 @@
-"""The OpenAPI document has descriptions and examples that are complete and true, and few bytes."""
+"""Descriptions and examples of the OpenAPI document are complete, true and short."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
@@ -16,12 +15,11 @@ from apps.api.reference.pages import get_resources
 from apps.api.versions import get_latest_version, get_served_versions
 from tests.api.test_openapi import INTERNAL, OPERATIONS
 
-
 TEXT_KEYS = {"description", "example", "examples"}
 
 
 def without_texts(value: Any) -> Any:
-    """The value without descriptions and examples; a property may have such a name."""
+    """Return the value without descriptions and examples; properties may have these names."""
     if isinstance(value, list):
         return [without_texts(item) for item in value]
     if not isinstance(value, dict):
@@ -38,18 +36,18 @@ def without_texts(value: Any) -> Any:
 def test_every_operation_says_what_it_does_which_scope_it_needs_and_where_to_read_more() -> None:
     for _, _, operation in OPERATIONS:
         text = operation["description"]
-        known = operation["operationId"]
+        operation_name = operation["operationId"]
 
-        assert len(text) > len(operation["summary"]) + 80, known
-        assert re.findall(r"`(\w+)` \(", text) == operation["x-scopes"], known
-        assert ("Required scope: none" in text) is (not operation["x-scopes"]), known
-        assert ("Deprecated: " in text) is operation.get("deprecated", False), known
-        assert f"#{known})" in text, known
+        assert len(text) > len(operation["summary"]) + 80, operation_name
+        assert re.findall(r"`(\w+)` \(", text) == operation["x-scopes"], operation_name
+        assert ("Required scope: none" in text) is (not operation["x-scopes"]), operation_name
+        assert ("Deprecated: " in text) is operation.get("deprecated", False), operation_name
+        assert f"#{operation_name})" in text, operation_name
 
 
 def test_descriptions_speak_to_people() -> None:
     texts = [operation["description"] for _, _, operation in OPERATIONS]
-    texts += [each["description"] for _, _, operation in OPERATIONS for each in operation["responses"].values()]
+    texts += [item["description"] for _, _, operation in OPERATIONS for item in operation["responses"].values()]
     allowed = ("|(?<!fulfillment )service", "|payload", "|plan")
     internal = re.sub("|".join(map(re.escape, allowed)), "", INTERNAL)
 
@@ -77,21 +75,21 @@ def test_examples_fit_the_schemas_of_every_version() -> None:
         described = get_document(version)
         for methods in described["paths"].values():
             for operation in methods.values():
-                known = f"{version} {operation['operationId']}"
-                declarations = [each for status, each in operation["responses"].items() if status < "300"]
+                operation_name = f"{version} {operation['operationId']}"
+                declarations = [item for status, item in operation["responses"].items() if status < "300"]
                 declarations += [operation["requestBody"]] if "requestBody" in operation else []
                 for declaration in declarations:
                     content = declaration["content"]["application/json"]
                     schema = {**content["schema"], "components": described["components"]}
                     misfits = Draft202012Validator(schema).iter_errors(content["example"])
-                    wrong += [f"{known}: {each.json_path} {each.message[:120]}" for each in misfits]
+                    wrong += [f"{operation_name}: {item.json_path} {item.message[:120]}" for item in misfits]
                 wrong += [
-                    f"{known}: {each['name']}"
-                    for each in operation["parameters"]
-                    if "example" in each and not Draft202012Validator(each["schema"]).is_valid(each["example"])
+                    f"{operation_name}: {item['name']}"
+                    for item in operation["parameters"]
+                    if "example" in item and not Draft202012Validator(item["schema"]).is_valid(item["example"])
                 ]
-                ids = [each for each in operation["parameters"] if each["in"] == "path"]
-                wrong += [f"{known}: no example of {each['name']}" for each in ids if "example" not in each]
+                ids = [item for item in operation["parameters"] if item["in"] == "path"]
+                wrong += [f"{operation_name}: no example of {item['name']}" for item in ids if "example" not in item]
 
     assert wrong == []
 
@@ -108,8 +106,8 @@ def test_examples_keep_the_document_small() -> None:
         for response in operation["responses"].values():
             example = response["content"]["application/json"].get("example")
             assert all(len(text) <= 301 for text in texts_in(example)), operation["operationId"]
-    whole = get_latest_document()
-    assert len(json.dumps(whole)) < 3 * len(json.dumps(without_texts(whole)))
+    document = get_latest_document()
+    assert len(json.dumps(document)) < 3 * len(json.dumps(without_texts(document)))
 
 
 def test_the_errors_have_examples() -> None:
@@ -125,7 +123,7 @@ def test_rules_are_described_where_they_apply() -> None:
     for rule in errors.list_rules():
         for pattern in rule.operations.split():
             single = errors.ResourceRule(rule.resource, rule.cause, rule.cure, pattern)
-            assert pattern == "-" or any(single.applies_to(known, "") for known in by_id), pattern
+            assert pattern == "-" or any(single.applies_to(operation_name, "") for operation_name in by_id), pattern
     assert "A customer with orders cannot be deleted." in by_id["delete_customers_id"]
     assert "A customer with orders cannot be deleted." not in by_id["post_customers"]
     assert "Errors of this operation" not in by_id["get_customers"]
@@ -149,7 +147,7 @@ def test_the_introduction_covers_what_all_operations_share() -> None:
     assert f'-Access-Token: $TOKEN" "https://<shop>/admin/api/{get_latest_version()}/shop.json"' in text
     assert not re.search(r"\$(?!TOKEN)", text), "a placeholder without a value"
     statuses = {int(status) for status in re.findall(r"^\| (\d{3}) \|", text, re.MULTILINE)}
-    assert {int(status) for _, _, each in OPERATIONS for status in each["responses"] if status >= "4"} <= statuses
+    assert {int(status) for _, _, item in OPERATIONS for status in item["responses"] if status >= "4"} <= statuses
 
 
 def test_each_version_describes_itself() -> None:

@@ -1,4 +1,4 @@
-"""Paging by keyset: nothing repeats, nothing is missing, and the cost of a page does not depend on its place."""
+"""Keyset pagination: no duplicates, no gaps, and the same cost for every page."""
 
 import random
 import re
@@ -41,12 +41,12 @@ def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: 
     stable = fill(shop, api, 10_000)
     chance = random.Random(7)
     doomed = set(chance.sample(stable, 500))
-    kept = [pk for pk in stable if pk not in doomed]
-    seen: list[int] = []
+    remaining_ids = [pk for pk in stable if pk not in doomed]
+    read_ids: list[int] = []
     response = api.get("script_tags.json", limit=250)
 
     while True:
-        seen += ids_of(response)
+        read_ids += ids_of(response)
         with shop_scope(shop):
             ScriptTag.objects.filter(pk__in=[doomed.pop() for _ in range(min(8, len(doomed)))]).delete()
         fill(shop, api, 3)
@@ -54,8 +54,8 @@ def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: 
             break
         response = api.http.get(links(response)["next"])
 
-    assert len(seen) == len(set(seen))
-    assert set(kept) <= set(seen)
+    assert len(read_ids) == len(set(read_ids))
+    assert set(remaining_ids) <= set(read_ids)
 
     back: list[int] = []
     while True:
@@ -66,7 +66,7 @@ def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: 
         fill(shop, api, 1)
     assert len(back) == len(set(back))
     assert back == sorted(back)
-    assert set(kept) <= set(back)
+    assert set(remaining_ids) <= set(back)
 
 
 @pytest.mark.parametrize("count", [1, 250])
@@ -78,7 +78,7 @@ def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: S
         response = api.get("script_tags.json", limit=count)
 
     assert len(ids_of(response)) == count
-    assert len(queries) == 4  # token, the end of the walk, keys of the page, rows
+    assert len(queries) == 4  # The queries: token, end of the range, keys of the page, rows.
 
 
 def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
@@ -87,20 +87,20 @@ def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) ->
     first = api.get("script_tags.json", limit=2)
     middle = api.http.get(links(first)["next"])
     last = api.http.get(links(middle)["next"])
-    again = api.http.get(links(middle)["previous"])
+    previous_page = api.http.get(links(middle)["previous"])
 
     assert [set(links(page)) for page in (first, middle, last)] == [{"next"}, {"next", "previous"}, {"previous"}]
-    assert ids_of(again) == ids_of(first)
-    assert set(links(again)) == {"next"}
+    assert ids_of(previous_page) == ids_of(first)
+    assert set(links(previous_page)) == {"next"}
 
 
 def test_the_token_carries_the_filters_of_the_first_request(api: ApiClient, shop: Shop) -> None:
-    wanted = fill(shop, api, 6)
+    expected_ids = fill(shop, api, 6)
 
-    first = api.get("script_tags.json", limit=2, since_id=wanted[1], fields="id")
+    first = api.get("script_tags.json", limit=2, since_id=expected_ids[1], fields="id")
     second = api.http.get(links(first)["next"])
 
-    assert ids_of(first) + ids_of(second) == wanted[2:6]
+    assert ids_of(first) + ids_of(second) == expected_ids[2:6]
     assert second.json()["script_tags"][0].keys() == {"id"}
 
 
@@ -121,14 +121,14 @@ def test_a_token_opens_nothing_elsewhere(api: ApiClient, foreign_api: ApiClient,
     body, _, signature = token.partition(".")
     changed = body[:-2] + ("AA" if body[-2:] != "AA" else "BB") + "." + signature
 
-    answers = [
+    responses = [
         foreign_api.get("script_tags.json", page_info=token),
         api.get("script_tags.json", page_info=changed),
         api.get("script_tags.json", page_info=token[:-1]),
     ]
 
-    assert [answer.status_code for answer in answers] == [400, 400, 400]
-    assert answers[0].json() == {"errors": {"page_info": "Invalid value."}}
+    assert [response.status_code for response in responses] == [400, 400, 400]
+    assert responses[0].json() == {"errors": {"page_info": "Invalid value."}}
     assert not re.search(r"[=,+/]", token)
 
 
@@ -163,15 +163,15 @@ def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
 
     for hours in range(0, 200, 5):
         time_machine.move_to(begin + timedelta(hours=hours))
-        known = api.http.get(page, {"limit": 1}, headers={"If-None-Match": tag})
-        if known.status_code == 200:
-            following, tag = links(known)["next"], known["ETag"]
+        not_modified = api.http.get(page, {"limit": 1}, headers={"If-None-Match": tag})
+        if not_modified.status_code == 200:
+            following, tag = links(not_modified)["next"], not_modified["ETag"]
         assert api.http.get(following).status_code == 200
 
-    whole = api.get("script_tags.json")["ETag"]
+    etag = api.get("script_tags.json")["ETag"]
     time_machine.move_to(begin + timedelta(days=30))
-    # Without links nothing can expire.
-    assert api.http.get(page, headers={"If-None-Match": whole}).status_code == 304
+    # A page without links cannot expire.
+    assert api.http.get(page, headers={"If-None-Match": etag}).status_code == 304
 
 
 def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Who may do what on every route: the table is the URL conf, and each row has a working sample.
+"""Permissions of every route: the URL conf is the table, and each route has a working sample request.
 
 Rule: reliability, A1 to A3.
 """
@@ -34,9 +34,9 @@ def test_every_route_has_a_sample_and_every_sample_a_route() -> None:
 
 
 def test_every_scope_that_a_route_asks_for_can_be_granted() -> None:
-    asked = {route.view.scope for route in ROUTES if route.view.scope}
+    route_scopes = {route.view.scope for route in ROUTES if route.view.scope}
 
-    assert [word for word in sorted(asked) if not {f"read_{word}", f"write_{word}"} & SCOPES.keys()] == []
+    assert [word for word in sorted(route_scopes) if not {f"read_{word}", f"write_{word}"} & SCOPES.keys()] == []
 
 
 @pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
@@ -53,11 +53,11 @@ def test_sample_works(route: Route, arranged: Any) -> None:
 
 
 def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
-    """A header per way in which a token opens nothing."""
+    """Return a header per reason for which a token is invalid."""
     revoked = factories.make_token(api.installation)
-    gone = factories.make_installation(shop)
-    gone_token = factories.make_token(gone)
-    app_installation.uninstall_app(gone, actor="system", at=timezone.now())
+    uninstalled = factories.make_installation(shop)
+    gone_token = factories.make_token(uninstalled)
+    app_installation.uninstall_app(uninstalled, actor="system", at=timezone.now())
     expired = factories.make_token(api.installation)
     with shop_scope(shop):
         tokens.revoke_token(AccessToken.objects.get(digest=hash_token(revoked)), actor="x", at=timezone.now())
@@ -83,14 +83,16 @@ def test_no_route_opens_without_a_good_token(
     tokens = bad_tokens(api, shop)
 
     with unchanged():
-        answers = {name: case.send(ApiClientWithHeader(token)) for name, token in tokens.items()}
+        responses = {name: case.send(ApiClientWithHeader(token)) for name, token in tokens.items()}
 
-    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(tokens, 401)
-    assert {answer.content for answer in answers.values()} == {factories.to_json(UNAUTHORIZED).replace(b": ", b":")}
+    assert {name: response.status_code for name, response in responses.items()} == dict.fromkeys(tokens, 401)
+    assert {response.content for response in responses.values()} == {
+        factories.to_json(UNAUTHORIZED).replace(b": ", b":")
+    }
 
 
 class ApiClientWithHeader:
-    """A client with any header value at all, or none."""
+    """A client with an arbitrary token header, or none."""
 
     def __init__(self, token: str | None) -> None:
         self.http = Client() if token is None else Client(headers={"X-Platform-Access-Token": token})
@@ -111,7 +113,7 @@ def test_all_scopes_but_the_needed_one_do_not_suffice(
     assert response.json() == {"errors": f"[API] This action requires merchant approval for {route.scopes[0]} scope."}
 
 
-# Writes that any good token may make: an app takes itself off the shop, and subscribes to what its scopes read.
+# Writes that need no scope: an app may uninstall itself, and subscribe to topics that its scopes can read.
 WRITES_OF_ANY_TOKEN = {
     "POST webhooks.json",
     "PUT webhooks/<id>.json",
@@ -137,11 +139,11 @@ def test_writing_any_resource_writes_the_shops_own_metafields(client_with: Clien
 
     for scope in ("write_metafields", "write_content"):
         with_scope = client_with(scope, name=scope)
-        made = with_scope.post("metafields.json", body)
-        row = f"metafields/{made.json()['metafield']['id']}.json"
+        created = with_scope.post("metafields.json", body)
+        row = f"metafields/{created.json()['metafield']['id']}.json"
         changed = with_scope.put(row, {"metafield": {"value": "Hot"}})
 
-        assert (made.status_code, changed.status_code, with_scope.delete(row).status_code) == (201, 200, 200)
+        assert (created.status_code, changed.status_code, with_scope.delete(row).status_code) == (201, 200, 200)
 
 
 @pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if "<" in route.name], ids=ids)
@@ -164,11 +166,11 @@ def test_lists_show_nothing_of_another_shop(
     mine, theirs = case.send().content, case.send(foreign_api).content
 
     if b'"id":' in mine:
-        assert _row_ids(mine).isdisjoint(_row_ids(theirs))
+        assert _get_row_ids(mine).isdisjoint(_get_row_ids(theirs))
 
 
-def _row_ids(body: bytes) -> set[int]:
-    """The ids of the rows at the top of a list."""
+def _get_row_ids(body: bytes) -> set[int]:
+    """Return the ids of a list's top-level rows."""
     import json
 
     inner = next(iter(json.loads(body).values()))

@@ -16,7 +16,6 @@ from apps.api.reference.pages import get_resources
 from apps.api.versions import get_latest_version
 from tests.api.test_openapi import OPERATIONS
 
-
 COLLECTION: dict[str, Any] = build_collection(get_latest_document())
 REQUESTS: list[dict[str, Any]] = [item for folder in COLLECTION["item"] for item in folder["item"]]
 VARIABLES: dict[str, str] = {variable["key"]: variable["value"] for variable in COLLECTION["variable"]}
@@ -31,14 +30,14 @@ def test_each_resource_is_a_folder_and_each_operation_a_request() -> None:
     assert [folder["name"] for folder in COLLECTION["item"]] == [
         page.title for page in get_resources(get_latest_version()).values()
     ]
-    assert sorted(item["name"] for item in REQUESTS) == sorted(each["summary"] for _, _, each in OPERATIONS)
+    assert sorted(item["name"] for item in REQUESTS) == sorted(entry["summary"] for _, _, entry in OPERATIONS)
     assert all(item["request"]["description"] for item in REQUESTS)
 
 
 def test_the_token_the_version_and_all_ids_are_variables() -> None:
     assert list(VARIABLES)[:3] == ["base_url", "token", "version"]
     assert (VARIABLES["token"], VARIABLES["version"]) == ("", get_latest_version())
-    assert {each["key"]: each["value"] for each in COLLECTION["auth"]["apikey"]} == {
+    assert {entry["key"]: entry["value"] for entry in COLLECTION["auth"]["apikey"]} == {
         "key": "X-Platform-Access-Token",
         "value": "{{token}}",
         "in": "header",
@@ -64,17 +63,17 @@ def test_every_url_leads_to_its_route() -> None:
 
 
 def test_bodies_are_the_examples_of_the_document() -> None:
-    described = {each["summary"]: each for _, _, each in OPERATIONS}
+    described = {entry["summary"]: entry for _, _, entry in OPERATIONS}
     for item in REQUESTS:
         body = described[item["name"]].get("requestBody")
         assert ("body" in item["request"]) is (body is not None), item["name"]
         if body is None:
             continue
         content = body["content"]["application/json"]
-        sent = json.loads(item["request"]["body"]["raw"])
-        assert sent == content["example"]
+        example_body = json.loads(item["request"]["body"]["raw"])
+        assert example_body == content["example"]
         schema = {**content["schema"], "components": get_latest_document()["components"]}
-        assert Draft202012Validator(schema).is_valid(sent), item["name"]
+        assert Draft202012Validator(schema).is_valid(example_body), item["name"]
         assert {"key": "Content-Type", "value": "application/json"} in item["request"]["header"]
 
 
@@ -83,8 +82,8 @@ def test_optional_filters_are_disabled_and_needed_parameters_are_not() -> None:
     described = {operation["operationId"]: operation["summary"] for _, _, operation in OPERATIONS}
 
     products = by_name[described["get_products"]]
-    assert {"limit", "vendor"} <= {each["key"] for each in products["query"]}
-    assert all(each["disabled"] for each in products["query"])
+    assert {"limit", "vendor"} <= {entry["key"] for entry in products["query"]}
+    assert all(entry["disabled"] for entry in products["query"])
     assert "?" not in products["raw"]
     levels = by_name[described["delete_inventory_levels"]]
     assert re.search(r"\?location_id=\d+&inventory_item_id=\d+$", levels["raw"])

@@ -1,6 +1,6 @@
-"""The reference for apps: complete, in words, with examples that are current, public and cacheable.
+"""The API reference is complete, described, with current examples, public and cacheable.
 
-What it says of requests and answers is made of the OpenAPI document, which ``test_openapi.py`` proves true.
+Requests and responses come from the OpenAPI document, which ``test_openapi.py`` checks.
 """
 
 import ast
@@ -34,14 +34,14 @@ def operations(version: str) -> Iterator[dict[str, Any]]:
 
 
 def undescribed(schema: dict[str, Any], at: str) -> list[str]:
-    """The fields of which a schema does not say what they mean."""
-    found = [f"{at}.{name}" for name, field in schema.get("properties", {}).items() if not field.get("description")]
+    """Return the fields of a schema that have no description."""
+    paths = [f"{at}.{name}" for name, field in schema.get("properties", {}).items() if not field.get("description")]
     for name, field in schema.get("properties", {}).items():
-        found += undescribed(field, f"{at}.{name}")
+        paths += undescribed(field, f"{at}.{name}")
     for part in (schema.get("items"), *schema.get("oneOf", ())):
         if isinstance(part, dict):
-            found += undescribed(part, at)
-    return found
+            paths += undescribed(part, at)
+    return paths
 
 
 def test_every_field_and_parameter_of_every_version_has_words() -> None:
@@ -50,11 +50,13 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
         for name, schema in get_document(version)["components"]["schemas"].items():
             silent += undescribed(schema, f"{version} {name}")
         for operation in operations(version):
-            known = operation["operationId"]
-            silent += [f"{known} ?{each['name']}" for each in operation["parameters"] if not each.get("description")]
-            for answer in [*operation["responses"].values(), operation.get("requestBody", {})]:
-                for content in answer.get("content", {}).values():
-                    silent += undescribed(content["schema"], f"{version} {known}")
+            operation_name = operation["operationId"]
+            silent += [
+                f"{operation_name} ?{item['name']}" for item in operation["parameters"] if not item.get("description")
+            ]
+            for response in [*operation["responses"].values(), operation.get("requestBody", {})]:
+                for content in response.get("content", {}).values():
+                    silent += undescribed(content["schema"], f"{version} {operation_name}")
 
     assert silent == []
 
@@ -62,30 +64,32 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
 # --- examples ---
 
 
-def plain(schema: Any, whole: dict[str, Any]) -> dict[str, Any]:
-    """A schema without its references."""
+def plain(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its reference resolved."""
     if isinstance(schema, dict) and "$ref" in schema:
-        found: dict[str, Any] = whole["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
-        return found
+        resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        return resolved
     return schema if isinstance(schema, dict) else {}
 
 
-def differing(schema: Any, value: Any, whole: dict[str, Any], at: str = "$") -> list[str]:
-    """Where an answer has members that its schema does not name, or lacks one that it names."""
-    schema = plain(schema, whole)
-    either = [each for each in schema.get("oneOf", ()) if plain(each, whole).get("properties")]
+def differing(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
+    """Return where a response has properties that its schema does not name, or lacks one that the schema names."""
+    schema = plain(schema, document)
+    either = [item for item in schema.get("oneOf", ()) if plain(item, document).get("properties")]
     if either:
-        schema = plain(either[0], whole)
+        schema = plain(either[0], document)
     if isinstance(value, list):
         items = schema.get("items", {})
-        return [found for place, each in enumerate(value) for found in differing(items, each, whole, f"{at}.{place}")]
+        return [
+            paths for index, item in enumerate(value) for paths in differing(items, item, document, f"{at}.{index}")
+        ]
     members = schema.get("properties")
     if not isinstance(value, dict) or not members:
         return []
-    found = [f"{at}.{name}" for name in value.keys() - members.keys()]
+    paths = [f"{at}.{name}" for name in value.keys() - members.keys()]
     for name in value.keys() & members:
-        found += differing(members[name], value[name], whole, f"{at}.{name}")
-    return found
+        paths += differing(members[name], value[name], document, f"{at}.{name}")
+    return paths
 
 
 def test_every_operation_has_an_example() -> None:
@@ -101,33 +105,33 @@ def test_every_operation_has_an_example() -> None:
 
 def test_metafields_of_all_owners_have_examples_of_their_own() -> None:
     example = get_example("get_blogs_blog_id_articles_owner_id_metafields_count", get_latest_version())
-    listed = get_example("get_smart_collections_owner_id_metafields", get_latest_version())
+    metafields_example = get_example("get_smart_collections_owner_id_metafields", get_latest_version())
 
     assert example is not None
     assert re.fullmatch(r"blogs/\d+/articles/\d+/metafields/count\.json", example["path"])
-    assert listed is not None
-    assert re.fullmatch(r"smart_collections/\d+/metafields\.json", listed["path"])
-    assert '"owner_resource": "collection"' in json.dumps(listed["answer"])
+    assert metafields_example is not None
+    assert re.fullmatch(r"smart_collections/\d+/metafields\.json", metafields_example["path"])
+    assert '"owner_resource": "collection"' in json.dumps(metafields_example["answer"])
 
 
 def test_examples_fit_the_operations_of_every_version() -> None:
     wrong: list[str] = []
     for version in get_served_versions():
-        whole = get_document(version)
+        document = get_document(version)
         for operation in operations(version):
-            known = f"{version} {operation['operationId']}"
+            operation_name = f"{version} {operation['operationId']}"
             example = get_example(operation["operationId"], version)
             if example is None:
                 continue
-            answer = operation["responses"].get(str(example["status"]))
-            if answer is None or example["status"] >= 300:
-                wrong.append(f"{known}: answers {example['status']}")
+            response = operation["responses"].get(str(example["status"]))
+            if response is None or example["status"] >= 300:
+                wrong.append(f"{operation_name}: answers {example['status']}")
                 continue
-            schema = answer["content"]["application/json"]["schema"]
-            validator = Draft202012Validator({**schema, "components": whole["components"]})
+            schema = response["content"]["application/json"]["schema"]
+            validator = Draft202012Validator({**schema, "components": document["components"]})
             misfits = validator.iter_errors(example["answer"])
-            wrong += [f"{known}: {each.json_path} {each.message[:120]}" for each in misfits]
-            wrong += [f"{known}: {each}" for each in differing(schema, example["answer"], whole)]
+            wrong += [f"{operation_name}: {item.json_path} {item.message[:120]}" for item in misfits]
+            wrong += [f"{operation_name}: {item}" for item in differing(schema, example["answer"], document)]
 
     assert wrong == []
 
@@ -143,51 +147,51 @@ def test_examples_hold_no_secret() -> None:
 
 
 def refusals(kind: type[Exception]) -> Iterator[type[Exception]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from refusals(each)
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from refusals(subclass)
 
 
 def test_every_refusal_has_its_cause_and_cure() -> None:
-    # Some are imported only by a command, or by the first request that needs them.
+    # Some modules are imported by a command or by the first request that needs them.
     for path in Path(settings.BASE_DIR, "apps").glob("*/domain/**/*.py"):
         importlib.import_module(".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts))
     Client().get("/docs/api/errors/")
-    named = set(errors.load_entries()["refusal"]) | set(errors.load_entries()["elsewhere"]["classes"])
+    documented = set(errors.load_entries()["refusal"]) | set(errors.load_entries()["elsewhere"]["classes"])
 
-    found = {f"{each.__module__}.{each.__qualname__}" for each in refusals(DomainError) if "apps." in each.__module__}
+    names = {f"{item.__module__}.{item.__qualname__}" for item in refusals(DomainError) if "apps." in item.__module__}
 
-    assert found - named == set(), "say in errors.toml when it comes and what to do about it"
-    assert named - found == set(), "no such class"
+    assert names - documented == set(), "say in errors.toml when it comes and what to do about it"
+    assert documented - names == set(), "no such class"
     assert {rule.resource for rule in errors.list_rules()} <= get_resources(get_latest_version()).keys()
 
 
 def test_every_phrase_has_its_cause_and_cure() -> None:
     fixed = {name for name, value in vars(error_messages).items() if name[0].isupper() and isinstance(value, str)}
-    made = {
+    examples = {
         name
         for name, value in vars(error_messages).items()
         if callable(value) and getattr(value, "__module__", "") == error_messages.__name__
     }
 
-    assert set(errors.load_entries()["phrase"]) == fixed | made
+    assert set(errors.load_entries()["phrase"]) == fixed | examples
 
 
 def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
-    """Messages that are written where they are raised."""
-    found: set[str] = set()
+    """Check the messages that are written where they are raised."""
+    names: set[str] = set()
     for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
         if {"migrations", "panel", "admin"} & set(path.parts):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in REFUSALS and node.args:
-                found |= texts(node.args[0])
+                names |= texts(node.args[0])
 
-    assert found == set(errors.load_entries()["text"])
+    assert names == set(errors.load_entries()["text"])
 
 
 def texts(node: ast.AST) -> set[str]:
-    """The sentences in an expression, with ``{}`` for what is filled in."""
+    """Return the sentences in an expression, with ``{}`` for placeholders."""
     if isinstance(node, ast.JoinedStr):
         return {"".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)}
     if isinstance(node, ast.Constant):
@@ -196,16 +200,16 @@ def texts(node: ast.AST) -> set[str]:
 
 
 def test_every_status_of_the_interface_is_among_the_errors() -> None:
-    told = {each.status for each in errors.list_error_responses()}
+    documented_statuses = {item.status for item in errors.list_error_responses()}
     described = {
         int(status)
         for operation in operations(get_latest_version())
         for status in operation["responses"]
         if status >= "4"
     }
-    raised = {status for each in refusals(ApiError) if isinstance(status := getattr(each, "status", None), int)}
+    raised = {status for item in refusals(ApiError) if isinstance(status := getattr(item, "status", None), int)}
 
-    assert described | raised | {405, 406, 408, 409, 411, 413, 415, 500, 503} <= told
+    assert described | raised | {405, 406, 408, 409, 411, 413, 415, 500, 503} <= documented_statuses
 
 
 # --- pages ---
@@ -217,9 +221,9 @@ def test_every_page_is_public_cacheable_and_needs_no_database(django_assert_num_
     for path in paths:
         with django_assert_num_queries(0):
             page = Client().get(path)
-        again = Client().get(path, headers={"if-none-match": page["ETag"]})
+        not_modified = Client().get(path, headers={"if-none-match": page["ETag"]})
 
-        assert (page.status_code, again.status_code, again.content) == (200, 304, b""), path
+        assert (page.status_code, not_modified.status_code, not_modified.content) == (200, 304, b""), path
         assert page["Cache-Control"] == "public, max-age=300"
         assert not page.cookies
         policy = page["Content-Security-Policy"]
@@ -232,14 +236,14 @@ def test_every_page_is_public_cacheable_and_needs_no_database(django_assert_num_
 def test_a_page_tells_what_each_route_takes_and_gives() -> None:
     text = html.unescape(Client().get(f"/docs/api/{get_latest_version()}/products/").content.decode())
 
-    for said in (
+    for sentence in (
         "List products",
         "Only products of this vendor.",
         "read_products",
         "See products, variants, images and collections",
         "at most 255 characters",
     ):
-        assert said in text, said
+        assert sentence in text, sentence
 
 
 def test_versions_have_pages_of_their_own() -> None:
@@ -261,8 +265,8 @@ def test_the_search_leads_to_what_is_there() -> None:
     }
 
     assert entries == build_search_index(get_latest_version())
-    assert {each["k"] for each in entries} == {"Resource", "Route", "Field"}
-    for each in entries:
-        slug, _, anchor = each["u"].partition("/")
+    assert {item["k"] for item in entries} == {"Resource", "Route", "Field"}
+    for item in entries:
+        slug, _, anchor = item["u"].partition("/")
         if slug in pages and anchor:
-            assert f'id="{anchor.removeprefix("#")}"' in pages[slug], each["u"]
+            assert f'id="{anchor.removeprefix("#")}"' in pages[slug], item["u"]

@@ -1,4 +1,4 @@
-"""Rendered objects take no more memory than is said: those that are kept, and those of one answer."""
+"""Memory limits of rendered objects: of the cache and of a single response."""
 
 import gc
 import tracemalloc
@@ -23,11 +23,11 @@ def test_what_is_kept_takes_the_memory_that_is_counted() -> None:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(ENTRIES):
             cache.set(("customer", number), orjson.dumps({"id": number, "note": "n" * 1400}))
-        taken = tracemalloc.get_traced_memory()[0] - before
+        used_bytes = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
 
-    assert taken < 1.5 * cache.used_bytes
+    assert used_bytes < 1.5 * cache.used_bytes
 
 
 def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
@@ -47,11 +47,13 @@ def test_a_page_beyond_a_bound_is_refused(api: ApiClient, shop: Shop, monkeypatc
     assert api.get("script_tags.json").status_code == 200
 
     monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 2**9)
-    kept = api.get("script_tags.json")
+    first_response = api.get("script_tags.json")
     render_cache.cache.clear()
-    anew = api.get("script_tags.json")
+    second_response = api.get("script_tags.json")
 
     message = "makes an answer larger than 512 bytes; ask for fewer rows or fields"
-    assert [(each.status_code, each.json()) for each in (kept, anew)] == [(400, {"errors": {"limit": message}})] * 2
+    assert [(response.status_code, response.json()) for response in (first_response, second_response)] == [
+        (400, {"errors": {"limit": message}})
+    ] * 2
     assert api.get("script_tags.json?limit=2").status_code == 200
     assert len(api.get("script_tags.json?fields=id").json()["script_tags"]) == len(tags)

@@ -1,6 +1,6 @@
-"""Texts at and above every limit, on every route that takes them.
+"""Texts at and above the length limit, in every route.
 
-Rule: reliability, B23: at the limit they come back byte for byte, above it they are refused.
+Rule: reliability, B23: at the limit the text is returned unchanged, above it the text is rejected.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ SCRIPTS = {
     "right to left": "א",
     "zero width": "a\u200b",
 }
-# Texts that are more than texts: the field's own rules decide what comes back, and its own tests look at them.
+# Fields whose own rules change the text; their own tests check them.
 RULED = {
     "address",
     "app_clip_application_id",
@@ -88,7 +88,7 @@ def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
     route, name, limit = text
     case = arranged(SAMPLES[route.name])
     wrapper = route.view.singular
-    # An address is taken under two names, and answered under one.
+    # Requests accept an address under two names, responses use one.
     body = {wrapper: next(iter(case.sample.body_for(case.arguments).values()))}
     unit = SCRIPTS[script]
     fitting = (unit * limit)[:limit]
@@ -96,9 +96,9 @@ def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
 
     with unchanged():
         refused = case.send(body={wrapper: {**body[wrapper], name: longer}})
-    taken = case.send(body={wrapper: {**body[wrapper], name: fitting}})
+    response = case.send(body={wrapper: {**body[wrapper], name: fitting}})
 
     assert refused.status_code == 422, refused.content[:300]
     assert any(name in field for field in refused.json()["errors"])
-    assert taken.status_code == 201, taken.content[:300]
-    assert taken.json()[wrapper][name] == fitting
+    assert response.status_code == 201, response.content[:300]
+    assert response.json()[wrapper][name] == fitting

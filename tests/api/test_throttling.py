@@ -1,4 +1,4 @@
-"""The rate limit: a leaky bucket per app and shop, the same for all processes.
+"""The rate limit: a leaky bucket per app and shop, shared by all processes.
 
 Rule: decisions, Rate limit; reliability, L1.
 """
@@ -27,13 +27,13 @@ def _limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_forty_calls_pass_and_the_next_is_told_to_wait(api: ApiClient, time_machine: Any) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
 
-    answers = [api.get("shop.json") for _ in range(45)]
+    responses = [api.get("shop.json") for _ in range(45)]
 
-    assert [answer.status_code for answer in answers] == [200] * 40 + [429] * 5
-    assert answers[0]["X-Platform-Shop-Api-Call-Limit"] == "1/40"
-    assert answers[39]["X-Platform-Shop-Api-Call-Limit"] == "40/40"
-    assert answers[40]["Retry-After"] == "2.0"
-    assert answers[40].json() == {"errors": "Call limit exceeded"}
+    assert [response.status_code for response in responses] == [200] * 40 + [429] * 5
+    assert responses[0]["X-Platform-Shop-Api-Call-Limit"] == "1/40"
+    assert responses[39]["X-Platform-Shop-Api-Call-Limit"] == "40/40"
+    assert responses[40]["Retry-After"] == "2.0"
+    assert responses[40].json() == {"errors": "Call limit exceeded"}
 
 
 def test_two_calls_leak_per_second(api: ApiClient, time_machine: Any) -> None:
@@ -81,9 +81,9 @@ def test_a_store_that_is_away_lets_calls_pass(
 _POUR_100 = """
 import sys
 from pathlib import Path
-from apps.api.requests.file_buckets import FileBuckets
-buckets = FileBuckets(Path(sys.argv[1]))
-print(sum(buckets.pour("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
+from apps.api.requests.file_buckets import FileBucketStore
+buckets = FileBucketStore(Path(sys.argv[1]))
+print(sum(buckets.consume("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
 """
 
 

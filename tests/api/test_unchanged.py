@@ -1,7 +1,7 @@
-"""What is sent back as it was read changes nothing: no row, no time stamp, no version, no event.
+"""Writing back what was read changes nothing: no row, timestamp, version or event.
 
-Apps that react to updates write back what they read; each event would call them again. Rule: decisions, Unchanged
-updates. The cases are generated from the URL conf and the samples.
+Apps that react to update webhooks write back what they read, and each event would call them again. Rule: decisions,
+Unchanged updates. The cases are generated from the URL conf and the samples.
 """
 
 from typing import Any
@@ -20,13 +20,13 @@ from tests.samples.orders import ORDER
 
 SAMPLES = load_all()
 PUTS = [route for route in all_routes() if route.name.startswith("PUT ")]
-# Actions that change one thing and are asked a second time.
+# Actions that change one thing and are called a second time.
 REPEATED = {
     "PUT smart_collections/<id>/order.json",
     "PUT customers/<customer_id>/addresses/<id>/default.json",
     "PUT themes/<theme_id>/assets.json",
 }
-# Takes away what it names.
+# Deletes what it names.
 DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}
 READ_BACK = [route for route in PUTS if route.name not in REPEATED | DESTROYS]
 
@@ -41,15 +41,15 @@ def test_a_resource_sent_back_as_it_was_read_changes_nothing(
 ) -> None:
     case = arranged(SAMPLES[route.name])
     path = case.sample.path(case.arguments)
-    # Once with the sample's own change, so that what it sets is there to be sent back.
+    # Send the sample's own change first, so that its values are part of what is sent back.
     assert api.http.put(path, case.sample.body_for(case.arguments), content_type="application/json").status_code == 200
-    read = api.http.get(path).json()
-    ((name, shown),) = read.items()
-    bodies = {"all": read} | {field: {name: {field: value}} for field, value in shown.items()}
+    response_body = api.http.get(path).json()
+    ((name, attributes),) = response_body.items()
+    bodies = {"all": response_body} | {field: {name: {field: value}} for field, value in attributes.items()}
 
-    with Each() as each:
+    with Each() as subtest:
         for field, body in bodies.items():
-            with each(field), unchanged(field):
+            with subtest(field), unchanged(field):
                 response = api.http.put(path, body, content_type="application/json")
                 assert response.status_code == 200, response.content
 
@@ -59,7 +59,7 @@ def test_an_action_that_is_asked_for_twice_happens_once(route: Route, arranged: 
     case = arranged(SAMPLES[route.name])
     first = case.send()
 
-    # A content that is brought is held for a while, whether it is new or not.
+    # Uploaded file content is stored for a while, even if it exists already.
     with unchanged(besides={"content.FileContent"}):
         second = case.send()
 
@@ -68,7 +68,7 @@ def test_an_action_that_is_asked_for_twice_happens_once(route: Route, arranged: 
 
 
 def filled_bodies() -> list[tuple[str, Any]]:
-    """Objects with all their parts, by the list that makes them."""
+    """Return objects with all nested objects, by the list that creates them."""
     picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
     rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
     return [
@@ -113,31 +113,31 @@ def filled_bodies() -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("index", range(6))
 def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
-    shop: Shop, api: ApiClient, unchanged: Any, place: int
+    shop: Shop, api: ApiClient, unchanged: Any, index: int
 ) -> None:
-    # The oldest version shows the most.
+    # The oldest version returns the most fields.
     client = api.at("2024-10")
     blog = client.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
-    path, body = filled_bodies()[place]
+    path, body = filled_bodies()[index]
     path = path.format(blog=blog)
-    made = client.post(path, body)
-    assert made.status_code == 201, made.content
-    own = f"{path.removesuffix('.json')}/{next(iter(made.json().values()))['id']}.json"
-    read = client.get(own).json()
-    ((name, shown),) = read.items()
+    created = client.post(path, body)
+    assert created.status_code == 201, created.content
+    own = f"{path.removesuffix('.json')}/{next(iter(created.json().values()))['id']}.json"
+    response_body = client.get(own).json()
+    ((name, attributes),) = response_body.items()
     bodies = (
-        {"all": read}
-        | {field: {name: {field: value}} for field, value in shown.items()}
+        {"all": response_body}
+        | {field: {name: {field: value}} for field, value in attributes.items()}
         | {f"sent {field}": {name: {field: value}} for field, value in body[name].items()}
     )
-    # These make new rows.
+    # These fields always create new rows.
     for field in ("images", "image", "addresses", "variants"):
         bodies.pop(f"sent {field}", None)
 
-    with Each() as each:
+    with Each() as subtest:
         for field, change in bodies.items():
-            with each(field), unchanged(field):
+            with subtest(field), unchanged(field):
                 response = client.put(own, change)
                 assert response.status_code == 200, response.content

@@ -1,6 +1,6 @@
-"""A shop leaves by ``export_shop`` and comes back by ``import_shop``, row by row and file by file, and nobody else's.
+"""A shop is exported by ``export_shop`` and imported by ``import_shop`` completely, without rows of other shops.
 
-The second installation is this one, emptied: what is written there is read back out of the archive alone.
+The second installation is this one, emptied: everything in it comes from the archive.
 """
 
 import gzip
@@ -44,15 +44,15 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 def test_every_table_moves_or_is_left_out_for_a_reason() -> None:
     moved = {table.model._meta.label for table in schema.list_tables()}
-    all_models = [one for one in apps.get_models(include_auto_created=True) if not one._meta.proxy]
+    all_models = [model for model in apps.get_models(include_auto_created=True) if not model._meta.proxy]
 
-    assert {one._meta.label for one in all_models} == moved | set(schema.EXCLUDED_TABLES)
+    assert {model._meta.label for model in all_models} == moved | set(schema.EXCLUDED_TABLES)
     assert not moved & set(schema.EXCLUDED_TABLES)
-    assert {one._meta.label for one in all_models if issubclass(one, ShopOwned)} <= moved
+    assert {model._meta.label for model in all_models if issubclass(model, ShopOwned)} <= moved
 
 
 def rows_of(shop_id: int) -> dict[str, list[Any]]:
-    """Every row of a shop."""
+    """Return every row of a shop."""
     with all_shops_scope():
         return {table.name: [repr(row) for row in table.rows(shop_id)] for table in schema.list_tables()}
 
@@ -66,7 +66,7 @@ def said_by(command: str, *arguments: object) -> str:
 
 
 def empty() -> None:
-    """Everything goes, as in an installation that has only been migrated."""
+    """Delete everything, as in an installation that has only been migrated."""
     render_cache.cache.clear()
     if connection.vendor == "postgresql":
         delete_all()
@@ -75,7 +75,7 @@ def empty() -> None:
 
 
 def fill(shop: Shop, word: str) -> ApiClient:
-    """Something of many kinds, and a word that stands in no other shop."""
+    """Create rows of many kinds, and a word that occurs in no other shop."""
     installation = factories.make_installation(shop, name=f"App of {word}")
     api = ApiClient(factories.make_token(installation), installation)
     bodies: dict[str, Any] = {
@@ -100,21 +100,23 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
     member = factories.make_member(shop, owner=True)
     before, archive = rows_of(shop.pk), tmp_path / "archive"
 
-    made = said_by("export_shop", shop.domain, archive)
+    output = said_by("export_shop", shop.domain, archive)
 
-    assert made.startswith(f"Exported {shop.domain} as of ")
+    assert output.startswith(f"Exported {shop.domain} as of ")
     parts = [path for path in archive.rglob("*") if path.is_file()]
-    held = b"".join(gzip.decompress(one.read_bytes()) if one.suffix == ".gz" else one.read_bytes() for one in parts)
-    assert b"mine" in held
-    assert b"theirs" not in held
-    assert api.installation.app.api_secret.encode() not in held
+    archive_bytes = b"".join(
+        gzip.decompress(model.read_bytes()) if model.suffix == ".gz" else model.read_bytes() for model in parts
+    )
+    assert b"mine" in archive_bytes
+    assert b"theirs" not in archive_bytes
+    assert api.installation.app.api_secret.encode() not in archive_bytes
     with pytest.raises(CommandError, match="is finished"):
         call_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
         call_command("import_shop", archive)
     assert "agree with the archive" in said_by("import_shop", archive, "--verify")
 
-    # Killed before its end: the manifest is not there. Going on copies no file again.
+    # Simulate a kill before the end: the manifest is missing. The next run copies no file a second time.
     (archive / "manifest.json").unlink()
     with pytest.raises(CommandError, match="is unfinished"):
         call_command("import_shop", archive)
@@ -131,10 +133,10 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
         with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
             assert "agree with the archive" in said_by("import_shop", archive)
             assert "agree with the archive" in said_by("import_shop", archive, "--verify")
-            # Whose id was taken has another one; everything else is as it was.
-            here = User.objects.get(email=member.email)
-            assert here.pk != member.pk
-            assert not here.has_usable_password()
+            # A member whose id is taken gets another one; everything else is unchanged.
+            user = User.objects.get(email=member.email)
+            assert user.pk != member.pk
+            assert not user.has_usable_password()
             after = rows_of(shop.pk)
             assert {name for name, rows in after.items() if rows != before[name]} == {"staff_membership"}
             assert api.get("shop.json").json()["shop"]["id"] == shop.pk
@@ -159,8 +161,8 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(files: Path, tmp_pa
     spoil: dict[str, tuple[Callable[[], object], str]] = {
         "tables": (lambda: (archive / "tables/orders_order.jsonl.gz").write_bytes(b"x"), "is damaged"),
         "files": (lambda: next(p for p in (archive / "files").rglob("*") if p.is_file()).write_bytes(b"x"), "damaged"),
-        "migrations": (lambda: _older(archive), "from another release"),
-        "taken": (lambda: _taken(location), f"inventory_location.id {location}"),
+        "migrations": (lambda: _make_manifest_older(archive), "from another release"),
+        "taken": (lambda: _take_shop_id(location), f"inventory_location.id {location}"),
     }
     spoil[spoilt][0]()
     shops = Shop.objects.count()
@@ -173,14 +175,14 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(files: Path, tmp_pa
         assert not [row for table in schema.list_tables() for row in stream_rows(table, shop.pk)]
 
 
-def _older(archive: Path) -> None:
-    said = json.loads((archive / "manifest.json").read_text())
-    said["migrations"]["orders"] = "0001_initial"
-    (archive / "manifest.json").write_text(json.dumps(said))
+def _make_manifest_older(archive: Path) -> None:
+    manifest = json.loads((archive / "manifest.json").read_text())
+    manifest["migrations"]["orders"] = "0001_initial"
+    (archive / "manifest.json").write_text(json.dumps(manifest))
 
 
-def _taken(location: int) -> None:
-    """Another shop has this id."""
+def _take_shop_id(location: int) -> None:
+    """Create another shop with this id."""
     from apps.inventory.models import Location
 
     other = Shop.objects.create(id=5, domain="other.example", handle="other", name="Other", email="o@other.example")
@@ -204,8 +206,8 @@ def test_a_staging_copy_holds_the_shop_and_reaches_nobody(files: Path, tmp_path:
         call_command("import_shop", archive, "--as-copy", "staging.example")
     empty()
 
-    for domain, refusal in (("no domain", "is not a valid shop domain"), (shop.domain.upper(), "needs its own domain")):
-        with pytest.raises(CommandError, match=refusal):
+    for domain, message in (("no domain", "is not a valid shop domain"), (shop.domain.upper(), "needs its own domain")):
+        with pytest.raises(CommandError, match=message):
             call_command("import_shop", archive, "--as-copy", domain)
     assert "is a copy of" in said_by("import_shop", archive, "--as-copy", "staging.example")
 
@@ -227,7 +229,7 @@ def test_a_staging_copy_holds_the_shop_and_reaches_nobody(files: Path, tmp_path:
     changed = {name for name, rows in after.items() if rows and rows != before[name]}
     assert changed == {"shops_shop", "shops_accesstoken", "shops_installation", "payments_paymenthandlerconfig"}
     assert api.get("shop.json").status_code == 401
-    # What staff do in the copy tells nobody either, and says so.
+    # Changes of staff in the copy send nothing either, and the panel says so.
     with shop_scope(copy):
         order = Order.objects.get()
         job = queue.enqueue("orders.receipt", order_id=order.pk)

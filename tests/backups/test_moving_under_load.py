@@ -1,4 +1,4 @@
-"""A shop moves while it is written: what was acknowledged is in the new place, what was refused was told so."""
+"""A shop moves while it is written: acknowledged writes are in the new installation, rejected writes got an error."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ MUTATION = """mutation {
 
 
 class Writer(threading.Thread):
-    """Writes script tags until it is refused; keeps the ids of those that were acknowledged, and the refusal."""
+    """A thread that writes script tags until rejected and records acknowledged ids and the rejection."""
 
     def __init__(self, api: ApiClient) -> None:
         super().__init__(daemon=True)
@@ -54,29 +54,29 @@ class Writer(threading.Thread):
     def run(self) -> None:
         try:
             while self.refusal is None:
-                answer = self.api.post("script_tags.json", TAG)
+                response = self.api.post("script_tags.json", TAG)
                 with self.written:
-                    if answer.status_code == 201:
-                        self.ids.append(answer.json()["script_tag"]["id"])
+                    if response.status_code == 201:
+                        self.ids.append(response.json()["script_tag"]["id"])
                     else:
-                        self.refusal = answer
+                        self.refusal = response
                     self.written.notify_all()
         finally:
             connections.close_all()
 
     def await_more(self, number: int = 3) -> None:
         with self.written:
-            wanted = len(self.ids) + number
-            assert self.written.wait_for(lambda: len(self.ids) >= wanted or self.refusal is not None, SECONDS)
+            target = len(self.ids) + number
+            assert self.written.wait_for(lambda: len(self.ids) >= target or self.refusal is not None, SECONDS)
 
 
 def tags_in(archive: Path) -> set[int]:
-    place = archive / "tables" / "content_scripttag.jsonl.gz"
-    return {json.loads(line)[0] for line in gzip.decompress(place.read_bytes()).splitlines()}
+    path = archive / "tables" / "content_scripttag.jsonl.gz"
+    return {json.loads(line)[0] for line in gzip.decompress(path.read_bytes()).splitlines()}
 
 
 def tags_of(api: ApiClient) -> Iterator[int]:
-    """However many there are."""
+    """Return the ids of all script tags, from all pages."""
     last = 0
     while page := api.get("script_tags.json", limit=250, since_id=last).json()["script_tags"]:
         yield from (row["id"] for row in page)
@@ -96,7 +96,7 @@ def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
         writer.start()
         writer.await_more()
 
-    # The control: beside an export that is not the last one the shop goes on, and the archive lacks what came.
+    # Control: an export without ``--final`` lets the shop continue, and the archive lacks the newer rows.
     said_by("export_shop", shop.domain, tmp_path / "archive")
     for writer in writers:
         writer.await_more()
@@ -110,9 +110,9 @@ def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
     acknowledged = {pk for writer in writers for pk in writer.ids}
     assert acknowledged <= tags_in(tmp_path / "archive")
 
-    refused = api.post("graphql.json", {"query": MUTATION})
+    rejecting_tables = api.post("graphql.json", {"query": MUTATION})
     page = owner.forge("content_blog_add", title="News", commentable="no", **NO_METAFIELDS)
-    assert (refused.status_code, refused.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
+    assert (rejecting_tables.status_code, rejecting_tables.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
     assert (page.status_code, SHOP_MOVING_MESSAGE in page.content.decode()) == (503, True)
     assert owner.get().status_code == 200
     assert ApiClient(factories.make_token(apart), apart).post("script_tags.json", TAG).status_code == 201
@@ -131,8 +131,8 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
-    done: list[int] = []
-    queue.register_task("test.work", lambda job, **_: done.append(job.shop_id))
+    processed: list[int] = []
+    queue.register_task("test.work", lambda job, **_: processed.append(job.shop_id))
     moving, other = factories.make_shop(), factories.make_shop()
     jobs = {}
     for shop in (moving, other):
@@ -152,15 +152,17 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
         assert set(Pending.objects.values_list("shop_id", flat=True)) == {moving.pk}
         lanes = {shop.pk: Endpoint.objects.get(shop=shop).pk for shop in (moving, other)}
     assert {waiting.endpoint for waiting in scan_endpoints()} == {lanes[other.pk]}
-    assert {each.shop for each in claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)} == {other.pk}
+    assert {delivery.shop for delivery in claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)} == {
+        other.pk
+    }
     queue.notify_stale_jobs()
     for at in (timezone.now(), timezone.now() + timedelta(days=100)):
         housekeeping.run_hourly_tasks(at)
         minute_tasks.run_all(at)
     assert [record.message for record in caplog.records if "failed" in record.message] == []
 
-    # Whatever table: the database itself refuses, and only this shop's rows.
-    refused: set[str] = set()
+    # For every table: the database itself rejects changes, and only of this shop's rows.
+    rejecting_tables: set[str] = set()
     for model in read_only._get_shop_models():
         table, column = model._meta.db_table, "id" if model is Shop else "shop_id"
         for shop in (moving, other):
@@ -172,20 +174,21 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
                 if shop == other:
                     cursor.execute(statement)
                     continue
-                with pytest.raises(DatabaseError) as refusal:
+                with pytest.raises(DatabaseError) as error_info:
                     cursor.execute(statement)
-                assert (is_read_only_shop_error(refusal.value), is_transient_db_error(refusal.value)) == (True, True), (
-                    table
-                )
-                refused.add(table)
-    assert len(refused) > 20
+                assert (is_read_only_shop_error(error_info.value), is_transient_db_error(error_info.value)) == (
+                    True,
+                    True,
+                ), table
+                rejecting_tables.add(table)
+    assert len(rejecting_tables) > 20
     assert {apps.get_model(label)._meta.label for label in read_only._ALLOWED_OPERATIONS} == set(
         read_only._ALLOWED_OPERATIONS
     )
 
     said_by("set_shop_read_only", moving.domain, "--off")
     assert queue.run_job(jobs[moving.pk])
-    assert done == [other.pk, moving.pk]
+    assert processed == [other.pk, moving.pk]
     assert create_deliveries().events > 0
     with pytest.raises(CommandError, match="no shop"):
         said_by("set_shop_read_only", "nowhere.example")

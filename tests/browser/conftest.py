@@ -1,4 +1,4 @@
-"""A real browser on a live server, and axe to look for what keeps people out."""
+"""A real browser on a live server, and axe for accessibility checks."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-# The synchronous Playwright keeps an event loop running in the test's thread, which Django would take for async code.
+# The synchronous Playwright keeps an event loop running in the test's thread, which Django takes for async code.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -20,9 +20,9 @@ from tests import factories, parts
 CHROMIUM = parts.chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# The rules that go by colours. They are half of axe's work, and the only ones that a look of the same elements changes.
+# The rules that depend on colors: half of axe's work, and the only results that change with the color scheme.
 COLOURS = ("color-contrast", "link-in-text-block")
-# What axe finds: by all rules in the document or, with ``colours``, by these there and by all in what is seen since.
+# Run axe with all rules on the document; with ``colours``, run only these rules, and all rules on new elements.
 LOOK = """async ([tags, colours]) => {
     const run = async (where, runOnly) => (await axe.run(where, {runOnly, resultTypes: ['violations']})).violations;
     const all = {type: 'tag', values: tags};
@@ -35,8 +35,8 @@ LOOK = """async ([tags, colours]) => {
     ];
     return found.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)));
 }"""
-# How much the page is wider than the window once it has come to rest: a script may lay things out after a resize, some
-# frames later. A page that stays too wide is waited for the longest.
+# By how many pixels the page is wider than the window after layout: a script may lay elements out some frames after a
+# resize. A page that stays too wide takes the longest.
 SIDEWAYS = """async () => {
     const root = document.documentElement;
     let wide = root.scrollWidth - root.clientWidth;
@@ -46,7 +46,7 @@ SIDEWAYS = """async () => {
     }
     return wide;
 }"""
-# Whatever a mouse can click and a keyboard cannot reach; axe does not see this.
+# Elements that a mouse can click and a keyboard cannot reach; axe does not check this.
 UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
     [...e.attributes].some(a => /^(x-on:click|@click)(?!\\.outside)/.test(a.name))
     && e.checkVisibility() && e.tabIndex < 0 && e.id !== 'changelist-filter-close'
@@ -56,9 +56,9 @@ Look = Literal["light", "dark"]
 
 
 class Window:
-    """One person's browser in one shop, which keeps note of everything that goes wrong in it.
+    """A browser page of one user in one shop that records every problem.
 
-    That is what its console tells: exceptions, files that are not there, requests to other hosts.
+    Problems are console messages: exceptions, missing files, requests to other hosts.
     """
 
     def __init__(self, page: Page, server: str, shop: Shop) -> None:
@@ -68,7 +68,7 @@ class Window:
         page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
 
     def go(self, name: str = "index", *args: object) -> Page:
-        """Open a page of the panel; anything but 200 fails."""
+        """Open a page of the panel; any status but 200 fails."""
         return self.open(get_panel_url(self.shop, f"admin:{name}", *args))
 
     def open(self, path: str) -> Page:
@@ -78,35 +78,40 @@ class Window:
         return self.page
 
     def sideways(self) -> int:
-        """How many pixels the page is wider than the window."""
+        """Return by how many pixels the page is wider than the window."""
         width: int = self.page.evaluate(SIDEWAYS)
         return width
 
     def violations(self, *, recoloured: bool = False) -> list[str]:
-        """What axe finds; of a page that is ``recoloured`` since, in its colours and in what was not seen before."""
+        """Return axe's violations; if only the colors changed (``recoloured``), check colors and new elements only."""
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text())
-        found: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
-        return found
+        messages: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
+        return messages
 
-    def barriers(self, looks: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
-        """What axe finds in light and in dark, each with its look, and how much the page is too wide in it.
+    def barriers(self, color_schemes: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
+        """Return axe's violations in light and dark mode, and by how many pixels the page is too wide in each.
 
-        Both looks are taken of one page, as when a person switches them: loading it takes longer than looking. The
-        second one is looked at by the rules of colours alone, but for what was not seen in the first.
+        All modes are checked on the same page, as when a user switches them: loading takes longer than checking. The
+        second
+        mode runs only the color rules, and all rules on elements that did not exist before.
         """
-        found: list[tuple[str, str]] = []
-        for look in looks:
-            self.page.emulate_media(color_scheme=look)
-            self.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", look == "dark")
-            found += [(look, problem) for problem in self.violations(recoloured=look != looks[0])]
-            found += [(look, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
-        return found
+        violations: list[tuple[str, str]] = []
+        for color_scheme in color_schemes:
+            self.page.emulate_media(color_scheme=color_scheme)
+            self.page.evaluate(
+                "dark => document.documentElement.classList.toggle('dark', dark)", color_scheme == "dark"
+            )
+            violations += [
+                (color_scheme, problem) for problem in self.violations(recoloured=color_scheme != color_schemes[0])
+            ]
+            violations += [(color_scheme, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
+        return violations
 
     def unreachable(self) -> list[str]:
-        """Click targets that a keyboard cannot reach."""
-        found: list[str] = self.page.evaluate(UNREACHABLE)
-        return found
+        """Return click targets that a keyboard cannot reach."""
+        targets: list[str] = self.page.evaluate(UNREACHABLE)
+        return targets
 
 
 Open = Callable[..., Window]
@@ -126,12 +131,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def axe(node_packages: pathlib.Path) -> None:
-    """Skip tests that look with axe where axe is not installed."""
+    """Skip tests that need axe if axe is not installed."""
 
 
 @pytest.fixture
 def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) -> Iterator[Open]:
-    """``open_window(user, shop, color_scheme="dark")``: a window with the user logged in, or nobody."""
+    """Return a function that opens a page for a user: ``open_window(user, shop, color_scheme="dark")``."""
     contexts = []
 
     def make(user: User | None, shop: Shop, **options: Any) -> Window:
@@ -151,11 +156,11 @@ def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) 
 
 @pytest.fixture
 def live_shop(transactional_db: None) -> Shop:
-    """A shop that the live server sees."""
+    """Return a shop that the live server sees."""
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 
 @pytest.fixture
 def owner(live_shop: Shop) -> User:
-    """Its account owner."""
+    """Return the shop's account owner."""
     return factories.make_member(live_shop, owner=True, email="kim@example.com", first_name="Kim", last_name="Lee")

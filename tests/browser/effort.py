@@ -1,4 +1,4 @@
-"""What a task costs the person who does it: every click and every key, counted as it is made."""
+"""Count the clicks and key presses of a user's task."""
 
 import base64
 from typing import Any
@@ -15,12 +15,12 @@ DROP = """([box, files]) => {
 
 
 class Hands:
-    """The hands of one person at one page; the page is touched through them alone.
+    """The mouse and keyboard of a user; tests use the page only through this class.
 
     Attributes:
-        clicks: Of the mouse. A drop of files costs one; a choice from a list or of a file two: opening and choosing.
-        keys: That were pressed and wrote nothing: Tab, Enter, arrows; a key held with Ctrl counts once.
-        characters: That were typed into what had the focus, which a click, a key or the page itself gives.
+        clicks: Mouse clicks. Dropping files counts one; choosing an option or a file counts two: opening and choosing.
+        keys: Key presses without text: Tab, Enter, arrows; a key held with Ctrl counts once.
+        characters: Characters typed into the focused element.
     """
 
     def __init__(self, page: Page) -> None:
@@ -28,23 +28,23 @@ class Hands:
         self.clicks = self.keys = self.characters = 0
 
     def click(self, target: Locator) -> None:
-        """A click."""
+        """Click an element."""
         target.click()
         self.clicks += 1
 
     def choose(self, target: Locator, label: str) -> None:
-        """A choice of a drop-down list."""
+        """Choose an option of a select field."""
         target.select_option(label=label)
         self.clicks += 2
 
     def drop(self, target: Locator, *files: tuple[str, str, bytes]) -> None:
-        """Files ``(name, type, content)``, dragged onto a place from outside of the browser."""
+        """Drag files ``(name, type, content)`` from outside the browser onto an element."""
         packed = [(name, kind, base64.b64encode(content).decode()) for name, kind, content in files]
         self.page.evaluate(DROP, [target.element_handle(), packed])
         self.clicks += 1
 
     def choose_file(self, target: Locator, name: str, kind: str, content: bytes) -> None:
-        """A file of the dialog that a click on its field opens."""
+        """Choose a file in the dialog of a file field."""
         self.clicks += 1
         with self.page.expect_file_chooser() as dialog:
             self.click(target)
@@ -52,12 +52,12 @@ class Hands:
         dialog.value.set_files(file)
 
     def type(self, text: str) -> None:
-        """Text for whatever has the focus."""
+        """Type text into the focused element."""
         self.page.keyboard.type(text)
         self.characters += len(text)
 
     def press(self, key: str, times: int = 1) -> None:
-        """A key, or one held with others, such as ``Control+k``."""
+        """Press a key or a combination such as ``Control+k``."""
         for _ in range(times):
             self.page.keyboard.press(key)
         self.keys += times

@@ -1,4 +1,4 @@
-"""An app gets its token as in life: a person in a browser, the public client library or the sample app, a server."""
+"""OAuth in real use: a user in a browser, the public client library or the sample app, and a server."""
 
 import os
 import socket
@@ -60,18 +60,18 @@ def server(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def shop(server: Server) -> Shop:
-    made = factories.make_shop(domain=HOST, name="Acme")
-    with shop_scope(made):
+    shop_row = factories.make_shop(domain=HOST, name="Acme")
+    with shop_scope(shop_row):
         make_product(title="Teapot")
-    return made
+    return shop_row
 
 
 @pytest.fixture
 def person(shop: Shop) -> User:
-    made = factories.make_member(shop, "applications", email="ada@example.com")
-    made.set_password(PASSWORD)
-    made.save()
-    return made
+    user = factories.make_member(shop, "applications", email="ada@example.com")
+    user.set_password(PASSWORD)
+    user.save()
+    return user
 
 
 @pytest.fixture
@@ -87,11 +87,11 @@ def log_in(page: Page, person: User) -> None:
     page.locator("input[name=password]").press("Enter")
 
 
-# --- the shop's own domain, with TLS in front as in production ---
+# --- the shop's own domain, with TLS as in production ---
 
 
 class Tls:
-    """A proxy that takes TLS for the shop's domain and passes bytes on."""
+    """A proxy that terminates TLS for the shop's domain and forwards bytes."""
 
     def __init__(self, to: int, folder: Path) -> None:
         self.to, self.file = to, folder / "tls.pem"
@@ -108,7 +108,7 @@ class Tls:
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
         now = datetime.now(UTC)
-        made = (
+        certificate = (
             x509.CertificateBuilder()
             .subject_name(name)
             .issuer_name(name)
@@ -122,7 +122,7 @@ class Tls:
         )
         pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
         key_bytes = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-        self.file.write_bytes(key_bytes + made.public_bytes(pem))
+        self.file.write_bytes(key_bytes + certificate.public_bytes(pem))
 
     def _serve(self) -> None:
         while True:
@@ -138,50 +138,50 @@ class Tls:
             far = socket.create_connection(("127.0.0.1", self.to))
             self.open += [near, far]
             for pair in ((near, far), (far, near)):
-                thread = threading.Thread(target=_pass_on, args=pair, daemon=True)
+                thread = threading.Thread(target=_forward_bytes, args=pair, daemon=True)
                 self.threads.append(thread)
                 thread.start()
 
     def close(self) -> None:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        for each in self.open:
+        for connection in self.open:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(10)
-        for each in self.open:
-            each.close()
+        for connection in self.open:
+            connection.close()
 
 
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+def _forward_bytes(source: socket.socket, sink: socket.socket) -> None:
     try:
         while data := source.recv(65536):
             sink.sendall(data)
         sink.shutdown(socket.SHUT_RDWR)
     except OSError:
-        # The other side is gone; whoever made the pair closes it.
+        # The other side has disconnected; the creator of the pair closes it.
         return
 
 
 @pytest.fixture
 def tls(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tls]:
-    """The proxy, whose certificate and host clients in this process know."""
+    """Return the proxy; clients in this process trust its certificate and resolve its host."""
     proxy = Tls(server.port, tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(proxy.file))
     look_up = socket.getaddrinfo
 
-    def known(host: Any, *args: Any, **kwargs: Any) -> Any:
+    def resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
         return look_up("127.0.0.1" if host == HOST else host, *args, **kwargs)
 
-    monkeypatch.setattr(socket, "getaddrinfo", known)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     yield proxy
     proxy.close()
 
 
 @pytest.fixture
 def landing() -> Iterator[str]:
-    """Where an app would be called back; it says thank you."""
+    """Yield the URL of an app's callback page."""
 
     class Thanks(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -190,7 +190,7 @@ def landing() -> Iterator[str]:
             self.wfile.write(b"thank you")
 
         def log_message(self, *_: Any) -> None:
-            """Quiet."""
+            """Log nothing."""
 
     running = ThreadingHTTPServer(("127.0.0.1", 0), Thanks)
     threading.Thread(target=running.serve_forever, daemon=True).start()
@@ -223,21 +223,21 @@ def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, 
     )
     page.get_by_role("button", name="Install the app").click()
     expect(page.locator("body")).to_have_text("thank you")
-    answer = dict(parse_qsl(urlsplit(page.url).query))
-    forged = {**answer, "shop": "evil.example"}
+    parameters = dict(parse_qsl(urlsplit(page.url).query))
+    forged = {**parameters, "shop": "evil.example"}
     with pytest.raises(shopify.session.ValidationException):
         shopify.Session("acme", VERSION).request_token(forged)
-    token = session.request_token(answer)
-    with pytest.raises(urllib.error.HTTPError) as again:
-        shopify.Session("acme", VERSION).request_token(answer)
-    again.value.close()
+    token = session.request_token(parameters)
+    with pytest.raises(urllib.error.HTTPError) as error_info:
+        shopify.Session("acme", VERSION).request_token(parameters)
+    error_info.value.close()
     shopify.ShopifyResource.activate_session(session)
     titles = [product.title for product in shopify.Product.find()]
     shopify.ShopifyResource.clear_session()
 
     assert barriers == []
-    assert answer["state"] == "a state & more"
-    assert (answer["shop"], again.value.code) == (shop.domain, 400)
+    assert parameters["state"] == "a state & more"
+    assert (parameters["shop"], error_info.value.code) == (shop.domain, 400)
     assert token.startswith("bko_")
     assert sorted(session.access_scopes) == ["read_products", "write_orders"]
     assert titles == ["Teapot"]
@@ -248,8 +248,8 @@ def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, 
 def test_who_cancels_is_led_back_and_nothing_is_granted(
     page: Page, person: User, app: App, server: Server, shop: Shop
 ) -> None:
-    asked = f"client_id={app.api_key}&redirect_uri={app.redirect_urls[0]}&scope=read_orders"
-    page.goto(f"{server.url}/admin/oauth/authorize?{asked}")
+    query = f"client_id={app.api_key}&redirect_uri={app.redirect_urls[0]}&scope=read_orders"
+    page.goto(f"{server.url}/admin/oauth/authorize?{query}")
     log_in(page, person)
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("body")).to_have_text("thank you")
@@ -277,7 +277,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
         log_in(page, person)
         page.get_by_role("button", name="Install the app").click()
         page.wait_for_url(f"{own}/products?*")
-        listed = page.evaluate("JSON.parse(document.body.innerText)")
+        products = page.evaluate("JSON.parse(document.body.innerText)")
         forged = urllib.request.Request(f"{own}/webhooks", b"{}", {"X-Shopify-Hmac-Sha256": "x"})
         with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             urllib.request.urlopen(forged)
@@ -286,17 +286,17 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
             make_product("Mug")
         for _ in range(300):
             page.reload()
-            told = page.evaluate("JSON.parse(document.body.innerText)")
-            if told["new"]:
+            page_data = page.evaluate("JSON.parse(document.body.innerText)")
+            if page_data["new"]:
                 break
             time.sleep(0.2)
     finally:
         end(dispatcher)
         end(sample)
 
-    assert [product["title"] for product in listed["products"]] == ["Teapot"]
-    assert listed["new"] == []
-    assert told["new"] == ["Mug"]
+    assert [product["title"] for product in products["products"]] == ["Teapot"]
+    assert products["new"] == []
+    assert page_data["new"] == ["Mug"]
 
 
 def until_answers(url: str) -> None:

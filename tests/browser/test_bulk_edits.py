@@ -1,4 +1,4 @@
-"""Many rows changed at once, as staff see it: looked at first, done while the page tells, reported, put back."""
+"""Bulk edits as staff see them: previewed, run with progress, reported, reverted."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def prices(shop: Shop) -> dict[str, str]:
 
 
 def counted(page: Page, label: str) -> str:
-    """A number of the report."""
+    """Return a number of the report."""
     return page.get_by_role("definition").nth(page.get_by_role("term").all_inner_texts().index(label)).inner_text()
 
 
@@ -60,8 +60,8 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert prices(live_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
     assert (counted(page, "Changed"), counted(page, "Refused")) == ("2", "1")
-    left = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
-    expect(left).to_contain_text("Price must be greater than or equal to 0")
+    skipped_row = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
+    expect(skipped_row).to_contain_text("Price must be greater than or equal to 0")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
@@ -91,7 +91,7 @@ def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
 
     page.goto(f"{page.url}?status__exact=draft")
     page.get_by_role("button", name="Edit all 3 in this list…").press("Enter")
-    # The list has such a field too, among its filters.
+    # The list's filters have such a field, too.
     expect(page.get_by_label("By vendor")).to_have_count(0)
     page.get_by_label("Vendor").fill("Clay & Co")
     page.get_by_label("Vendor").press("Enter")

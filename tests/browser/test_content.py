@@ -37,18 +37,18 @@ def article(live_shop: Shop) -> Article:
 
 
 def watch_dialogs(page: Page) -> list[str]:
-    shown: list[str] = []
+    messages: list[str] = []
 
     def accept(dialog: Dialog) -> None:
-        shown.append(dialog.message)
+        messages.append(dialog.message)
         dialog.accept()
 
     page.on("dialog", accept)
-    return shown
+    return messages
 
 
 def editor(page: Page, name: str) -> Locator:
-    """The editor of a file, once it stands in the place of the plain field."""
+    """Return the editor of a file after it has replaced the plain field."""
     return page.locator(".cm-content").and_(page.get_by_role("textbox", name=name))
 
 
@@ -99,21 +99,21 @@ def test_who_saves_second_is_told_and_sees_the_difference(
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
     assert "mine" in content_of(live_shop, draft, LAYOUT)
-    # The browser notes the 409 in its console.
+    # The browser reports the 409 in its console.
     assert [problem for problem in window.problems if "409" not in problem] == []
 
 
 def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop, owner: User, draft: Theme) -> None:
     window = open_window(owner, live_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
-    shown = watch_dialogs(page)
+    dialogs = watch_dialogs(page)
 
     editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("x")
     page.get_by_role("link", name="Back to the themes").click()
     page.wait_for_url("**/content/theme/")
 
-    assert len(shown) == 1
+    assert len(dialogs) == 1
 
 
 def test_going_from_file_to_file_loses_nothing_that_is_typed(
@@ -121,7 +121,7 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
 ) -> None:
     window = open_window(owner, live_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
-    shown = watch_dialogs(page)
+    dialogs = watch_dialogs(page)
     tabs = page.get_by_role("navigation", name="Open files")
     before = content_of(live_shop, draft, LAYOUT)
 
@@ -142,7 +142,7 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
     expect(tabs.get_by_role("link")).to_have_count(1)
     tabs.get_by_role("button", name=f"Close {LAYOUT}").click()
     expect(page.get_by_text("Choose a file.")).to_be_visible()
-    assert shown == []
+    assert dialogs == []
     assert window.problems == []
 
 
@@ -171,7 +171,7 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
 ) -> None:
     window = open_window(owner, live_shop)
     page = window.go("content_article_change", article.pk)
-    shown = watch_dialogs(page)
+    dialogs = watch_dialogs(page)
 
     page.get_by_role("button", name="Show preview").click()
     frame = page.frame_locator("iframe[title='Preview of the content']")
@@ -180,7 +180,7 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/content/article/")
 
-    assert shown == []
+    assert dialogs == []
     with shop_scope(live_shop):
         saved = Article.objects.get(pk=article.pk)
     assert (saved.title, saved.body_html) == ("Hello again", EVIL)
@@ -221,16 +221,16 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
         ("content_blog_changelist", ()),
         ("content_mobileplatformapplication_add", ()),
     ]
-    found: dict[str, object] = {}
+    problems: dict[str, object] = {}
 
     for name, args in pages:
         window.go(name, *args)
-        found[name] = (window.barriers(), window.unreachable())
+        problems[name] = (window.barriers(), window.unreachable())
     window.open(f"{code}?key=assets/theme.css")
     window.open(f"{code}?key={LAYOUT}&q=two")
-    found["code"] = (window.barriers(), window.unreachable())
+    problems["code"] = (window.barriers(), window.unreachable())
 
-    assert {name: result for name, result in found.items() if result != ([], [])} == {}
+    assert {name: result for name, result in problems.items() if result != ([], [])} == {}
 
 
 BROKEN = "<p>{% if product %}</p>"
@@ -301,11 +301,11 @@ def test_the_editor_speaks_the_readers_language(open_window: Open, live_shop: Sh
 
 
 def test_every_phrase_of_the_editor_is_translated() -> None:
-    """Those that the built script asks for by name; the next version may know more."""
-    built = (Path(settings.BASE_DIR) / "static" / "panel" / "editor.js").read_text()
-    known = (Path(settings.BASE_DIR) / "frontend" / "phrases.js").read_text()
-    asked = {phrase for found in _PHRASE.findall(built) for phrase in found if phrase}
+    """Check the phrases in the built script; the next version of the editor may have more."""
+    script = (Path(settings.BASE_DIR) / "static" / "panel" / "editor.js").read_text()
+    translated = (Path(settings.BASE_DIR) / "frontend" / "phrases.js").read_text()
+    phrases = {phrase for groups in _PHRASE.findall(script) for phrase in groups if phrase}
 
-    asked -= {"Accept", "Reject"}  # Buttons of a comparison, which has none here.
-    assert len(asked) > 10
-    assert [phrase for phrase in sorted(asked) if f'"{phrase}": translate(' not in known] == []
+    phrases -= {"Accept", "Reject"}  # Buttons of a comparison, which does not exist here.
+    assert len(phrases) > 10
+    assert [phrase for phrase in sorted(phrases) if f'"{phrase}": translate(' not in translated] == []

@@ -1,4 +1,4 @@
-"""Choosing files: in boxes of our own and in the theme's."""
+"""File fields: the product's own and the theme's."""
 
 import pytest
 from playwright.sync_api import FilePayload, expect

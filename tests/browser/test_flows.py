@@ -1,4 +1,4 @@
-"""What people do, as they do it: logging in, installing an app, finding things, all by keyboard where it matters."""
+"""Typical user flows: logging in, installing an app, searching, all by keyboard where that matters."""
 
 import time
 from decimal import Decimal
@@ -21,7 +21,7 @@ from tests.orders.factories import available, make_order, make_variant
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
-# The name of the field that has the keyboard; null where none has.
+# The name of the focused field; null if none.
 FOCUSED = "() => document.activeElement.name ?? null"
 
 
@@ -49,7 +49,7 @@ def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop
 
 
 def test_typing_begins_where_it_is_wanted(open_window: Open, live_shop: Shop, owner: User) -> None:
-    """At the first field of the login and of a form that adds, on a change page nowhere."""
+    """Check that login and add forms focus their first field and change forms focus none."""
     with shop_scope(live_shop):
         blog = make_blog()
     window = open_window(owner, live_shop)
@@ -72,8 +72,8 @@ def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
     open_window: Open, live_shop: Shop, owner: User, name: str, typed: dict[str, str]
 ) -> None:
     page = open_window(owner, live_shop).go(name)
-    # Django's own script, which begins at the first field, would come when all others are done.
-    page.route("**/admin/js/change_form.js", _late)
+    # Load Django's own script, which focuses the first field, after all others.
+    page.route("**/admin/js/change_form.js", _delay_script)
     for field, text in typed.items():
         page.locator(f"[name={field}]").evaluate("(field, text) => (field.value = text)", text)
 
@@ -85,7 +85,7 @@ def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
     assert page.evaluate(FOCUSED) == wrong
 
 
-def _late(route: Route) -> None:
+def _delay_script(route: Route) -> None:
     time.sleep(0.5)
     route.continue_()
 
@@ -118,15 +118,15 @@ def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owne
     page.wait_for_load_state("networkidle")
 
     with shop_scope(live_shop):
-        until(AccessToken.objects.filter(installation=installation).count, lambda made: made > 0)
+        until(AccessToken.objects.filter(installation=installation).count, lambda rows: rows > 0)
         assert AccessToken.objects.filter(installation=installation).count() == 1
 
 
 @pytest.mark.parametrize("kind", ["capture", "sale"])
 def test_a_double_click_takes_a_payment_once(open_window: Open, live_shop: Shop, owner: User, kind: str) -> None:
     authorization = {"kind": "authorization", "status": "success", "amount": Decimal("20.00")}
-    given, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
-    order = make_order(live_shop, transactions=given)
+    transactions, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
+    order = make_order(live_shop, transactions=transactions)
     window = open_window(owner, live_shop)
 
     page = window.go("orders_order_change", order.pk)
@@ -135,8 +135,8 @@ def test_a_double_click_takes_a_payment_once(open_window: Open, live_shop: Shop,
     page.wait_for_load_state("networkidle")
 
     with shop_scope(live_shop):
-        made = order.transactions.filter(kind=kind)
-        assert [row.amount for row in made] == [Decimal("20.00")]
+        rows = order.transactions.filter(kind=kind)
+        assert [row.amount for row in rows] == [Decimal("20.00")]
     assert window.problems == []
 
 
@@ -154,7 +154,7 @@ def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
 
     page = window.go("orders_order_cancel", order.pk)
     page.get_by_label("Refund, at most 10.00 USD").fill("10")
-    # Its second press may meet the button of the page that follows, which must ask all the same.
+    # The second press may hit a button of the next page, which must ask for confirmation.
     page.get_by_role("button", name="Cancel order").dblclick()
     expect(page.get_by_role("button", name="Edit")).to_be_visible()
     page.get_by_role("button", name="Cancel order and refund 10.00 USD").dblclick()
@@ -183,7 +183,7 @@ def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_onc
     page.reload()
     page.go_back()
     with page.expect_navigation():
-        # Past what the page itself would keep from being sent.
+        # Bypass the page's own form validation.
         form.evaluate("form => HTMLFormElement.prototype.submit.call(form)")
 
     assert available(variant) == 3
@@ -232,7 +232,7 @@ def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live
         page.keyboard.press("Control+k")
         expect(field).to_be_focused()
         field.press_sequentially(typed)
-        page.keyboard.press("Enter")  # Before the answer is there.
+        page.keyboard.press("Enter")  # Before the response arrives.
         expect(html).to_contain_class(theme)
         expect(field).to_be_hidden()
     page.keyboard.press("Control+k")
@@ -288,7 +288,7 @@ def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
     assert [chip.split("\n")[0].strip() for chip in chips if "Remove" not in chip] == [
         "Financial status: Paid", "Date: from 2 Mar 2026", "Total: to 9.90", "Tag: vip",
     ]  # fmt: skip
-    # What was left alone does not stand in the address.
+    # Unused filters are not part of the URL.
     assert not [name for name in ("channel=", "sending=", "test__exact=") if name in page.url]
     assert window.problems == []
 
@@ -360,7 +360,7 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     page.goto(f"{page.url}?state__exact=failed")
     page.get_by_text("Save view").press("Enter")
     expect(page.get_by_label("Name")).to_be_focused()
-    found = window.violations()
+    violations = window.violations()
     page.keyboard.press("Escape")
     expect(page.get_by_label("Name")).to_be_hidden()
     page.keyboard.press("Enter")
@@ -374,7 +374,7 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     tab = page.get_by_role("navigation", name="Views").get_by_role("link", name="Failures")
     expect(tab).to_have_attribute("aria-current", "page")
     assert page.url.endswith("?state__exact=failed")
-    assert found == []
+    assert violations == []
     assert window.problems == []
 
 

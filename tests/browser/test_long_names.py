@@ -1,4 +1,4 @@
-"""Names as long as they may be, and numbers beside them: nothing is wider than the window, no number is broken."""
+"""Names of maximum length next to numbers: no page is too wide, and no number is broken over lines."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ from tests.orders.factories import make_order
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LONG = "Schokoladenfabrikation" * 11
-# Numbers of which one line holds only a part.
+# Numbers that are broken over lines.
 BROKEN = r"""() => {
     const texts = document.createTreeWalker(document.getElementById("content"), NodeFilter.SHOW_TEXT), found = [];
     while (texts.nextNode()) {
@@ -38,7 +38,7 @@ BROKEN = r"""() => {
 
 @pytest.fixture
 def pages(live_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
-    """Pages of things that are called so."""
+    """Return the pages of rows with such names."""
     now = timezone.now()
     line = {"title": LONG, "sku": LONG, "price": Decimal("12249.80"), "quantity": 2}
     person = {"first_name": LONG, "last_name": "Lee"}
@@ -74,13 +74,13 @@ def test_long_names_neither_widen_a_page_nor_break_its_numbers(
 ) -> None:
     window = open_window(owner, live_shop)
 
-    found = []
+    problems = []
     for name, args in pages:
         page = window.go(name, *args)
         for width in (1400, 1000, 390):
             page.set_viewport_size({"width": width, "height": 900})
-            found += [(name, width, f"{wide} too wide")] if (wide := window.sideways()) > 0 else []
-            found += [(name, width, number) for number in page.evaluate(BROKEN)]
+            problems += [(name, width, f"{wide} too wide")] if (wide := window.sideways()) > 0 else []
+            problems += [(name, width, number) for number in page.evaluate(BROKEN)]
 
-    assert found == []
+    assert problems == []
     assert window.problems == []

@@ -1,4 +1,4 @@
-"""Markup in every text of every row: no page of the panel runs any of it."""
+"""HTML in every text of every row: no page of the panel runs a script from it."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ MARKUP = (
     f'"\'><script>{RUN}</script><img src=x onerror="{RUN}"><svg onload="{RUN}"></title></textarea>'
     f'<math><mi xlink:href="data:x,<script>{RUN}</script>"></math><a href="javascript:{RUN}">{{{{7*7}}}}</a>'
 )
-# Texts for programs, of which each has its own form: another would break the page and not run on it.
+# Texts in a format for programs: HTML in them would break the page and not run.
 FORMED = (
     {"domain", "handle", "timezone", "currency", "email", "password", "task", "topic", "actor", "scope", "key", "kind"}
     | {"type", "value_type", "subject_type", "owner_resource", "namespace", "format", "screen", "query", "token"}
@@ -33,7 +33,7 @@ FORMED = (
 
 
 def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
-    """The columns that hold what somebody wrote."""
+    """Return the columns with user-written text."""
     return [
         field
         for field in model._meta.concrete_fields
@@ -46,8 +46,8 @@ def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 
 
 def spoil() -> int:
-    """Put markup into every text of every row of our tables, as far as the database takes it; how many columns did."""
-    done = 0
+    """Write HTML into every text column of our tables where constraints allow it, and return the number of columns."""
+    column_count = 0
     with all_shops_scope():
         for model in apps.get_models():
             if not model.__module__.startswith("apps.") or model._meta.proxy:
@@ -56,10 +56,10 @@ def spoil() -> int:
                 text = MARKUP[: field.max_length] if field.max_length else MARKUP
                 try:
                     with transaction.atomic():
-                        done += bool(model._base_manager.update(**{field.name: text}))
+                        column_count += bool(model._base_manager.update(**{field.name: text}))
                 except DatabaseError:
                     continue
-    return done
+    return column_count
 
 
 def test_no_page_runs_what_stands_in_any_text(
@@ -77,7 +77,7 @@ def test_no_page_runs_what_stands_in_any_text(
 
     window.page.on("dialog", dismiss)
 
-    with Each() as each:
+    with Each() as subtest:
         for name, row in TABLE.items():
             if (
                 row.status != 200
@@ -85,7 +85,7 @@ def test_no_page_runs_what_stands_in_any_text(
                 or name.endswith(("_download", "_report", "_report_answers", "_report_file", "_progress", "_sample"))
             ):
                 continue
-            with each(name):
+            with subtest(name):
                 page = window.go(name, *things[row.about])
                 if page.locator("main, [role=main]").count():
                     expect(page.get_by_role("main")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The lines of an order as staff change them: by keyboard, with the difference in view before anything is saved."""
+"""Editing the line items of an order: by keyboard, with a preview of the difference."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Every page in a real browser: no barrier, no error, nothing from elsewhere, nothing wider than a phone."""
+"""Every page in a real browser: accessible, without errors or external requests, no wider than a phone."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 DESK: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 LOOKS: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, ("light", "dark")) for size in (DESK, PHONE)]
-# One size with one look, in turn.
+# One window size with one color scheme, used in rotation.
 CHOICE: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, (look,)) for size, looks in LOOKS for look in looks]
 SPY = b"""
   const told = document.body.dataset;
@@ -39,7 +39,7 @@ SPY = b"""
 """
 PARTS = 4
 WHOLE = pytest.mark.parametrize(
-    "whole",
+    "all_looks",
     [
         pytest.param(False, id="one look each"),
         pytest.param(True, id="all looks", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
@@ -53,27 +53,27 @@ ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 @pytest.mark.parametrize("part", range(PARTS))
 @WHOLE
 def test_pages_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, part: int, whole: bool
+    open_window: Open, live_shop: Shop, owner: User, part: int, all_looks: bool
 ) -> None:
-    """Open each page at a desk or on a phone, in light or in dark, in turn; ``make soak`` opens it in all four.
+    """Check each page in one combination of window size and color scheme; ``make soak`` checks all four.
 
-    In parts, which may run at the same time.
+    The pages are split into parts that may run in parallel.
     """
     installation = furnish(live_shop)
     window = open_window(owner, live_shop, viewport=DESK)
 
-    found: list[tuple[str, ...]] = []
+    problems: list[tuple[str, ...]] = []
     for number, (name, args) in enumerate(pages(live_shop, installation)[part::PARTS]):
         page = window.go(name, *args)
-        # Every other page is opened on the phone and made larger.
-        for size, looks in LOOKS[:: (-1) ** number] if whole else [CHOICE[(number + part) % len(CHOICE)]]:
+        # Every second page is loaded in the phone size and then enlarged.
+        for size, looks in LOOKS[:: (-1) ** number] if all_looks else [CHOICE[(number + part) % len(CHOICE)]]:
             page.set_viewport_size(size)
             expect(page.get_by_role("main")).to_be_visible()
             expect(page.get_by_role("heading", level=1)).to_be_visible()
-            found += [(name, f"{size['width']} px", problem) for problem in window.unreachable()]
-            found += [(name, f"{size['width']} px", *problem) for problem in window.barriers(looks)]
+            problems += [(name, f"{size['width']} px", problem) for problem in window.unreachable()]
+            problems += [(name, f"{size['width']} px", *problem) for problem in window.barriers(looks)]
 
-    assert found == []
+    assert problems == []
     assert window.problems == []
 
 
@@ -87,14 +87,14 @@ def test_what_comes_after_the_home_page_is_open_to_everybody(
     page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
     expect(page.get_by_role("heading", name="Best sellers")).to_be_visible()
     expect(page.get_by_role("heading", name="0 orders from returning customers")).to_be_visible()
-    found = window.barriers()
+    problems = window.barriers()
     page.route("**/report/answers/**", lambda route: route.abort())
     page.reload()
     page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
 
     expect(page.get_by_text("This content could not be loaded.")).to_be_visible()
     expect(page.get_by_role("link", name="Returning customers and best sellers")).to_be_visible()
-    assert found == []
+    assert problems == []
 
 
 FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_location", "webhooks_delivery")
@@ -102,10 +102,10 @@ FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_
 
 @pytest.mark.usefixtures("axe")
 @WHOLE
-def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, whole: bool) -> None:
-    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it.
+def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, all_looks: bool) -> None:
+    """Check the filter panel as a form and as links, when opened and with invalid values.
 
-    At a desk or on a phone, in light or in dark, in turn; ``make soak`` opens it in all four.
+    Each list uses one combination of window size and color scheme; ``make soak`` checks all four.
     """
     window = open_window(owner, live_shop, viewport=DESK)
     addresses = [
@@ -114,22 +114,22 @@ def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner
         for name in FILTERED
     ]
 
-    found: list[tuple[str, ...]] = []
+    problems: list[tuple[str, ...]] = []
     for number, address in enumerate(addresses):
         page = window.open(address)
-        for size, looks in LOOKS if whole else [CHOICE[number % len(CHOICE)]]:
+        for size, looks in LOOKS if all_looks else [CHOICE[number % len(CHOICE)]]:
             page.set_viewport_size(size)
             page.get_by_role("button", name="Filters").press("Enter")
             filters = page.get_by_role("dialog", name="Filters")
             expect(filters).to_be_visible()
             expect(filters.locator(":focus")).to_have_count(1)
-            found += [(address, problem) for problem in window.unreachable()]
-            found += [(address, *problem) for problem in window.barriers(looks)]
+            problems += [(address, problem) for problem in window.unreachable()]
+            problems += [(address, *problem) for problem in window.barriers(looks)]
             page.keyboard.press("Escape")
             expect(filters).to_be_hidden()
             expect(page.get_by_role("button", name="Filters")).to_be_focused()
 
-    assert found == []
+    assert problems == []
     assert window.problems == []
 
 
@@ -144,13 +144,13 @@ BAD_IN_THE_DARK = """
 
 
 def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Shop, axe: None) -> None:
-    """A control of ``barriers``, which looks at dark pages by fewer rules."""
+    """Control of ``barriers``, which checks dark pages with fewer rules."""
     window = open_window(None, live_shop)
     window.page.set_content(f"<!doctype html><html lang='en'>{BAD_IN_THE_DARK}</html>")
 
-    found = {(look, problem.split()[0]) for look, problem in window.barriers()}
+    problems = {(look, problem.split()[0]) for look, problem in window.barriers()}
 
-    assert found == {("dark", "color-contrast"), ("dark", "image-alt")}
+    assert problems == {("dark", "color-contrast"), ("dark", "image-alt")}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Sho
     ],
 )
 def test_a_request_to_another_host_is_told(open_window: Open, live_shop: Shop, asks: str) -> None:
-    """A control of ``problems``, on a page that no policy keeps from it."""
+    """Control of ``problems``, on a page without a content security policy."""
     window = open_window(None, live_shop)
 
     window.page.set_content(
@@ -173,35 +173,38 @@ def test_a_request_to_another_host_is_told(open_window: Open, live_shop: Shop, a
 
 
 def send_one(shop: Shop, order: Order) -> None:
-    """One of the order's two mugs is on its way, the other is still to come."""
+    """Fulfill one of the order's two mugs."""
     with shop_scope(shop):
         (row,) = route(order)
         line = row.lines.get()
         numbers = Tracking(("1Z999AA10123456784",), ("https://parcels.example/1Z999AA10123456784",), "UPS")
-        sent = make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}], tracking=numbers)
+        fulfillment = make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}], tracking=numbers)
         for status in ("in_transit", "out_for_delivery"):
-            make_event(sent, status=status, city="Ottawa", country="Canada")
+            make_event(fulfillment, status=status, city="Ottawa", country="Canada")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_pages_outside_of_the_panel_are_open_to_everybody(
     open_window: Open, live_shop: Shop, owner: User, axe: None, size: ViewportSize
 ) -> None:
-    known, stranger = open_window(owner, live_shop, viewport=size), open_window(None, live_shop, viewport=size)
+    owner_window, anonymous_window = (
+        open_window(owner, live_shop, viewport=size),
+        open_window(None, live_shop, viewport=size),
+    )
     order = make_order(live_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
     send_one(live_shop, order)
     status = f"/orders/{live_shop.pk}/{order.token}"
 
-    found: list[tuple[str, ...]] = []
-    for window, paths in ((known, OUTSIDE), (stranger, (*ENTRANCE, status))):
+    problems: list[tuple[str, ...]] = []
+    for window, paths in ((owner_window, OUTSIDE), (anonymous_window, (*ENTRANCE, status))):
         for path in paths:
             page = window.open(path)
             expect(page.get_by_role("main")).to_be_visible()
-            found += [(path, *problem) for problem in window.barriers()]
-    expect(stranger.page.get_by_role("heading", name="Out for delivery")).to_be_visible()
+            problems += [(path, *problem) for problem in window.barriers()]
+    expect(anonymous_window.page.get_by_role("heading", name="Out for delivery")).to_be_visible()
 
-    assert found == []
-    assert known.problems + stranger.problems == []
+    assert problems == []
+    assert owner_window.problems + anonymous_window.problems == []
 
 
 @pytest.mark.parametrize("path", ["/s/acme/admin/", "/accounts/profile/"])
@@ -234,7 +237,7 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 def test_files_of_a_shop_are_no_scripts_of_the_panel(
     open_window: Open, live_shop: Shop, owner: User, live_server: Any
 ) -> None:
-    """Even where somebody could put a tag onto a page, what a shop stores on this host does not run in it."""
+    """Check that files stored by a shop on this host do not run in the panel, even if a script tag is injected."""
     now = timezone.now()
     with shop_scope(live_shop):
         theme = Theme.objects.get(role="main")
@@ -262,23 +265,23 @@ def test_files_of_a_shop_are_no_scripts_of_the_panel(
 
 
 @pytest.mark.parametrize(
-    ("path", "answer"),
+    ("path", "expected"),
     [("/s/acme/admin/nothing/", (404, "Page not found")), ("/s/acme/admin/jobs/job/", (403, "Permission required"))],
 )
 def test_error_pages_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, axe: None, path: str, answer: tuple[int, str]
+    open_window: Open, live_shop: Shop, axe: None, path: str, expected: tuple[int, str]
 ) -> None:
     window = open_window(factories.make_member(live_shop), live_shop)
 
     response = window.page.goto(window.server + path)
 
     assert response
-    assert response.status == answer[0]
-    expect(window.page.get_by_role("heading", level=1)).to_have_text(answer[1])
+    assert response.status == expected[0]
+    expect(window.page.get_by_role("heading", level=1)).to_have_text(expected[1])
     assert window.violations() == []
 
 
-# By how many pixels fields side by side differ in the height at which their labels and their contents begin.
+# By how many pixels labels and contents of fields in a row differ in height.
 UNEVEN = """() => [...document.querySelectorAll('.field-row.grid')].filter(row => row.checkVisibility()).map(row => {
     const middle = box => box.top + Math.min(box.height, 38) / 2;
     const lines = [...row.querySelectorAll('.field-line')];

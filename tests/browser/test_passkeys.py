@@ -1,4 +1,4 @@
-"""Passkeys and security keys, with an authenticator that the browser simulates."""
+"""Passkeys and security keys, with the browser's virtual authenticator."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from tests.browser.conftest import Open, Window
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
-# A telephone or laptop that knows its owner.
+# A phone or laptop with user verification.
 DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -34,7 +34,7 @@ def with_device(page: Page, **options: Any) -> None:
 
 
 def is_in(url: str) -> bool:
-    """Whether this is a page of the panel; the login names one as well, as where to go on."""
+    """Return True for a page of the panel; the login's URL names one as well, as its redirect target."""
     return urlsplit(url).path.endswith("/admin/")
 
 
@@ -52,7 +52,7 @@ def log_out(window: Window) -> None:
 
 
 def proven(window: Window) -> Page:
-    """The page that adds a key, once the password has been asked for again."""
+    """Open the page that adds a key, with the password entered again."""
     page = window.open("/accounts/2fa/webauthn/add/")
     page.get_by_label("Password", exact=False).first.fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
@@ -69,7 +69,7 @@ def add_key(page: Page, *, passwordless: bool) -> None:
 
 @pytest.fixture
 def window(open_window: Open, live_shop: Shop, owner: User) -> Window:
-    """Somebody who has logged in by password on a device that makes passkeys."""
+    """Log in by password on a device that supports passkeys."""
     owner.set_password(PASSWORD)
     owner.save()
     window = open_window(None, live_shop)
@@ -115,7 +115,7 @@ def test_a_security_key_is_asked_for_after_the_password(window: Window, owner: U
     window.page.wait_for_url(is_in)
 
     page = window.open(f"/accounts/2fa/webauthn/keys/{Authenticator.objects.get(type='webauthn').pk}/remove/")
-    # Who has a second factor proves by nothing less that they are still there.
+    # Users with a second factor must confirm with a second factor.
     page.get_by_role("link", name="Use a security key").click()
     page.get_by_role("button", name="Use a security key").click()
     page.get_by_role("button", name="Remove").click()

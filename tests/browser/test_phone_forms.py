@@ -1,4 +1,4 @@
-"""Every form of the panel on a phone in German, whose words are the longest: nothing is wider, and no text is cut."""
+"""All forms of the panel on a phone in German, the language with the longest words: not too wide, no text cut off."""
 
 import pytest
 from django.contrib import admin
@@ -13,7 +13,7 @@ from tests.browser.world import furnish, pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Labels, buttons and headings of which a part is not seen; the head of the page shortens what leads back on purpose.
+# Labels, buttons and headings that are partly invisible; the page header shortens its breadcrumbs on purpose.
 CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
     .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
     .filter(e => {
@@ -27,16 +27,16 @@ PARTS = 2
 
 
 def addresses(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
-    """Forms that add a row, of each screen that has one."""
+    """Return the add forms of all screens."""
     names = [f"{model._meta.app_label}_{model._meta.model_name}_add" for model in admin.site._registry]
-    found: list[tuple[str, tuple[object, ...]]] = []
+    pages: list[tuple[str, tuple[object, ...]]] = []
     for name in names:
         try:
             get_panel_url(shop, f"admin:{name}")
         except NoReverseMatch:
             continue
-        found.append((name, ()))
-    return found
+        pages.append((name, ()))
+    return pages
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -46,27 +46,27 @@ def test_forms_fit_a_phone_in_german(open_window: Open, live_shop: Shop, owner: 
     window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
     of_rows = [(name, args) for name, args in pages(live_shop, installation) if args]
 
-    found: list[tuple[str, object]] = []
-    seen = 0
+    problems: list[tuple[str, object]] = []
+    form_count = 0
     for name, args in [*addresses(live_shop), *of_rows][part::PARTS]:
-        answer = window.page.goto(window.server + get_panel_url(live_shop, f"admin:{name}", *args))
-        if answer is None or answer.status != 200:  # A screen on which nobody adds.
+        response = window.page.goto(window.server + get_panel_url(live_shop, f"admin:{name}", *args))
+        if response is None or response.status != 200:  # A screen without an add form.
             continue
-        seen += 1
+        form_count += 1
         expect(window.page.get_by_role("main")).to_be_visible()
-        found += [(name, f"{wide} pixels too wide")] if (wide := window.sideways()) > 0 else []
-        found += [(name, cut) for cut in window.page.evaluate(CUT)]
+        problems += [(name, f"{wide} pixels too wide")] if (wide := window.sideways()) > 0 else []
+        problems += [(name, cut_text) for cut_text in window.page.evaluate(CUT)]
 
-    assert seen > 20
-    assert sorted(map(str, found)) == []
+    assert form_count > 20
+    assert sorted(map(str, problems)) == []
 
 
 def test_a_text_that_is_cut_is_found(open_window: Open, live_shop: Shop, owner: User) -> None:
     page = open_window(owner, live_shop, viewport={"width": 390, "height": 844}).go("catalog_product_add")
-    cut = "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Benachrichtigungen</p>"
+    cut_text = "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Benachrichtigungen</p>"
 
     before = page.evaluate(CUT)
-    page.evaluate("html => document.querySelector('#content').insertAdjacentHTML('afterbegin', html)", cut)
+    page.evaluate("html => document.querySelector('#content').insertAdjacentHTML('afterbegin', html)", cut_text)
 
     assert before == []
     assert page.evaluate(CUT) == ["P: Benachrichtigungen"]

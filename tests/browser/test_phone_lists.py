@@ -1,6 +1,6 @@
-"""On a phone a row of a list is three lines at the most, whatever it holds, and its state is among them.
+"""On a phone each row of a list has at most three lines with its status visible.
 
-At a desk all columns are in sight.
+On a desktop all columns are visible.
 """
 
 from datetime import timedelta
@@ -30,10 +30,10 @@ from tests.panel.pages import TABLE
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LONG = "Schokoladenfabrikation " * 11
-# These are no tables.
+# Screens without a table.
 OTHERWISE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
 LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in OTHERWISE]
-# Of each row how many lines it shows, how tall it is, and the states of which a part is out of sight.
+# Number of lines, height, and partly invisible statuses of each row.
 ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")].map((row) => {
     const box = row.getBoundingClientRect(), tops = new Set(), hidden = [];
     for (const cell of row.children) {
@@ -48,7 +48,7 @@ LINES, TALL = 3, 84
 
 
 def fill(shop: Shop, user: User) -> None:
-    """Something in every list, and in each something with names as long as they may be."""
+    """Create rows in every list, with names of maximum length."""
     now = timezone.now()
     furnish(shop)
     line = {"title": LONG, "sku": "S" * 255, "price": Decimal("12249.80"), "quantity": 2}
@@ -90,15 +90,17 @@ def test_a_row_of_a_list_is_three_lines_at_the_most(
     window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
 
     empty = set(LISTS)
-    found: list[tuple[object, ...]] = []
+    problems: list[tuple[object, ...]] = []
     for name in LISTS:
         page = window.go(name)
-        for lines, tall, hidden in page.evaluate(ROWS):
+        for lines, tall, hidden_statuses in page.evaluate(ROWS):
             empty.discard(name)
-            found += [(name, lines, tall, hidden)] if lines > LINES or tall > TALL or hidden else []
-        found += [(name, f"{wide} too wide")] if (wide := window.sideways()) > 0 else []
+            problems += (
+                [(name, lines, tall, hidden_statuses)] if lines > LINES or tall > TALL or hidden_statuses else []
+            )
+        problems += [(name, f"{wide} too wide")] if (wide := window.sideways()) > 0 else []
 
-    assert found == []
+    assert problems == []
     assert empty == set()
     assert window.problems == []
 
@@ -120,9 +122,9 @@ def test_at_a_small_desk_the_longest_lists_show_their_last_column(
 def test_whoever_chooses_columns_sees_all_of_them(open_window: Open, live_shop: Shop, owner: User) -> None:
     fill(live_shop, owner)
     window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
-    chosen = "name.address.account.orders_count.spent.last_order.since.telephone.newsletter.proven"
+    columns = "name.address.account.orders_count.spent.last_order.since.telephone.newsletter.proven"
 
-    page = window.open(f"/s/acme/admin/customers/customer/?columns={chosen}")
+    page = window.open(f"/s/acme/admin/customers/customer/?columns={columns}")
 
     cells = """row => [...row.children].filter(cell => cell.checkVisibility())
         .every(cell => cell.getBoundingClientRect().bottom <= row.getBoundingClientRect().bottom)"""

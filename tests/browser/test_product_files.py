@@ -1,4 +1,4 @@
-"""A table of products as the reference platform writes it: its columns meant, looked at, taken in, reported."""
+"""Importing products from the reference platform's CSV: mapping, check, import, report."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from tests.catalog.factories import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
 
-# What is written in full leaves little room beside it.
+# A long value leaves little room for its neighbors.
 MAKER = "Clay" + " and sons" * 12
 TABLE = f"""\
 Handle,Title,Maker,Product Category,Published,Option1 Name,Option1 Value,Variant SKU,Variant Price,Status
@@ -27,7 +27,7 @@ plate,Plate,Clay,Home,true,Title,Default Title,P-1,9.90,active
 """
 
 
-# The cells that show one word of at most 12 letters on more than one line.
+# Cells that break a single word of at most 12 letters over lines.
 BROKEN = """() => [...document.querySelectorAll('.bo-table td')].filter(cell => {
     const range = document.createRange();
     range.selectNodeContents(cell);
@@ -53,7 +53,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     page = window.go("catalog_product_changelist")
     upload(page)
 
-    # Nobody touches the page: it finds by itself what the worker did.
+    # The page updates itself when the worker is done.
     work()
     expect(page.get_by_text("1 unknown column will be ignored:")).to_contain_text("Maker")
     expect(page.get_by_text("is not supported and ignored:")).to_contain_text("Product Category")
@@ -87,9 +87,9 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     expect(page.get_by_role("region", name="Rows with errors")).to_contain_text("Variant 1: Price is invalid.")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
-    told = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
-    assert [(row["line"], row["fate"]) for row in told] == [("2", "changed"), ("4", "failed"), ("5", "new")]
-    assert told[1]["reason"] == "variant 1: price is invalid"
+    report_rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    assert [(row["line"], row["fate"]) for row in report_rows] == [("2", "changed"), ("4", "failed"), ("5", "new")]
+    assert report_rows[1]["reason"] == "variant 1: price is invalid"
     with shop_scope(live_shop):
         assert set(Product.objects.values_list("title", "vendor")) == {("Mug", MAKER), ("Plate", "Clay")}
         assert [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)] == [

@@ -1,4 +1,4 @@
-"""A product as staff make it: chips for the values, a sheet for the variants, pictures by drop."""
+"""Editing a product: chips for option values, the variant grid, images by drag and drop."""
 
 import base64
 import re
@@ -32,7 +32,7 @@ PASTE = """([cell, text]) => {
     cell.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
 
-# The cells of a row that lie within the sheet as far as it is seen, and those whose text is longer than they are.
+# Cells of a row inside the visible part of the grid, and those whose text is cut off.
 SEEN = """row => {
     const end = row.closest('.bo-sheet-scroll').getBoundingClientRect().right;
     return [...row.querySelectorAll('[data-cell]')]
@@ -44,7 +44,7 @@ CUT = """row => [...row.querySelectorAll('input[type=text], input[type=number]')
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Uploads go to a folder of the test's own."""
+    """Store uploads in a folder of this test."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
@@ -108,8 +108,8 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
     page.evaluate(DROP, [box.element_handle(), base64.b64encode(PNG).decode(), ["red.png", "blue.png"]])
     expect(page.get_by_role("button", name="Remove blue.png")).to_be_visible()
     expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
-    chosen = page.locator("tbody select[data-cell=picture]")
-    chosen.nth(1).select_option(label="Image 2, blue.png")
+    image_selects = page.locator("tbody select[data-cell=picture]")
+    image_selects.nth(1).select_option(label="Image 2, blue.png")
     assert window.barriers() == []
     page.get_by_role("button", name="Save", exact=True).press("Enter")
     page.wait_for_url("**/catalog/product/")
@@ -161,10 +161,10 @@ def test_what_is_often_changed_is_seen_without_scrolling(
 
     row = page.locator("tbody [data-row]").first
     expect(row.locator("[data-cell^=stock]")).to_have_count(3)
-    seen = page.evaluate(SEEN, row.element_handle())
+    cells = page.evaluate(SEEN, row.element_handle())
     often = ["picture", "price", "compare_at_price", "cost", "sku", "barcode"]
-    assert [name for name in seen if not name.startswith("stock")][:6] == often
-    assert len([name for name in seen if name.startswith("stock")]) == 3
+    assert [name for name in cells if not name.startswith("stock")][:6] == often
+    assert len([name for name in cells if name.startswith("stock")]) == 3
     assert page.evaluate(CUT, row.element_handle()) == []
     picture = row.get_by_label("Picture, 1", exact=True)
     picture.focus()
@@ -198,7 +198,7 @@ def test_on_a_phone_each_cell_of_the_sheet_stands_whole_beside_its_label(
     switch = page.locator("[data-cell=tracked]").first.bounding_box()
     assert switch is not None
     assert (switch["width"], switch["height"]) == (32, 20)
-    # The picture's choices stand beside their label, where none is shown.
+    # Image options are next to their label if no image is shown.
     assert page.locator("[data-cell-picture]").first.is_hidden()
     assert window.sideways() <= 0
     assert window.problems == []

@@ -1,4 +1,4 @@
-"""A page that shows how far some work is: it moves, ends, and says so where it cannot look any more."""
+"""The progress page of a job: updates, ends, and reports when updates are impossible."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -17,10 +17,10 @@ LOOKS_EACH = 2000
 @pytest.fixture
 def kept(live_shop: Shop) -> Import:
     with shop_scope(live_shop):
-        made: Import = Import.objects.create(
+        import_row: Import = Import.objects.create(
             shop=live_shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing", total=9
         )
-    return made
+    return import_row
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def window(open_window: Open, owner: User, live_shop: Shop) -> Window:
     return window
 
 
-def _moved(kept: Import, **values: object) -> None:
+def _update_import(kept: Import, **values: object) -> None:
     with shop_scope(kept.shop):
         Import.objects.filter(pk=kept.pk).update(**values)
 
 
-def _look(page: Page) -> None:
+def _poll(page: Page) -> None:
     page.clock.run_for(LOOKS_EACH)
 
 
@@ -43,12 +43,12 @@ def test_the_page_moves_and_ends(window: Window, kept: Import) -> None:
     page = window.go("exchange_import_change", kept.pk)
     expect(page.get_by_text("0 rows so far")).to_be_visible()
 
-    _moved(kept, done=4)
-    _look(page)
+    _update_import(kept, done=4)
+    _poll(page)
     expect(page.get_by_text("4 rows so far")).to_be_visible()
 
-    _moved(kept, state="done")
-    _look(page)
+    _update_import(kept, state="done")
+    _poll(page)
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.locator("[data-progress]")).to_have_count(0)
     assert window.problems == []
@@ -58,31 +58,31 @@ def test_it_says_that_nobody_is_signed_in_any_more(window: Window, kept: Import)
     page = window.go("exchange_import_change", kept.pk)
     Session.objects.all().delete()
 
-    _look(page)
+    _poll(page)
 
-    said = page.get_by_role("alert")
-    expect(said).to_contain_text("You are no longer logged in.")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("You are no longer logged in.")
     expect(page.get_by_role("progressbar")).to_have_count(0)
-    said.get_by_role("link", name="Log in again").click()
+    alert.get_by_role("link", name="Log in again").click()
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
 def test_it_says_that_the_server_does_not_answer_and_looks_no_further(window: Window, kept: Import) -> None:
     page = window.go("exchange_import_change", kept.pk)
-    asked = []
+    requests = []
 
     def refuse(route: object) -> None:
-        asked.append(route)
+        requests.append(route)
         route.fulfill(status=503, body="")  # type: ignore[attr-defined]
 
     page.route(page.url, refuse)
     for number in range(5):
         expect(page.get_by_role("alert")).to_have_count(0)
         with page.expect_response(page.url):
-            _look(page)
-        assert len(asked) == number + 1
+            _poll(page)
+        assert len(requests) == number + 1
 
-    said = page.get_by_role("alert")
-    expect(said).to_contain_text("The server is not responding.")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("The server is not responding.")
     page.clock.run_for(10 * LOOKS_EACH)
-    assert len(asked) == 5
+    assert len(requests) == 5

@@ -1,4 +1,4 @@
-"""The reference for apps in a browser: its search by keyboard, and a request with a token that stays in the page."""
+"""The API reference in a browser: search by keyboard, and a request with a token that stays in the page."""
 
 import pytest
 from playwright.sync_api import expect
@@ -39,8 +39,8 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
     token = factories.make_token(factories.make_installation(live_shop))
     window = open_window(None, live_shop)
     page = window.open(f"/docs/api/{get_latest_version()}/script_tags/")
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if token in str(request.headers) else None)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if token in str(request.headers) else None)
     form = page.locator("form[data-method=POST]")
     form.get_by_text("Try it").click()
 
@@ -60,9 +60,9 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
 
     with shop_scope(live_shop):
         assert ScriptTag.objects.get().src == "https://a.example/a.js"
-    assert sent == [f"{window.server}/admin/api/{get_latest_version()}/script_tags.json"]
-    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
-    assert token not in kept
+    assert requests == [f"{window.server}/admin/api/{get_latest_version()}/script_tags.json"]
+    stored_data = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
+    assert token not in stored_data
     page.goto(f"{window.server}/docs/api/errors/")
     page.go_back()
     expect(page.get_by_label("Access token")).to_have_value("")

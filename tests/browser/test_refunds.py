@@ -1,4 +1,4 @@
-"""A refund as staff make it: by keyboard, worked out as they type, looked at twice, pressed twice."""
+"""Refunds in the panel: by keyboard, calculated while typing, reviewed, submitted twice."""
 
 from decimal import Decimal
 
@@ -40,8 +40,8 @@ def test_a_refund_is_worked_out_while_somebody_types_and_made_once(
 
     expect(page.get_by_role("heading", name="Refunds")).to_be_visible()
     with shop_scope(live_shop):
-        made = Refund.objects.get()
-    assert movement_of(made).amount == Decimal("7.50")
+        refund = Refund.objects.get()
+    assert movement_of(refund).amount == Decimal("7.50")
     assert barriers == []
     assert window.problems == []
 
@@ -83,7 +83,7 @@ def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
     work_off(live_shop)
     with shop_scope(live_shop):
         waiting = Job.objects.filter(task="refunds.payment", state="waiting")
-    assert waiting.count() == 1  # It asks again by itself, later.
+    assert waiting.count() == 1  # The page polls again later by itself.
     window = open_window(owner, live_shop)
 
     page = window.go("orders_order_change", order.pk)

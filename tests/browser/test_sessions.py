@@ -1,4 +1,4 @@
-"""A session that ends while somebody is typing: nothing is lost, and nobody else sees it."""
+"""A session that ends while a user is typing: no input is lost, and no other user sees the input."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ TYPED = "Typed before the session ended"
 
 @dataclass
 class Edit:
-    """Something that is being edited: how its text is typed and saved, and what is stored of it."""
+    """An object that is being edited: how to type and save its text, and the stored text."""
 
     page: tuple[object, ...]
     query: str
@@ -35,7 +35,7 @@ class Edit:
     stored: Callable[[], str]
 
 
-def _product(shop: Shop) -> Edit:
+def _edit_product(shop: Shop) -> Edit:
     product = make_product()
     return Edit(
         ("catalog_product_change", product.pk),
@@ -46,7 +46,7 @@ def _product(shop: Shop) -> Edit:
     )
 
 
-def _article(shop: Shop) -> Edit:
+def _edit_article(shop: Shop) -> Edit:
     blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
     article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
     return Edit(
@@ -58,7 +58,7 @@ def _article(shop: Shop) -> Edit:
     )
 
 
-def _file(shop: Shop) -> Edit:
+def _edit_theme_file(shop: Shop) -> Edit:
     draft = themes.duplicate_theme(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
 
     def stored() -> str:
@@ -69,12 +69,12 @@ def _file(shop: Shop) -> Edit:
     return Edit(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
 
 
-EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_product, _article, _file)]
+EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_edit_product, _edit_article, _edit_theme_file)]
 
 
 @pytest.fixture
 def known(owner: User) -> User:
-    """The owner, with a password."""
+    """Return the owner, with a password."""
     owner.set_password(PASSWORD)
     owner.save()
     return owner
@@ -94,15 +94,15 @@ def save(page: Page, edit: Edit) -> None:
 
 
 def log_in_beside(page: Page, email: str) -> None:
-    """Follow the link that the page offers, log in there, and come back."""
+    """Follow the page's login link, log in there, and return."""
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Log in in a new tab").click()
-    beside = opened.value
-    beside.get_by_label("Email").fill(email)
-    beside.get_by_label("Password", exact=False).first.fill(PASSWORD)
-    beside.get_by_role("button", name="Log in", exact=True).click()
-    expect(beside.get_by_role("heading", name="You are logged in again")).to_be_visible()
-    beside.close()
+    login_page = opened.value
+    login_page.get_by_label("Email").fill(email)
+    login_page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    login_page.get_by_role("button", name="Log in", exact=True).click()
+    expect(login_page.get_by_role("heading", name="You are logged in again")).to_be_visible()
+    login_page.close()
     page.bring_to_front()
 
 
@@ -148,14 +148,16 @@ def test_what_was_typed_is_not_for_whoever_logs_in_instead(
     log_in_beside(page, colleague.email)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(page.get_by_role("dialog", name="Another user is logged in now")).to_be_visible()
-    shown = page.content() + page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
+    page_text = page.content() + page.evaluate(
+        "[...document.querySelectorAll('input, textarea')].map(e => e.value).join()"
+    )
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Reload page").click()
     expect(page.get_by_role("textbox", name=edit.field).first).to_be_visible()
 
-    again = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
-    kept = page.evaluate("JSON.stringify(sessionStorage)")
-    assert TYPED not in shown + again + kept
+    form_values = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
+    session_storage = page.evaluate("JSON.stringify(sessionStorage)")
+    assert TYPED not in page_text + form_values + session_storage
     with shop_scope(live_shop):
         assert edit.stored() == before
 
@@ -164,7 +166,7 @@ def test_a_login_that_changed_the_token_of_an_open_page_does_not_stop_it(
     open_window: Open, live_shop: Shop, known: User
 ) -> None:
     with shop_scope(live_shop):
-        edit = _product(live_shop)
+        edit = _edit_product(live_shop)
     window = open_window(known, live_shop)
     page = begin(window, edit)
     page.evaluate("document.querySelectorAll('[name=csrfmiddlewaretoken]').forEach(e => { e.value = 'x'.repeat(64); })")
@@ -178,7 +180,7 @@ def test_a_login_that_changed_the_token_of_an_open_page_does_not_stop_it(
 
 def test_a_server_that_is_away_loses_nothing(open_window: Open, live_shop: Shop, known: User) -> None:
     with shop_scope(live_shop):
-        edit = _product(live_shop)
+        edit = _edit_product(live_shop)
     page = begin(open_window(known, live_shop), edit)
     page.context.set_offline(True)
 
@@ -195,7 +197,7 @@ def test_a_server_that_is_away_loses_nothing(open_window: Open, live_shop: Shop,
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_dialog_keeps_nobody_out(open_window: Open, live_shop: Shop, known: User, width: int, axe: None) -> None:
     with shop_scope(live_shop):
-        edit = _product(live_shop)
+        edit = _edit_product(live_shop)
     window = open_window(known, live_shop, viewport={"width": width, "height": 800})
     page = begin(window, edit)
     Session.objects.all().delete()

@@ -1,4 +1,4 @@
-"""``make run`` as a new user sees it: what it prints, how heavy a page is, how it stops."""
+"""``make run`` for a new user: its output, the size of a page, its shutdown."""
 
 import html
 import os
@@ -28,7 +28,7 @@ OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL",
 
 
 class Product:
-    """The product, as ``make run`` starts it once its environment is there."""
+    """The product as ``make run`` starts it in a prepared environment."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder, self.port = folder, free_port()
@@ -39,7 +39,7 @@ class Product:
         self.output = ""
 
     def start(self) -> None:
-        """Start, and wait until it answers."""
+        """Start the product and wait until it responds."""
         with (self.folder / "output").open("w") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "backoffice.run_all"],
@@ -60,7 +60,7 @@ class Product:
         raise AssertionError("the product did not start")
 
     def stop(self) -> float:
-        """Press Ctrl-C; seconds until it has ended."""
+        """Press Ctrl-C and return the seconds until the product has exited."""
         before = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(60) == 0
@@ -77,14 +77,14 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
 
 
 def printed(output: str, label: str) -> list[str]:
-    found = re.search(rf"^  {label}\s+(.*)$", output, re.MULTILINE)
-    assert found, output
-    return found[1].split()
+    match = re.search(rf"^  {label}\s+(.*)$", output, re.MULTILINE)
+    assert match, output
+    return match[1].split()
 
 
 @pytest.fixture(scope="module")
 def owner(product: Product, browser: Browser) -> Iterator[Page]:
-    """The home page of the shop, as the owner sees it who was printed."""
+    """Log in with the printed owner and return the shop's home page."""
     email, password = printed((product.folder / "output").read_text(), "Login")
     context = browser.new_context()
     page = context.new_page()
@@ -98,13 +98,13 @@ def owner(product: Product, browser: Browser) -> Iterator[Page]:
 
 
 def test_every_screen_opens_with_files_that_were_collected(owner: Page) -> None:
-    """With the files as ``make run`` collects them; other tests take them from where they lie."""
+    """Check all screens with collected static files; other tests serve them from their source folders."""
     home = owner.url
 
     def opened(address: str) -> tuple[str, set[str]]:
-        answer = owner.request.get(address)
-        text = answer.text()
-        assert answer.status == 200, f"{address}: {answer.status} {text[:200]}"
+        response = owner.request.get(address)
+        text = response.text()
+        assert response.status == 200, f"{address}: {response.status} {text[:200]}"
         files = re.findall(r'(?:src|href)="([^"]*/static/[^"]*)"', text)
         return text, {urljoin(address, html.unescape(file)) for file in files}
 
@@ -126,29 +126,29 @@ def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, brows
     address = f"{owner.url.rstrip('/')}/orders/order/"
     cookies = owner.context.cookies()
 
-    def weigh(page_address: str, again: bool) -> tuple[int, list[Response]]:
-        answers: list[Response] = []
+    def weigh(page_address: str, is_cached: bool) -> tuple[int, list[Response]]:
+        responses: list[Response] = []
         total = 0
-        fresh = browser.new_context()
-        fresh.add_cookies(cookies)  # type: ignore[arg-type]
-        tab = fresh.new_page()
-        # Twice: a browser that is busy has not put everything away after the first time.
-        for _ in range(2 * again):
+        context = browser.new_context()
+        context.add_cookies(cookies)  # type: ignore[arg-type]
+        tab = context.new_page()
+        # Load twice: a busy browser has not cached everything after the first time.
+        for _ in range(2 * is_cached):
             tab.goto(page_address, wait_until="networkidle")
-        tab.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - Playwright marks what it is given
+        tab.on("response", lambda response: responses.append(response))  # noqa: PLW0108 - Playwright marks what it is given
         tab.goto(page_address, wait_until="networkidle")
-        for answer in answers:
-            sizes = answer.request.sizes()
+        for response in responses:
+            sizes = response.request.sizes()
             total += sizes["responseBodySize"] + sizes["responseHeadersSize"]
-        fresh.close()
-        return total, answers
+        context.close()
+        return total, responses
 
-    cold, answers = weigh(address, again=False)
-    warm, _ = weigh(address, again=True)
+    cold, cold_responses = weigh(address, is_cached=False)
+    warm, _ = weigh(address, is_cached=True)
 
-    heads = {answer.url: answer.headers for answer in answers}
+    heads = {item.url: item.headers for item in cold_responses}
     static = {url: head for url, head in heads.items() if "/static/" in url}
-    assert {answer.status for answer in answers} == {200}
+    assert {item.status for item in cold_responses} == {200}
     assert heads[address]["content-encoding"] == "gzip"
     assert static
     assert all("immutable" in head["cache-control"] for head in static.values()), static.keys()
@@ -161,12 +161,12 @@ def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, brows
 
 def test_the_login_page_goes_out_as_it_is(product: Product) -> None:
     request = urllib.request.Request(f"{product.url}/accounts/login/", headers={"Accept-Encoding": "gzip, br"})
-    with urllib.request.urlopen(request) as answer:
-        assert answer.headers.get("Content-Encoding") is None
+    with urllib.request.urlopen(request) as response:
+        assert response.headers.get("Content-Encoding") is None
 
 
 def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(product: Product) -> None:
-    """The only test that stops it; it leaves it running."""
+    """Stop and restart the product; no other test stops it."""
     seconds = product.stop()
     first = product.output
     product.start()
@@ -190,7 +190,7 @@ def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(
 def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_path: Path) -> None:
     file = tmp_path / "own.sqlite3"
     if connection.vendor == "sqlite":
-        # The tests' own, without a shop: its tables are made already.
+        # The test database without a shop: its tables exist already.
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(file)])
     own = Product(tmp_path, DATABASE_URL=f"sqlite:///{file}")

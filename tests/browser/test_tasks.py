@@ -1,4 +1,4 @@
-"""Everyday tasks take at most a fixed number of clicks and keys."""
+"""Everyday tasks need at most a fixed number of clicks and keys."""
 
 import pytest
 from playwright.sync_api import expect
@@ -40,7 +40,7 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
     for text in ("Colour", *COLOURS):
         hands.type(text)
         hands.press("Enter")
-    hands.drop(page.get_by_role("region", name="Images"), *((f"{one}.png", "image/png", PNG) for one in COLOURS))
+    hands.drop(page.get_by_role("region", name="Images"), *((f"{name}.png", "image/png", PNG) for name in COLOURS))
     for colour in COLOURS:
         hands.choose(page.get_by_label(f"Variants with {colour}.png"), colour)
     hands.click(page.get_by_label("Price, S / Red"))
@@ -49,20 +49,20 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
     hands.click(page.get_by_role("button", name="Save", exact=True))
     page.wait_for_url("**/catalog/product/")
 
-    assert hands.clicks == 13  # The demand: at most 15.
+    assert hands.clicks == 13  # The limit is 15.
     with shop_scope(live_shop):
-        made = Variant.objects.order_by("position").values_list("title", "price", "image__position")
-        assert [(title, f"{price:.2f}", place) for title, price, place in made] == [
-            (f"{size} / {colour}", "9.90", place) for size in "SM" for place, colour in enumerate(COLOURS, 1)
+        variants = Variant.objects.order_by("position").values_list("title", "price", "image__position")
+        assert [(title, f"{price:.2f}", position) for title, price, position in variants] == [
+            (f"{size} / {colour}", "9.90", position) for size in "SM" for position, colour in enumerate(COLOURS, 1)
         ]
     assert window.problems == []
 
 
-@pytest.mark.parametrize("way", [("", "-10", "9.00"), ("Set to", "12,90", "12.90")], ids=["percent", "set"])
+@pytest.mark.parametrize("case", [("", "-10", "9.00"), ("Set to", "12,90", "12.90")], ids=["percent", "set"])
 def test_the_price_of_twenty_products_costs_at_most_6_clicks(
-    open_window: Open, live_shop: Shop, owner: User, way: tuple[str, str, str]
+    open_window: Open, live_shop: Shop, owner: User, case: tuple[str, str, str]
 ) -> None:
-    how, typed, price = way
+    how, typed, price = case
     with shop_scope(live_shop):
         for number in range(20):
             make_product(f"Mug {number}", prices=("10.00",))
@@ -82,10 +82,10 @@ def test_the_price_of_twenty_products_costs_at_most_6_clicks(
     work()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
-    assert hands.clicks == (6 if how else 4)  # The demand: at most 6.
+    assert hands.clicks == (6 if how else 4)  # The limit is 6.
     with shop_scope(live_shop):
         prices = Variant.objects.values_list("price", flat=True)
-        assert [f"{each:.2f}" for each in prices] == [price] * 20
+        assert [f"{price_value:.2f}" for price_value in prices] == [price] * 20
     assert window.problems == []
 
 
@@ -103,11 +103,11 @@ def test_the_address_of_an_order_costs_at_most_4_clicks(open_window: Open, live_
     hands.click(page.get_by_role("button", name="Save", exact=True))
     expect(page.get_by_text("2 Side Street").first).to_be_visible()
 
-    assert hands.clicks == 4  # The demand: at most 4.
+    assert hands.clicks == 4  # The limit is 4.
     with shop_scope(live_shop):
-        kept = Order.objects.get().shipping_address
-        assert kept
-        assert kept["address1"] == "2 Side Street"
+        address = Order.objects.get().shipping_address
+        assert address
+        assert address["address1"] == "2 Side Street"
     assert window.problems == []
 
 
@@ -128,7 +128,7 @@ def test_an_import_of_two_hundred_customers_costs_at_most_5_clicks(
     work()
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
 
-    assert hands.clicks == 5  # The demand: at most 5.
+    assert hands.clicks == 5  # The limit is 5.
     with shop_scope(live_shop):
         assert Customer.objects.count() == 200
     assert window.problems == []
@@ -137,7 +137,7 @@ def test_an_import_of_two_hundred_customers_costs_at_most_5_clicks(
 def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keystrokes(
     open_window: Open, live_shop: Shop, owner: User
 ) -> None:
-    """Each press counts, those that search and those of the price as well; the letters of the title alone do not."""
+    """Count every key press, in the search and in the price; only the letters of the title do not count."""
     window = open_window(owner, live_shop)
     page = window.go()
     hands = Hands(page)
@@ -158,7 +158,7 @@ def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keyst
     page.wait_for_url("**/catalog/product/")
 
     assert hands.clicks == 0
-    assert hands.keys + hands.characters - len(title) == 24  # The demand: under 25.
+    assert hands.keys + hands.characters - len(title) == 24  # The limit is 24.
     with shop_scope(live_shop):
         assert Product.objects.get().title == title
         assert f"{Variant.objects.get().price:.2f}" == "9.90"

@@ -1,4 +1,4 @@
-"""The visual editor: written as it will look, kept byte for byte where nobody wrote, nothing runs."""
+"""The visual editor: formatted editing, untouched HTML kept byte for byte, no scripts run."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def product(live_shop: Shop, settings: Any, tmp_path: Path) -> Product:
 
 
 def go_to(page: Page, text: str, *keys: str) -> None:
-    """Click a text and press keys that move; the browser tells of a selection a moment after it has changed."""
+    """Click a text and press navigation keys; the browser reports a changed selection with a delay."""
     page.get_by_role("textbox", name="Description").get_by_text(text, exact=True).click()
     for key in keys:
         page.keyboard.press(key)
@@ -41,7 +41,7 @@ def go_to(page: Page, text: str, *keys: str) -> None:
 
 
 def saved(page: Page, product: Product, shop: Shop) -> str | None:
-    """The description, once the form is saved."""
+    """Save the form and return the description."""
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/catalog/product/")
     with shop_scope(shop):
@@ -140,11 +140,11 @@ def test_the_editor_keeps_nobody_out(
     window = open_window(owner, live_shop, viewport={"width": width, "height": 900})
     page = window.go("catalog_product_change", product.pk)
     go_to(page, "First")
-    found = window.barriers()
+    problems = window.barriers()
     page.keyboard.press("Control+k")
-    found += window.barriers()
+    problems += window.barriers()
     for name, args in (("changelist", ()), ("add", ()), ("change", (file.pk,))):
         window.go(f"content_storefile_{name}", *args)
-        found += window.barriers()
+        problems += window.barriers()
 
-    assert found == []
+    assert problems == []

@@ -1,4 +1,4 @@
-"""A shop with something on every page."""
+"""A shop with rows for every page."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field
 
 
 def furnish(shop: Shop) -> Installation:
-    """Apps with tokens, scripts, jobs in every state, colleagues; returns the first app's installation."""
+    """Create apps with tokens, scripts, jobs in every state and staff; return the first app's installation."""
     now = timezone.now()
     installation = factories.make_installation(shop, ("read_products", "write_orders"), name="Warehouse sync")
     factories.make_installation(shop, (), name="Reviews")
@@ -69,7 +69,7 @@ def furnish(shop: Shop) -> Installation:
 
 
 def have_work(installation: Installation) -> None:
-    """What is late, on hold, and half sent, here and at a service."""
+    """Create fulfillments that are late, on hold or partial, at a location and at a service."""
     address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main Street", "city": "Ottawa"}
     bowl = {**MUG, "title": "Bowl", "quantity": 3}
     service = make_service(installation.app, name="Far depot", inventory_management=True)
@@ -88,13 +88,17 @@ def have_work(installation: Installation) -> None:
 
 
 def tell(installation: Installation) -> None:
-    """Webhooks that arrive, and some that do not."""
+    """Create webhook deliveries that succeeded and failed."""
     now, address = timezone.now(), "https://warehouse.example.com/hooks"
     well = subscribe(installation, address, topic="products/update", include_fields=["id", "title", "updated_at"])
     failing = subscribe(installation, f"{address}/orders", topic="orders/create")
     for minutes in range(3):
-        sent = make_delivery(installation, well, attempts=1, state="done", finished_at=now - timedelta(minutes=minutes))
-        make_attempt(sent, connect_ms=3, remote_ip="203.0.113.7", response_headers={"Server": "nginx"}, excerpt="ok")
+        delivery = make_delivery(
+            installation, well, attempts=1, state="done", finished_at=now - timedelta(minutes=minutes)
+        )
+        make_attempt(
+            delivery, connect_ms=3, remote_ip="203.0.113.7", response_headers={"Server": "nginx"}, excerpt="ok"
+        )
     dead = make_delivery(installation, failing, attempts=9, state="dead", finished_at=now, error="status_500")
     for number in range(1, 10):
         make_attempt(dead, number=number, outcome="status", status=500, excerpt="Internal Server Error")
@@ -102,7 +106,7 @@ def tell(installation: Installation) -> None:
 
 
 def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[object, ...]]]:
-    """Every kind of page, with the arguments of an example."""
+    """Return every kind of page, with the arguments of an example."""
     with shop_scope(shop):
         token = AccessToken.objects.filter(installation=installation, revoked_at=None).first()
         member = Membership.objects.filter(account_owner=False).first()
@@ -182,7 +186,7 @@ def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[objec
 
 
 def work() -> None:
-    """What waits for a worker is done."""
+    """Run all waiting jobs."""
     with all_shops_scope():
         keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("key", flat=True))
     for key in keys:

@@ -1,4 +1,4 @@
-"""What bulk operations do to values."""
+"""Tests of the value changes of bulk operations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A bulk edit whose worker dies at any moment: each row is changed once, and the report tells of each."""
+"""Tests of a bulk edit whose worker dies at any moment: each row is changed once and reported."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,20 +24,20 @@ LOWER = {"price": {"how": "percent", "value": "-50", "round": ""}}
 
 
 class Killed(BaseException):
-    """The worker is no more."""
+    """Raised in place of the worker's death."""
 
 
 def dying_at(moment: int) -> Callable[..., Any]:
     left = moment
 
-    def counted(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    def counted(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
         nonlocal left
-        # The database takes back by itself what was not committed.
+        # The database rolls back what was not committed.
         if not sql.startswith(("ROLLBACK", "RELEASE")):
             left -= 1
             if left == 0:
                 raise Killed
-        return execute(sql, params, many, context)
+        return execute(sql, params, is_many, context)
 
     return counted
 
@@ -77,10 +77,10 @@ def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:
     with shop_scope(shop):
         edit, job = begun(shop)
 
-        def stolen(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        def stolen(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
             if sql.startswith("INSERT") and "bulk_editedrow" in sql:
                 raise Killed
-            return execute(sql, params, many, context)
+            return execute(sql, params, is_many, context)
 
         with pytest.raises(Killed), connection.execute_wrapper(stolen):
             queue.run_job(job.key)

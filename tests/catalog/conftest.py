@@ -1,4 +1,4 @@
-"""Fixtures of the catalog's tests: pictures go to a folder of the test's own."""
+"""Fixtures of the catalog's tests: uploads go to a temporary directory."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from backoffice.storages import get_storage_settings
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Where uploads of the test lie."""
+    """Return the directory of the test's uploads."""
     folder = tmp_path / "media"
     settings.STORAGES = settings.STORAGES | {"default": get_storage_settings("", folder)["default"]}
     return folder

@@ -1,4 +1,4 @@
-"""Data for the catalog's tests, made as the services make it."""
+"""Factories for the catalog, which use the services."""
 
 import base64
 from typing import Any
@@ -17,7 +17,7 @@ ATTACHMENT = base64.b64encode(PNG).decode()
 
 
 def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: Any) -> Product:
-    """A product of the current shop; with one variant per price, in sizes 1, 2, 3 …"""
+    """Create a product in the current shop, with one variant per price in sizes 1, 2, 3 …"""
     parts = ProductParts()
     if prices:
         parts.options = [OptionInput("Size")]
@@ -28,13 +28,13 @@ def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: A
 
 
 def make_image(product: Product, **attrs: Any) -> ProductImage:
-    """An image of a product, at its end."""
+    """Add an image at the end of a product's images."""
     picture = image_files.store_uploaded_image(product.shop_id, PNG, "mug.png")
     return images.add_image(product.pk, ImageInput(image=picture, attrs=attrs), actor="system", at=timezone.now())
 
 
 def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Collection:
-    """A custom collection with these products."""
+    """Create a custom collection with these products."""
     parts = lifecycle.CollectionParts(placements=[Placement(product.pk) for product in members])
     return lifecycle.create_collection(
         Collection.Kind.CUSTOM, {"title": title, **attrs}, parts, actor="system", at=timezone.now()
@@ -42,11 +42,11 @@ def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Coll
 
 
 def make_smart(title: str = "Cheap", *rules: tuple[str, str, str], **attrs: Any) -> Collection:
-    """A smart collection with rules ``(column, relation, condition)``."""
-    named = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
+    """Create a smart collection with rules ``(column, relation, condition)``."""
+    named_rules = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
     return lifecycle.create_collection(
         Collection.Kind.SMART,
-        {"title": title, "rules": named, **attrs},
+        {"title": title, "rules": named_rules, **attrs},
         lifecycle.CollectionParts(),
         actor="system",
         at=timezone.now(),

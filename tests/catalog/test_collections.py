@@ -1,4 +1,4 @@
-"""Collections over REST: filled by hand or by rules, counted, illustrated, ordered."""
+"""Tests of collections over REST: custom and smart, counts, images, sort orders."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def positions(collection_id: int) -> list[tuple[int, int]]:
 
 
 def test_a_new_shop_has_the_frontpage_and_nothing_else(api: ApiClient) -> None:
-    shown = api.get("custom_collections.json").json()["custom_collections"]
+    custom_collections = api.get("custom_collections.json").json()["custom_collections"]
 
-    assert [(row["handle"], row["title"], row["sort_order"]) for row in shown] == [
+    assert [(row["handle"], row["title"], row["sort_order"]) for row in custom_collections] == [
         ("frontpage", "Home page", "best-selling")
     ]
     assert api.get("smart_collections/count.json").json() == {"count": 0}
@@ -44,16 +44,16 @@ def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Sho
 
     response = api.post("custom_collections.json", {"custom_collection": body})
 
-    made = response.json()["custom_collection"]
+    custom_collection = response.json()["custom_collection"]
     assert response.status_code == 201
-    assert (made["handle"], made["published_at"], made["published_scope"]) == ("kuche", None, "web")
-    assert (made["image"]["alt"], made["image"]["width"], made["image"]["height"]) == ("Pots", 40, 20)
-    assert made["image"]["src"].endswith("/pots.png")
-    single = api.get(f"custom_collections/{made['id']}.json").json()["custom_collection"]
+    assert (custom_collection["handle"], custom_collection["published_at"], custom_collection["published_scope"]) == ("kuche", None, "web")
+    assert (custom_collection["image"]["alt"], custom_collection["image"]["width"], custom_collection["image"]["height"]) == ("Pots", 40, 20)
+    assert custom_collection["image"]["src"].endswith("/pots.png")
+    single = api.get(f"custom_collections/{custom_collection['id']}.json").json()["custom_collection"]
     assert single["products_count"] == 2
     with shop_scope(shop):
-        assert positions(made["id"]) == [(second.pk, 1), (first.pk, 2)]
-        assert Event.objects.get(topic="collections/create").subject_id == made["id"]
+        assert positions(custom_collection["id"]) == [(second.pk, 1), (first.pk, 2)]
+        assert Event.objects.get(topic="collections/create").subject_id == custom_collection["id"]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_update_keeps_the_products_that_it_does_not_name(api: ApiClient, shop: S
         first, second, third = (make_product(title) for title in "ABC")
         collection = make_custom("Kitchen", first, second)
         collect = Collect.objects.get(product=second)
-    named = [{"product_id": third.pk}, {"id": collect.pk, "position": 1}]
+    collects = [{"product_id": third.pk}, {"id": collect.pk, "position": 1}]
 
-    response = api.put(f"custom_collections/{collection.pk}.json", {"custom_collection": {"collects": named}})
+    response = api.put(f"custom_collections/{collection.pk}.json", {"custom_collection": {"collects": collects}})
 
     assert response.status_code == 200
     with shop_scope(shop):
@@ -97,44 +97,44 @@ def test_update_keeps_the_products_that_it_does_not_name(api: ApiClient, shop: S
 @pytest.mark.parametrize("sent_back", [("src",), ("src", "created_at", "width", "height")])
 def test_the_address_of_its_own_picture_is_no_new_picture(api: ApiClient, sent_back: tuple[str, ...]) -> None:
     body = {"title": "Kitchen", "image": {"attachment": ATTACHMENT, "alt": "before"}}
-    made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
-    image = {name: made["image"][name] for name in sent_back} | {"alt": "after"}
+    custom_collection = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
+    image = {name: custom_collection["image"][name] for name in sent_back} | {"alt": "after"}
 
-    changed = api.put(f"custom_collections/{made['id']}.json", {"custom_collection": {"image": image}})
+    changed = api.put(f"custom_collections/{custom_collection['id']}.json", {"custom_collection": {"image": image}})
 
     assert changed.status_code == 200
-    assert changed.json()["custom_collection"]["image"] == made["image"] | {"alt": "after"}
+    assert changed.json()["custom_collection"]["image"] == custom_collection["image"] | {"alt": "after"}
 
 
 def test_collects_of_a_body_stand_where_it_puts_them(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         mugs = [make_product(f"Mug {number}").pk for number in range(3)]
-    listed = [{"product_id": pk, "position": 3 - index} for index, pk in enumerate(mugs)]
+    rows = [{"product_id": pk, "position": 3 - index} for index, pk in enumerate(mugs)]
 
-    made = api.post("custom_collections.json", {"custom_collection": {"title": "Backwards", "collects": listed}})
+    response = api.post("custom_collections.json", {"custom_collection": {"title": "Backwards", "collects": rows}})
 
     with shop_scope(shop):
-        collection_id = made.json()["custom_collection"]["id"]
+        collection_id = response.json()["custom_collection"]["id"]
         assert positions(collection_id) == [(mugs[2], 1), (mugs[1], 2), (mugs[0], 3)]
 
 
 def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) -> None:
     body = {"title": "Kitchen", "image": {"attachment": ATTACHMENT}}
-    made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
-    path = f"custom_collections/{made['id']}.json"
+    custom_collection = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
+    path = f"custom_collections/{custom_collection['id']}.json"
 
     def put(**fields: Any) -> Response:
         return api.put(path, {"custom_collection": fields}).json()["custom_collection"]["image"]
 
-    kept = put(title="K")
+    collection = put(title="K")
     described = put(image={"alt": "Pots"})
     sent_back = put(image=described)
-    gone = put(image="")
+    cleared_collection = put(image="")
 
-    assert kept == made["image"]
-    assert described == made["image"] | {"alt": "Pots"}
+    assert collection == custom_collection["image"]
+    assert described == custom_collection["image"] | {"alt": "Pots"}
     assert sent_back == described
-    assert gone is None
+    assert cleared_collection is None
 
 
 def test_lists_are_by_title_and_narrowed(api: ApiClient, shop: Shop) -> None:
@@ -145,9 +145,9 @@ def test_lists_are_by_title_and_narrowed(api: ApiClient, shop: Shop) -> None:
         make_smart("Bags", ("title", "contains", "bag"))
 
     def titles(plural: str, **query: Any) -> list[str]:
-        found = [row["title"] for row in api.get(f"{plural}.json", **query).json()[plural]]
-        assert api.get(f"{plural}/count.json", **query).json()["count"] == len(found)
-        return found
+        matching_titles = [row["title"] for row in api.get(f"{plural}.json", **query).json()[plural]]
+        assert api.get(f"{plural}/count.json", **query).json()["count"] == len(matching_titles)
+        return matching_titles
 
     assert titles("custom_collections") == ["Attic", "Home page", "Kitchen"]
     assert titles("custom_collections", product_id=mug.pk) == ["Kitchen"]
@@ -168,8 +168,8 @@ def test_each_kind_answers_under_its_own_address_only(api: ApiClient, shop: Shop
     assert api.get(f"smart_collections/{custom.pk}.json").status_code == 404
     assert api.get(f"collections/{custom.pk}.json").json()["collection"]["collection_type"] == "custom"
     assert api.get(f"collections/{smart.pk}.json").json()["collection"]["collection_type"] == "smart"
-    narrowed = api.get(f"collections/{smart.pk}.json", fields="products_count").json()["collection"]
-    assert narrowed == {"products_count": 0}
+    collection = api.get(f"collections/{smart.pk}.json", fields="products_count").json()["collection"]
+    assert collection == {"products_count": 0}
 
 
 def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> None:
@@ -180,18 +180,18 @@ def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> Non
         body = {"product_id": product.pk, "collection_id": collection.pk, **fields}
         return api.post("collects.json", {"collect": body})
 
-    made = post(first, collection).json()["collect"]
-    assert (made["position"], made["sort_value"]) == (1, "0000000001")
+    collect = post(first, collection).json()["collect"]
+    assert (collect["position"], collect["sort_value"]) == (1, "0000000001")
     assert post(second, collection, position=1).json()["collect"]["position"] == 1
     assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2)]
     assert list(errors_of(post(first, collection))) == ["product_id"]
     assert list(errors_of(post(first, smart))) == ["collection_id"]
     assert errors_of(api.post("collects.json", {"collect": {}})).keys() == {"product_id", "collection_id"}
-    listed = api.get("collects.json", collection_id=collection.pk, product_id=first.pk).json()["collects"]
-    assert [row["id"] for row in listed] == [made["id"]]
+    collects = api.get("collects.json", collection_id=collection.pk, product_id=first.pk).json()["collects"]
+    assert [row["id"] for row in collects] == [collect["id"]]
     api.delete(f"collects/{Collect.objects.get(product=second).pk}.json")
     assert positions(collection.pk) == [(first.pk, 1)]
-    assert api.get(f"collects/{made['id']}.json").json()["collect"]["position"] == 1
+    assert api.get(f"collects/{collect['id']}.json").json()["collect"]["position"] == 1
 
 
 def test_collects_close_up_when_a_product_is_deleted(api: ApiClient, in_shop: Shop) -> None:
@@ -210,11 +210,11 @@ def test_a_foreign_product_cannot_be_collected(api: ApiClient, shop: Shop, other
     with shop_scope(shop):
         own, product = make_custom(), make_product()
 
-    taken = api.post("collects.json", {"collect": {"product_id": foreign.pk, "collection_id": own.pk}})
-    given = api.post("collects.json", {"collect": {"product_id": product.pk, "collection_id": theirs.pk}})
+    response = api.post("collects.json", {"collect": {"product_id": foreign.pk, "collection_id": own.pk}})
+    input_response = api.post("collects.json", {"collect": {"product_id": product.pk, "collection_id": theirs.pk}})
 
-    assert errors_of(taken) == {"product_id": ["must exist"]}
-    assert errors_of(given) == {"collection_id": ["must exist"]}
+    assert errors_of(response) == {"product_id": ["must exist"]}
+    assert errors_of(input_response) == {"collection_id": ["must exist"]}
     for path in (f"collections/{theirs.pk}.json", f"collections/{theirs.pk}/products.json"):
         assert api.get(path).status_code == 404
     assert api.get("products.json", collection_id=theirs.pk).json() == {"products": []}

@@ -1,4 +1,4 @@
-"""The demo store's catalog is complete, and the same each time."""
+"""Tests that the demo shop's catalog is complete, and the same each time."""
 
 from datetime import UTC, datetime
 

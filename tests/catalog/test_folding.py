@@ -1,4 +1,4 @@
-"""Case does not count, in any script, and alike on both databases."""
+"""Tests of case-insensitive matching in any script, with equal results on both databases."""
 
 from importlib import import_module
 
@@ -19,11 +19,11 @@ NAMES = ["Äpfel Straße", "ZOË", "Ωmega ΣΟΦΟΣ", "Žluťoučký"]
 
 @pytest.fixture
 def things(in_shop: Shop) -> list[int]:
-    """A product per name, which has it as title, vendor, type, tag and variant."""
-    made = [make_product(name, vendor=name, product_type=name, tags=name, prices=("1.00",)) for name in NAMES]
-    for product in made:
+    """Create a product per name, with the name as title, vendor, type, tag and option value."""
+    products = [make_product(name, vendor=name, product_type=name, tags=name, prices=("1.00",)) for name in NAMES]
+    for product in products:
         Variant.objects.filter(product=product).update(title=product.title)
-    return [product.pk for product in made]
+    return [product.pk for product in products]
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_rules_ignore_case_in_every_script(
     relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
-    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
 
-    assert sorted(row["id"] for row in shown) == [things[number] for number in expected]
+    assert sorted(row["id"] for row in products) == [things[number] for number in expected]
 
 
 def test_every_way_of_writing_takes_the_folded_copy_along(in_shop: Shop) -> None:
@@ -81,7 +81,7 @@ def test_rows_from_before_are_folded_by_the_migration(in_shop: Shop) -> None:
 
 
 def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
-    # Of a few rows any index of the shop's is as good to the planner.
+    # For few rows the planner may use any index that begins with the shop.
     Product.objects.bulk_create(
         Product(shop=in_shop, title=name, vendor=name, product_type=name, handle=name)
         for name in (f"name-{number}" for number in range(1000))
@@ -92,7 +92,7 @@ def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
     for column, index in (("title_key", "title"), ("vendor_key", "vendor"), ("product_type_key", "type")):
         plan = Product.objects.filter(**{column: "ÄPFEL"}).order_by().explain()
 
-        # That of the beginnings of vendors is as good for a whole one.
+        # The prefix index of vendors is as good for a whole name.
         assert any(f"catalog_product_{name}" in plan for name in (f"by_{index}", f"{index}_beginnings"))
 
 

@@ -1,4 +1,4 @@
-"""Handles: made from titles, numbered where taken, without a loop that grows."""
+"""Tests of handles: generated from titles and numbered where taken, in a fixed number of queries."""
 
 from typing import Any
 
@@ -37,17 +37,17 @@ def test_a_handle_that_is_named_and_taken_is_refused(api: ApiClient) -> None:
     create(api, handle="My Board")
     other = create(api, title="Other")
 
-    made = api.post("products.json", {"product": {"title": "Board", "handle": "my-board"}})
+    response = api.post("products.json", {"product": {"title": "Board", "handle": "my-board"}})
     changed = api.put(f"products/{other['id']}.json", {"product": {"handle": "my-board"}})
 
-    assert errors_of(made) == {"handle": ["has already been taken"]}
+    assert errors_of(response) == {"handle": ["has already been taken"]}
     assert errors_of(changed) == {"handle": ["has already been taken"]}
 
 
 def test_the_handle_stays_when_the_title_changes(api: ApiClient) -> None:
-    made = create(api)
+    created_row = create(api)
 
-    changed = api.put(f"products/{made['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()["product"]
+    changed = api.put(f"products/{created_row['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()["product"]
 
     assert changed["handle"] == "board"
 
@@ -58,6 +58,6 @@ def test_a_thousand_handles_of_one_title_cost_no_loop(in_shop: Shop, django_asse
     )
 
     with django_assert_max_num_queries(40):
-        made = make_product("Mug")
+        product = make_product("Mug")
 
-    assert made.handle == "mug-1000"
+    assert product.handle == "mug-1000"

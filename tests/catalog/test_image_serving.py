@@ -1,4 +1,4 @@
-"""Pictures as shoppers' browsers get them: in every size, cached for good, run by nobody."""
+"""Tests of serving images to shoppers: every size, long caching, never executed as a page."""
 
 import base64
 from pathlib import Path
@@ -19,7 +19,7 @@ GIF_WITH_SCRIPT = animation(2) + b"<script>alert(1)</script>"
 
 @pytest.fixture
 def product(shop: Shop) -> Product:
-    """A product without images."""
+    """Create a product without images."""
     with shop_scope(shop):
         return make_product()
 
@@ -77,10 +77,10 @@ def test_sizes_are_made_on_the_first_read_and_kept(
 
     first, body = fetch(path)
     files = stored(media)
-    second, again = fetch(path)
+    second, second_response = fetch(path)
 
     assert decode(body).size == size
-    assert again == body
+    assert second_response == body
     assert first["Cache-Control"] == second["Cache-Control"] == "public, max-age=31536000, immutable"
     assert stored(media) == files
     assert len(files) == 2

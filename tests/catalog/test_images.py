@@ -1,4 +1,4 @@
-"""Images over REST: taken in by their pixels, in dense positions, at most 250."""
+"""Tests of images over REST: validated by content, dense positions, at most 250."""
 
 import base64
 import re
@@ -22,7 +22,7 @@ from tests.outgoing.servers import Server, answer
 
 @pytest.fixture
 def product(shop: Shop) -> Product:
-    """A product without images."""
+    """Create a product without images."""
     with shop_scope(shop):
         return make_product(prices=("1.00", "2.00"))
 
@@ -40,8 +40,8 @@ def stored(media: Path) -> list[Path]:
 
 
 def order(api: ApiClient, product: Product) -> list[tuple[int, int]]:
-    listed = api.get(f"products/{product.pk}/images.json").json()["images"]
-    return [(row["id"], row["position"]) for row in listed]
+    images = api.get(f"products/{product.pk}/images.json").json()["images"]
+    return [(row["id"], row["position"]) for row in images]
 
 
 def test_an_attachment_becomes_an_image(api: ApiClient, shop: Shop, product: Product) -> None:
@@ -84,10 +84,10 @@ def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, se
 def test_a_file_name_stays_outside_of_the_headers_and_the_path(api: ApiClient, product: Product, name: str) -> None:
     plainly = api.http.get(urlsplit(post(api, product, attachment=attach(PNG)).json()["image"]["src"]).path)
 
-    made = post(api, product, attachment=attach(PNG), filename=name)
+    response = post(api, product, attachment=attach(PNG), filename=name)
 
-    assert made.status_code == 201, made.content
-    path = urlsplit(made.json()["image"]["src"]).path
+    assert response.status_code == 201, response.content
+    path = urlsplit(response.json()["image"]["src"]).path
     assert re.fullmatch(r"/[\w/-]+/[\w-]+\.png", path, re.ASCII)
     served = api.http.get(path)
     assert served.status_code == 200
@@ -179,7 +179,7 @@ def test_moving_an_image_shifts_the_others(
 
     api.put(f"products/{product.pk}/images/{ids[moved]}.json", {"image": {"position": to}})
 
-    assert order(api, product) == [(ids[place], number) for number, place in enumerate(expected, 1)]
+    assert order(api, product) == [(ids[index], number) for number, index in enumerate(expected, 1)]
     main = api.get(f"products/{product.pk}.json").json()["product"]["image"]
     assert main["id"] == ids[expected[0]]
 
@@ -248,23 +248,23 @@ def test_variants_are_named_by_the_image(api: ApiClient, shop: Shop, product: Pr
     with shop_scope(shop):
         first, second = Variant.objects.filter(product=product).order_by("id").values_list("pk", flat=True)
 
-    made = post(api, product, attachment=ATTACHMENT, variant_ids=[first]).json()["image"]
-    changed = api.put(f"products/{product.pk}/images/{made['id']}.json", {"image": {"variant_ids": [second]}})
+    image = post(api, product, attachment=ATTACHMENT, variant_ids=[first]).json()["image"]
+    changed = api.put(f"products/{product.pk}/images/{image['id']}.json", {"image": {"variant_ids": [second]}})
 
-    assert made["variant_ids"] == [first]
+    assert image["variant_ids"] == [first]
     assert changed.json()["image"]["variant_ids"] == [second]
 
 
 def test_update_of_the_product_makes_the_images_those_of_the_list(api: ApiClient, shop: Shop, product: Product) -> None:
     with shop_scope(shop):
         first, second, third = (make_image(product).pk for _ in range(3))
-    listed = [{"id": third}, {"attachment": ATTACHMENT, "alt": "new"}, {"id": first, "position": 1, "alt": "one"}]
+    rows = [{"id": third}, {"attachment": ATTACHMENT, "alt": "new"}, {"id": first, "position": 1, "alt": "one"}]
 
-    shown = api.put(f"products/{product.pk}.json", {"product": {"images": listed}}).json()["product"]["images"]
+    images = api.put(f"products/{product.pk}.json", {"product": {"images": rows}}).json()["product"]["images"]
 
-    assert [row["id"] for row in shown][:2] == [first, third]
-    assert [(row["alt"], row["position"]) for row in shown] == [("one", 1), (None, 2), ("new", 3)]
-    assert second not in [row["id"] for row in shown]
+    assert [row["id"] for row in images][:2] == [first, third]
+    assert [(row["alt"], row["position"]) for row in images] == [("one", 1), (None, 2), ("new", 3)]
+    assert second not in [row["id"] for row in images]
     cleared = api.put(f"products/{product.pk}.json", {"product": {"images": []}}).json()["product"]
     assert (cleared["images"], cleared["image"]) == ([], None)
 

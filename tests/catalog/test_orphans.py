@@ -1,4 +1,4 @@
-"""Picture files that no row names are cleared after a day, and no others ever are."""
+"""Tests that image files without a row are deleted after a day, and no others."""
 
 import os
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ def lies_there(picture: StoredImage) -> bool:
 
 
 def clear_all(at: datetime) -> int:
-    """A day of hourly rounds."""
+    """Run the hourly cleanup for a day."""
     with all_shops_scope():
         return sum(orphan_images.delete_orphan_images(at.replace(hour=hour)) for hour in range(24))
 
@@ -38,17 +38,17 @@ def tomorrow() -> datetime:
 
 def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Shop, media: Path) -> None:
     with shop_scope(shop):
-        left, theirs = (
+        own_image, theirs = (
             image_files.store_uploaded_image(shop.pk, PNG, "left.png"),
             image_files.store_uploaded_image(other_shop.pk, PNG, "theirs.png"),
         )
-    assert Client().get(image_files.get_local_image_url(left.shop_id, left.key, "left_10x10.png")).status_code == 200
+    assert Client().get(image_files.get_local_image_url(own_image.shop_id, own_image.key, "left_10x10.png")).status_code == 200
 
     early = clear_all(timezone.now())
-    assert (early, lies_there(left)) == (0, True)
+    assert (early, lies_there(own_image)) == (0, True)
     cleared = clear_all(tomorrow())
 
-    assert (cleared, lies_there(left), lies_there(theirs)) == (2, False, False)
+    assert (cleared, lies_there(own_image), lies_there(theirs)) == (2, False, False)
     assert [path for path in media.rglob("*") if path.is_file()] == []
     assert clear_all(tomorrow()) == 0
 
@@ -59,29 +59,29 @@ def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None
         images = [make_image(product) for _ in range(30)]
         banner = image_files.store_uploaded_image(shop.pk, PNG, "banner.png")
         update_collection(collection, {}, CollectionParts(image=banner), **BY)
-        kept = [StoredImage(shop.pk, row.key, row.name, 1, 1) for row in images]
+        stored_images = [StoredImage(shop.pk, row.key, row.name, 1, 1) for row in images]
         Client().get(image_files.get_local_image_url(shop.pk, images[0].key, "mug_10x10.png"))
     before = sorted(path for path in media.rglob("*") if path.is_file())
     for path in before:
         os.utime(path, (0, 0))
 
     assert clear_all(tomorrow()) == 0
-    assert all(map(lies_there, [*kept, banner]))
+    assert all(map(lies_there, [*stored_images, banner]))
     assert sorted(path for path in media.rglob("*") if path.is_file()) == before
 
 
 def test_what_was_half_deleted_and_what_was_half_begun_goes_too(shop: Shop, media: Path) -> None:
     with shop_scope(shop):
         half_deleted = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
-        begun = image_files.store_uploaded_image(shop.pk, PNG, "b.png")
+        started = image_files.store_uploaded_image(shop.pk, PNG, "b.png")
     Client().get(image_files.get_local_image_url(shop.pk, half_deleted.key, "a_10x10.png"))
     (media / image_files.get_image_path(shop.pk, half_deleted.key, "a.png")).unlink()
-    (media / image_files.get_image_path(shop.pk, begun.key, "b.png")).unlink()
+    (media / image_files.get_image_path(shop.pk, started.key, "b.png")).unlink()
 
     assert clear_all(timezone.now()) == 0
     assert clear_all(tomorrow()) == 2
     assert not (media / image_files.get_image_folder(shop.pk, half_deleted.key)).exists()
-    assert not (media / image_files.get_image_folder(shop.pk, begun.key)).exists()
+    assert not (media / image_files.get_image_folder(shop.pk, started.key)).exists()
 
 
 def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> N
 def test_pictures_in_a_bucket_are_served_sized_and_cleared(shop: Shop, bucket: None) -> None:
     with shop_scope(shop):
         row = make_image(make_product())
-        left = image_files.store_uploaded_image(shop.pk, PNG, "left.png")
+        unused_image = image_files.store_uploaded_image(shop.pk, PNG, "left.png")
     live = StoredImage(shop.pk, row.key, row.name, 1, 1)
     address = image_files.get_local_image_url(shop.pk, row.key, "mug_10x10.png")
 
@@ -109,5 +109,5 @@ def test_pictures_in_a_bucket_are_served_sized_and_cleared(shop: Shop, bucket: N
     assert (first.status_code, missing.status_code) == (200, 404)
     assert first.content == second.content
     assert clear_all(tomorrow()) == 1
-    assert (lies_there(live), lies_there(left)) == (True, False)
-    assert Client().get(image_files.get_local_image_url(shop.pk, left.key, "left_10x10.png")).status_code == 404
+    assert (lies_there(live), lies_there(unused_image)) == (True, False)
+    assert Client().get(image_files.get_local_image_url(shop.pk, unused_image.key, "left_10x10.png")).status_code == 404

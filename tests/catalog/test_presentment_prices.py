@@ -1,4 +1,4 @@
-"""Prices in further currencies: converted and rounded by the shop's rules, or fixed at a variant; orders in them."""
+"""Tests of presentment prices: converted and rounded by the shop's rules or fixed per variant; orders in them."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,7 +22,7 @@ RATES: list[dict[str, Any]] = [
 
 @pytest.fixture
 def priced(shop: Shop) -> Variant:
-    """A variant for 10.00, compared with 12.50, of a shop that shows prices in EUR, GBP and JPY."""
+    """Create a variant for 10.00, compared with 12.50, in a shop with the presentment currencies EUR, GBP and JPY."""
     shop.presentment_currencies = RATES
     shop.save()
     with shop_scope(shop):
@@ -32,12 +32,12 @@ def priced(shop: Shop) -> Variant:
 
 
 def prices(api: ApiClient, variant: Variant) -> dict[str, tuple[str, str | None]]:
-    shown = api.get(f"variants/{variant.pk}.json").json()["variant"]["presentment_prices"]
-    return in_short(shown)
+    presentment_prices = api.get(f"variants/{variant.pk}.json").json()["variant"]["presentment_prices"]
+    return in_short(presentment_prices)
 
 
-def in_short(shown: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
-    for row in shown:
+def in_short(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
+    for row in presentment_prices:
         compared = row["compare_at_price"]
         assert compared is None or compared["currency_code"] == row["price"]["currency_code"]
     return {
@@ -45,7 +45,7 @@ def in_short(shown: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
             row["price"]["amount"],
             row["compare_at_price"] and row["compare_at_price"]["amount"],
         )
-        for row in shown
+        for row in presentment_prices
     }
 
 
@@ -73,39 +73,39 @@ def fix(api: ApiClient, variant: Variant, *rows: dict[str, Any]) -> Any:
     ],
 )
 def test_rounding_rules(amount: str, rate: str, rounding: str, currency: str, outcome: str) -> None:
-    each = Presentment(currency, Decimal(rate), rounding)
+    presentment = Presentment(currency, Decimal(rate), rounding)
 
-    assert each.price(Decimal(amount)) == Decimal(outcome)
+    assert presentment.price(Decimal(amount)) == Decimal(outcome)
 
 
 def test_prices_are_converted_and_rounded(api: ApiClient, priced: Variant) -> None:
     product = f"products/{priced.product_id}"
-    one, many = api.get(f"{product}.json").json(), api.get("products.json").json()
-    listed = api.get(f"{product}/variants.json").json()
+    first_body, many_body = api.get(f"{product}.json").json(), api.get("products.json").json()
+    body = api.get(f"{product}/variants.json").json()
 
     # Without a rate there is no price in GBP.
     expected = {"USD": ("10.00", "12.50"), "EUR": ("9.99", "11.99"), "JPY": ("1500", "1875")}
     assert prices(api, priced) == expected
     assert list(prices(api, priced)) == ["USD", "EUR", "JPY"]
-    for shown in (one["product"], many["products"][0]):
-        assert in_short(shown["variants"][0]["presentment_prices"]) == expected
-    assert in_short(listed["variants"][0]["presentment_prices"]) == expected
-    wrong = misfits("product", "GET /products.json", many)
-    wrong += misfits("variant", "GET /products/{id}/variants.json", listed)
-    assert [place for place in wrong if "presentment_prices" in place] == []
+    for displayed_product in (first_body["product"], many_body["products"][0]):
+        assert in_short(displayed_product["variants"][0]["presentment_prices"]) == expected
+    assert in_short(body["variants"][0]["presentment_prices"]) == expected
+    wrong = misfits("product", "GET /products.json", many_body)
+    wrong += misfits("variant", "GET /products/{id}/variants.json", body)
+    assert [index for index in wrong if "presentment_prices" in index] == []
 
 
 def test_prices_are_fixed_and_let_go(api: ApiClient, priced: Variant) -> None:
     pounds = {"currency_code": "GBP", "price": "8.50"}
     euros = {"currency_code": "EUR", "price": "9.00", "compare_at_price": "11.00"}
 
-    made = fix(api, priced, euros, pounds)
-    assert made.status_code == 200, made.content
-    assert "fixed_prices" not in made.json()["variant"]
+    response = fix(api, priced, euros, pounds)
+    assert response.status_code == 200, response.content
+    assert "fixed_prices" not in response.json()["variant"]
     fixed = {"USD": ("10.00", "12.50"), "EUR": ("9.00", "11.00"), "GBP": ("8.50", None), "JPY": ("1500", "1875")}
     assert prices(api, priced) == fixed
-    whole = api.get(f"products/{priced.product_id}.json").json()
-    api.put(f"products/{priced.product_id}.json", whole)
+    body = api.get(f"products/{priced.product_id}.json").json()
+    api.put(f"products/{priced.product_id}.json", body)
     assert prices(api, priced) == fixed
     api.put(f"variants/{priced.pk}.json", {"variant": {"price": "20.00"}})
     assert prices(api, priced)["EUR"] == ("9.00", "11.00")
@@ -120,10 +120,10 @@ def test_prices_are_fixed_and_let_go(api: ApiClient, priced: Variant) -> None:
 def test_a_product_brings_its_fixed_prices(api: ApiClient, priced: Variant) -> None:
     variant = {"price": "5.00", "fixed_prices": [{"currency_code": "GBP", "price": "4.20"}]}
 
-    made = api.post("products.json", {"product": {"title": "Cup", "variants": [variant]}}).json()["product"]
+    product = api.post("products.json", {"product": {"title": "Cup", "variants": [variant]}}).json()["product"]
 
-    shown = in_short(made["variants"][0]["presentment_prices"])
-    assert shown == {"USD": ("5.00", None), "EUR": ("4.99", None), "GBP": ("4.20", None), "JPY": ("750", None)}
+    output = in_short(product["variants"][0]["presentment_prices"])
+    assert output == {"USD": ("5.00", None), "EUR": ("4.99", None), "GBP": ("4.20", None), "JPY": ("750", None)}
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_prices_that_cannot_be_are_refused(
     assert prices(api, priced) == before
 
 
-@pytest.mark.parametrize("wanted", [{}, "EUR", [1], [{"currency_code": "EUR", "price": "1"}] * 2])
-def test_fixed_prices_are_a_list_with_each_currency_once(api: ApiClient, priced: Variant, wanted: Any) -> None:
-    refused = api.put(f"variants/{priced.pk}.json", {"variant": {"fixed_prices": wanted}})
+@pytest.mark.parametrize("expected", [{}, "EUR", [1], [{"currency_code": "EUR", "price": "1"}] * 2])
+def test_fixed_prices_are_a_list_with_each_currency_once(api: ApiClient, priced: Variant, expected: Any) -> None:
+    refused = api.put(f"variants/{priced.pk}.json", {"variant": {"fixed_prices": expected}})
 
     assert refused.status_code == 422
     assert all(name.startswith("fixed_prices") for name in refused.json()["errors"])
@@ -164,16 +164,16 @@ def test_lists_show_the_currencies_that_are_asked_for(api: ApiClient, priced: Va
         for number in range(2):
             make_product(f"Cup {number}", prices=("1.00",))
     plain = api.get("products.json")
-    asked = api.get("products.json", presentment_currencies="eur, JPY,GBP", limit="1")
+    response = api.get("products.json", presentment_currencies="eur, JPY,GBP", limit="1")
     variants = api.get(f"products/{priced.product_id}/variants.json", presentment_currencies="USD")
-    path = asked["Link"].split(">")[0].strip("<").partition("/admin")[2]
+    path = response["Link"].split(">")[0].strip("<").partition("/admin")[2]
     following = api.http.get(f"/admin{path}").json()
 
-    def codes(answer: Any) -> list[list[str]]:
-        return [list(in_short(row["variants"][0]["presentment_prices"])) for row in answer["products"]]
+    def codes(response: Any) -> list[list[str]]:
+        return [list(in_short(row["variants"][0]["presentment_prices"])) for row in response["products"]]
 
     assert codes(plain.json()) == [["USD", "EUR", "JPY"]] * 3
-    assert codes(asked.json()) == [["EUR", "JPY"]]
+    assert codes(response.json()) == [["EUR", "JPY"]]
     assert codes(following) == [["EUR", "JPY"]]
     assert codes(api.get("products.json").json()) == [["USD", "EUR", "JPY"]] * 3
     assert list(in_short(variants.json()["variants"][0]["presentment_prices"])) == ["USD"]
@@ -214,22 +214,22 @@ def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, pri
         "shop_money": {"amount": "20.00", "currency_code": "USD"},
         "presentment_money": {"amount": "3000", "currency_code": "JPY"},
     }
-    assert [place for place in misfits("order", "POST /orders.json", {"order": order}) if "_set" in place] == []
+    assert [mismatch for mismatch in misfits("order", "POST /orders.json", {"order": order}) if "_set" in mismatch] == []
 
 
 def test_the_buyer_pays_the_price_that_was_shown(api: ApiClient, priced: Variant) -> None:
     fix(api, priced, {"currency_code": "EUR", "price": "8.00"}, {"currency_code": "GBP", "price": "7.50"})
 
-    seen = place(api, priced, presentment_currency="EUR").json()["order"]
-    whole = place(api, priced, currency="GBP").json()["order"]
+    presentment = place(api, priced, presentment_currency="EUR").json()["order"]
+    order = place(api, priced, currency="GBP").json()["order"]
     no_rate = place(api, priced, presentment_currency="GBP")
-    given = place(api, priced, presentment_currency="GBP", exchange_rate="0.75").json()["order"]
+    input_order = place(api, priced, presentment_currency="GBP", exchange_rate="0.75").json()["order"]
 
-    assert seen["line_items"][0]["price_set"] == {
+    assert presentment["line_items"][0]["price_set"] == {
         "shop_money": {"amount": "8.70", "currency_code": "USD"},
         "presentment_money": {"amount": "8.00", "currency_code": "EUR"},
     }
-    assert (whole["currency"], whole["total_price"]) == ("GBP", "15.00")
+    assert (order["currency"], order["total_price"]) == ("GBP", "15.00")
     assert no_rate.json() == {"errors": {"exchange_rate": ["can't be blank"]}}
-    assert given["line_items"][0]["price_set"]["shop_money"]["amount"] == "10.00"
-    assert given["line_items"][0]["price_set"]["presentment_money"]["amount"] == "7.50"
+    assert input_order["line_items"][0]["price_set"]["shop_money"]["amount"] == "10.00"
+    assert input_order["line_items"][0]["price_set"]["presentment_money"]["amount"] == "7.50"

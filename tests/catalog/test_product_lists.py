@@ -1,4 +1,4 @@
-"""Lists of products: narrowed, in a fixed number of queries, of one shop only."""
+"""Tests of product lists: filters, a fixed number of queries, one shop only."""
 
 from typing import Any
 
@@ -31,9 +31,9 @@ def test_lists_are_narrowed(api: ApiClient, shop: Shop) -> None:
         Product.objects.filter(pk=bag.pk).update(created_at="2026-02-01T12:00:00Z")
 
     def ids(**query: Any) -> list[int]:
-        found = [row["id"] for row in api.get("products.json", **query).json()["products"]]
-        assert api.get("products/count.json", **query).json() == {"count": len(found)}
-        return found
+        matching_ids = [row["id"] for row in api.get("products.json", **query).json()["products"]]
+        assert api.get("products/count.json", **query).json() == {"count": len(matching_ids)}
+        return matching_ids
 
     for name, value in FILTERS.items():
         expected = [] if name == "published_at_max" else [cup.pk]
@@ -53,9 +53,9 @@ def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop, django_assert_nu
     api.get("shop.json")
 
     with django_assert_num_queries(3):  # token, keys, products
-        shown = api.get("products.json", fields="id, title").json()["products"]
+        products = api.get("products.json", fields="id, title").json()["products"]
 
-    assert shown == [{"id": product.pk, "title": "Mug"}]
+    assert products == [{"id": product.pk, "title": "Mug"}]
 
 
 @pytest.mark.parametrize("count", [1, 3])

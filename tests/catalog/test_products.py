@@ -1,4 +1,4 @@
-"""Products over REST: parts in one body, handles, tags, publication, filters, events, fixed costs."""
+"""Tests of products over REST: nested parts, handles, tags, publication, filters, events, query counts."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -35,30 +35,30 @@ def topics(shop: Shop) -> list[str]:
 
 
 def test_create_with_a_title_alone_makes_one_variant_of_the_shops_own(api: ApiClient, shop: Shop) -> None:
-    made = create(api)
+    product = create(api)
 
-    variant = made["variants"][0]
-    assert (made["handle"], made["vendor"], made["status"]) == ("board", "Acme", "active")
-    assert made["published_at"] is not None
-    assert [option["name"] for option in made["options"]] == ["Title"]
-    assert made["options"][0]["values"] == ["Default Title"]
+    variant = product["variants"][0]
+    assert (product["handle"], product["vendor"], product["status"]) == ("board", "Acme", "active")
+    assert product["published_at"] is not None
+    assert [option["name"] for option in product["options"]] == ["Title"]
+    assert product["options"][0]["values"] == ["Default Title"]
     assert (variant["title"], variant["option1"], variant["price"]) == ("Default Title", "Default Title", "0.00")
     assert variant["presentment_prices"] == [
         {"price": {"amount": "0.00", "currency_code": "USD"}, "compare_at_price": None}
     ]
-    assert (made["images"], made["image"]) == ([], None)
+    assert (product["images"], product["image"]) == ([], None)
     assert topics(shop) == ["products/create"]
 
 
 def test_create_takes_options_and_variants_in_one_body(api: ApiClient) -> None:
     variants = [{"option1": "Blue", "option2": "155"}, {"option1": "Black", "option2": "159", "price": 12.5}]
 
-    made = create(api, options=OPTIONS, variants=variants)
+    product = create(api, options=OPTIONS, variants=variants)
 
-    assert [variant["title"] for variant in made["variants"]] == ["Blue / 155", "Black / 159"]
-    assert [variant["position"] for variant in made["variants"]] == [1, 2]
-    assert made["variants"][1]["price"] == "12.50"
-    assert [(option["name"], option["position"], option["values"]) for option in made["options"]] == [
+    assert [variant["title"] for variant in product["variants"]] == ["Blue / 155", "Black / 159"]
+    assert [variant["position"] for variant in product["variants"]] == [1, 2]
+    assert product["variants"][1]["price"] == "12.50"
+    assert [(option["name"], option["position"], option["values"]) for option in product["options"]] == [
         ("Colour", 1, ["Blue", "Black"]),
         ("Size", 2, ["155", "159"]),
     ]
@@ -94,10 +94,10 @@ def test_create_names_all_that_does_not_fit_at_once(api: ApiClient, shop: Shop) 
 @pytest.mark.parametrize("letter", "ßΐ")
 def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) -> None:
     text = letter * 255
-    made = api.post("products.json", {"product": {"title": "Mug", "tags": [text, text[1:] + "a"]}})
+    response = api.post("products.json", {"product": {"title": "Mug", "tags": [text, text[1:] + "a"]}})
 
-    assert made.status_code == 201, made.content
-    assert made.json()["product"]["tags"] == ", ".join(sorted([text, text[1:] + "a"], key=str.casefold))
+    assert response.status_code == 201, response.content
+    assert response.json()["product"]["tags"] == ", ".join(sorted([text, text[1:] + "a"], key=str.casefold))
 
 
 @pytest.mark.parametrize(
@@ -156,27 +156,27 @@ def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amo
     assert errors.keys() == {"variants.0.price"}
 
 
-@pytest.mark.parametrize(("currency", "sent", "shown"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")])
+@pytest.mark.parametrize(("currency", "payload", "expected_output"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")])
 def test_prices_have_the_decimals_of_the_shops_currency(
-    api: ApiClient, shop: Shop, currency: str, sent: str, shown: str
+    api: ApiClient, shop: Shop, currency: str, payload: str, expected_output: str
 ) -> None:
     shop.currency = currency
     shop.save()
 
-    made = create(api, variants=[{"price": sent}])
+    product = create(api, variants=[{"price": payload}])
 
-    assert made["variants"][0]["price"] == shown
-    refused = api.post("products.json", {"product": {"title": "B", "variants": [{"price": f"{sent}.5678"}]}})
+    assert product["variants"][0]["price"] == expected_output
+    refused = api.post("products.json", {"product": {"title": "B", "variants": [{"price": f"{payload}.5678"}]}})
     assert refused.status_code == 422
 
 
 def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, shop: Shop) -> None:
-    made = create(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
+    product = create(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
 
-    response = api.put(f"products/{made['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}})
+    response = api.put(f"products/{product['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}})
 
     changed = response.json()["product"]
-    assert changed == made | {"title": "Snowboard", "updated_at": changed["updated_at"]}
+    assert changed == product | {"title": "Snowboard", "updated_at": changed["updated_at"]}
     assert topics(shop) == ["products/create", "products/update"]
     with shop_scope(shop):
         assert Event.objects.get(topic="products/update").changes == {"title": ["Board", "Snowboard"]}
@@ -184,42 +184,42 @@ def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, sho
 
 @time_machine.travel(datetime(2026, 3, 2, 12, tzinfo=UTC), tick=False)
 def test_a_client_may_send_the_whole_product_back(api: ApiClient) -> None:
-    made = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}])
+    product = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}])
 
-    changed = api.put(f"products/{made['id']}.json", {"product": made | {"title": "B"}}).json()["product"]
+    changed = api.put(f"products/{product['id']}.json", {"product": product | {"title": "B"}}).json()["product"]
 
-    assert changed == made | {"title": "B"}
+    assert changed == product | {"title": "B"}
 
 
 def test_update_makes_the_variants_those_of_the_list(api: ApiClient, shop: Shop) -> None:
-    made = create(api, variants=[{"option1": "A", "sku": "1"}, {"option1": "B", "sku": "2"}])
-    first, second = made["variants"]
-    listed = [{"option1": "C"}, {"id": second["id"], "price": "7.00"}]
+    product = create(api, variants=[{"option1": "A", "sku": "1"}, {"option1": "B", "sku": "2"}])
+    first, second = product["variants"]
+    rows = [{"option1": "C"}, {"id": second["id"], "price": "7.00"}]
 
-    response = api.put(f"products/{made['id']}.json", {"product": {"variants": listed}})
+    response = api.put(f"products/{product['id']}.json", {"product": {"variants": rows}})
 
-    shown = response.json()["product"]
-    assert [(row["option1"], row["price"], row["sku"]) for row in shown["variants"]] == [
+    displayed_product = response.json()["product"]
+    assert [(row["option1"], row["price"], row["sku"]) for row in displayed_product["variants"]] == [
         ("C", "0.00", None),
         ("B", "7.00", "2"),
     ]
-    assert shown["options"][0]["values"] == ["B", "C"]
+    assert displayed_product["options"][0]["values"] == ["B", "C"]
     with shop_scope(shop):
         assert not InventoryItem.objects.filter(pk=first["inventory_item_id"]).exists()
         assert InventoryItem.objects.count() == 2
 
 
 def test_options_are_renamed_added_and_removed(api: ApiClient) -> None:
-    made = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}, {"option1": "Black"}])
-    path = f"products/{made['id']}.json"
-    renamed = {"id": made["options"][0]["id"], "name": "Paint"}
+    product = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}, {"option1": "Black"}])
+    path = f"products/{product['id']}.json"
+    renamed = {"id": product["options"][0]["id"], "name": "Paint"}
 
     added = api.put(path, {"product": {"options": [renamed, {"name": "Size", "values": ["L"]}]}}).json()["product"]
     lacking = api.put(path, {"product": {"options": [renamed, {"name": "Size"}, {"name": "Grip"}]}})
     removed = api.put(path, {"product": {"options": [renamed]}}).json()["product"]
 
     assert [option["name"] for option in added["options"]] == ["Paint", "Size"]
-    assert added["options"][0]["id"] == made["options"][0]["id"]
+    assert added["options"][0]["id"] == product["options"][0]["id"]
     assert [row["title"] for row in added["variants"]] == ["Blue / L", "Black / L"]
     assert errors_of(lacking).keys() == {"variants.0.option3", "variants.1.option3"}
     assert [option["name"] for option in removed["options"]] == ["Paint"]
@@ -234,61 +234,61 @@ TWO_OPTIONS = {
 
 @pytest.mark.parametrize("named_by", ["id", "name"])
 def test_values_follow_options_that_change_places(api: ApiClient, named_by: str) -> None:
-    made = create(api, **TWO_OPTIONS)
+    product = create(api, **TWO_OPTIONS)
     swapped = [
         {"name": option["name"]} | ({"id": option["id"]} if named_by == "id" else {})
-        for option in reversed(made["options"])
+        for option in reversed(product["options"])
     ]
 
-    api.put(f"products/{made['id']}.json", {"product": {"options": swapped}})
+    api.put(f"products/{product['id']}.json", {"product": {"options": swapped}})
 
-    shown = api.get(f"products/{made['id']}.json").json()["product"]
-    assert [(option["id"], option["name"], option["values"]) for option in shown["options"]] == [
-        (made["options"][1]["id"], "Colour", ["Red", "Blue"]),
-        (made["options"][0]["id"], "Size", ["S", "M"]),
+    displayed_product = api.get(f"products/{product['id']}.json").json()["product"]
+    assert [(option["id"], option["name"], option["values"]) for option in displayed_product["options"]] == [
+        (product["options"][1]["id"], "Colour", ["Red", "Blue"]),
+        (product["options"][0]["id"], "Size", ["S", "M"]),
     ]
-    assert [row["title"] for row in shown["variants"]] == ["Red / S", "Blue / M"]
+    assert [row["title"] for row in displayed_product["variants"]] == ["Red / S", "Blue / M"]
 
 
 def test_an_option_takes_its_values_along_when_it_goes(api: ApiClient) -> None:
-    made = create(api, **TWO_OPTIONS)
-    colour = {"id": made["options"][1]["id"], "name": "Colour"}
+    product = create(api, **TWO_OPTIONS)
+    colour = {"id": product["options"][1]["id"], "name": "Colour"}
 
-    shown = api.put(f"products/{made['id']}.json", {"product": {"options": [colour]}}).json()["product"]
+    displayed_product = api.put(f"products/{product['id']}.json", {"product": {"options": [colour]}}).json()["product"]
 
-    assert [(option["name"], option["values"]) for option in shown["options"]] == [("Colour", ["Red", "Blue"])]
-    assert [row["title"] for row in shown["variants"]] == ["Red", "Blue"]
+    assert [(option["name"], option["values"]) for option in displayed_product["options"]] == [("Colour", ["Red", "Blue"])]
+    assert [row["title"] for row in displayed_product["variants"]] == ["Red", "Blue"]
 
 
 def test_an_option_in_use_stays_where_its_values_tell_variants_apart(api: ApiClient) -> None:
     variants = [{"option1": "S", "option2": "Red"}, {"option1": "M", "option2": "Red"}]
-    made = create(api, **TWO_OPTIONS | {"variants": variants})
-    path = f"products/{made['id']}.json"
+    product = create(api, **TWO_OPTIONS | {"variants": variants})
+    path = f"products/{product['id']}.json"
 
-    refused = api.put(path, {"product": {"options": [{"id": made["options"][1]["id"], "name": "Colour"}]}})
+    refused = api.put(path, {"product": {"options": [{"id": product["options"][1]["id"], "name": "Colour"}]}})
 
     assert errors_of(refused) == {"base": ["The variant 'Red' already exists."]}
-    assert api.get(path).json()["product"] == made
+    assert api.get(path).json()["product"] == product
 
 
 def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
-    made = create(api, **TWO_OPTIONS)
-    colour = made["options"][1]["id"]
+    product = create(api, **TWO_OPTIONS)
+    colour = product["options"][1]["id"]
 
-    listed = [{"id": colour, "name": "Hue"}, {"id": colour, "name": "Shade", "values": ["Dark"]}]
-    shown = api.put(f"products/{made['id']}.json", {"product": {"options": listed}}).json()["product"]
+    rows = [{"id": colour, "name": "Hue"}, {"id": colour, "name": "Shade", "values": ["Dark"]}]
+    displayed_product = api.put(f"products/{product['id']}.json", {"product": {"options": rows}}).json()["product"]
 
-    assert [(row["name"], row["position"]) for row in shown["options"]] == [("Hue", 1), ("Shade", 2)]
-    assert [row["title"] for row in shown["variants"]] == ["Red / S", "Blue / M"]
+    assert [(row["name"], row["position"]) for row in displayed_product["options"]] == [("Hue", 1), ("Shade", 2)]
+    assert [row["title"] for row in displayed_product["variants"]] == ["Red / S", "Blue / M"]
 
 
 @pytest.mark.parametrize(
     ("places", "expected"),
     [
-        ((3, 2, 1), [2, 1, 0]),  # listed backwards
+        ((3, 2, 1), [2, 1, 0]),  # listed in reverse
         ((2, 3, 1), [2, 0, 1]),
         ((None, None, 1), [2, 0, 1]),
-        ((1, 2, 1), [2, 0, 1]),  # the last moves to the front, the others are sent back as they are
+        ((1, 2, 1), [2, 0, 1]),  # the last moves to the front, the others are sent back unchanged
         ((3, 2, 3), [1, 2, 0]),  # the first moves to the end
         ((99, None, None), [1, 2, 0]),
     ],
@@ -296,41 +296,41 @@ def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
 def test_images_and_variants_stand_where_a_whole_list_puts_them(
     api: ApiClient, places: tuple[int | None, ...], expected: list[int]
 ) -> None:
-    made = create(
+    product = create(
         api, images=[{"attachment": ATTACHMENT}] * 3, variants=[{"option1": "A"}, {"option1": "B"}, {"option1": "C"}]
     )
-    before = {part: [row["id"] for row in made[part]] for part in ("images", "variants")}
-    listed = {
-        part: [{"id": pk, "position": place} for pk, place in zip(ids, places, strict=True)]
+    before = {part: [row["id"] for row in product[part]] for part in ("images", "variants")}
+    rows = {
+        part: [{"id": pk, "position": location} for pk, location in zip(ids, places, strict=True)]
         for part, ids in before.items()
     }
 
-    shown = api.put(f"products/{made['id']}.json", {"product": listed}).json()["product"]
+    displayed_product = api.put(f"products/{product['id']}.json", {"product": rows}).json()["product"]
 
     for part, ids in before.items():
-        assert [row["id"] for row in shown[part]] == [ids[index] for index in expected]
-        assert [row["position"] for row in shown[part]] == [1, 2, 3]
+        assert [row["id"] for row in displayed_product[part]] == [ids[index] for index in expected]
+        assert [row["position"] for row in displayed_product[part]] == [1, 2, 3]
 
 
 def test_publication_follows_the_switch(api: ApiClient) -> None:
-    hidden = create(api, published=False)
-    path = f"products/{hidden['id']}.json"
+    product = create(api, published=False)
+    path = f"products/{product['id']}.json"
 
-    shown = api.put(path, {"product": {"published": True}}).json()["product"]
-    kept = api.put(path, {"product": {"published": True}}).json()["product"]
-    again = api.put(path, {"product": {"published": False}}).json()["product"]
+    displayed_product = api.put(path, {"product": {"published": True}}).json()["product"]
+    saved_product = api.put(path, {"product": {"published": True}}).json()["product"]
+    second_product = api.put(path, {"product": {"published": False}}).json()["product"]
 
-    assert hidden["published_at"] is None
-    assert shown["published_at"] is not None
-    assert kept["published_at"] == shown["published_at"]
-    assert again["published_at"] is None
+    assert product["published_at"] is None
+    assert displayed_product["published_at"] is not None
+    assert saved_product["published_at"] == displayed_product["published_at"]
+    assert second_product["published_at"] is None
 
 
 def test_tags_are_rows_too(api: ApiClient, shop: Shop) -> None:
-    made = create(api, tags=["Summer", "summer", " sale"])
+    product = create(api, tags=["Summer", "summer", " sale"])
 
-    assert made["tags"] == "sale, Summer"
-    api.put(f"products/{made['id']}.json", {"product": {"tags": "sale, Winter"}})
+    assert product["tags"] == "sale, Summer"
+    api.put(f"products/{product['id']}.json", {"product": {"tags": "sale, Winter"}})
     with shop_scope(shop):
         assert sorted(ProductTag.objects.values_list("key", "name")) == [("sale", "sale"), ("winter", "Winter")]
 
@@ -338,18 +338,18 @@ def test_tags_are_rows_too(api: ApiClient, shop: Shop) -> None:
 def test_metafields_of_a_body_are_stored_and_go_with_the_product(api: ApiClient, shop: Shop) -> None:
     fields = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "cold"}
 
-    made = create(
+    product = create(
         api, metafields=[fields], metafields_global_title_tag="Best board", variants=[{"metafields": [fields]}]
     )
 
     with shop_scope(shop):
-        found = Metafield.objects.order_by("id").values_list("owner_resource", "namespace", "key", "value")
-        assert sorted(found) == [
+        rows = Metafield.objects.order_by("id").values_list("owner_resource", "namespace", "key", "value")
+        assert sorted(rows) == [
             ("product", "care", "wash", "cold"),
             ("product", "global", "title_tag", "Best board"),
             ("variant", "care", "wash", "cold"),
         ]
-        api.delete(f"products/{made['id']}.json")
+        api.delete(f"products/{product['id']}.json")
         assert not Metafield.objects.exists()
 
 
@@ -369,10 +369,10 @@ def test_delete_takes_everything_along(api: ApiClient, shop: Shop) -> None:
 
 
 def test_a_product_cannot_be_left_without_variants(api: ApiClient) -> None:
-    made = api.post("products.json", {"product": {"title": "Mug", "variants": []}}).json()["product"]
+    product = api.post("products.json", {"product": {"title": "Mug", "variants": []}}).json()["product"]
 
-    refused = api.put(f"products/{made['id']}.json", {"product": {"title": "Cup", "variants": []}})
+    refused = api.put(f"products/{product['id']}.json", {"product": {"title": "Cup", "variants": []}})
 
-    assert len(made["variants"]) == 1, "a new product has one without being asked"
+    assert len(product["variants"]) == 1, "a new product has one without being asked"
     assert (refused.status_code, refused.json()) == (422, {"errors": {"variants": ["must have at least one variant"]}})
-    assert api.get(f"products/{made['id']}.json").json()["product"] == made
+    assert api.get(f"products/{product['id']}.json").json()["product"] == product

@@ -1,4 +1,4 @@
-"""The catalog under simultaneous writers, on PostgreSQL with real threads."""
+"""Concurrency tests of the catalog, on PostgreSQL with real threads."""
 
 import contextlib
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None
 
 
 def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
-    """The control: who does not hold the product counts what was there, and takes the place that is taken."""
+    """Control without the product's lock: the count is out of date, and the position is taken."""
     with shop_scope(shop):
         product = make_product()
         image_rows(shop, product, 249)
@@ -118,20 +118,20 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
 
 @pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_products_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    made = at_once(shop, *[lambda: make_product("Mug")] * 20)
+    results = at_once(shop, *[lambda: make_product("Mug")] * 20)
 
-    assert sorted(product.handle for product in made) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
+    assert sorted(product.handle for product in results) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
 
 
 @pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    made = at_once(shop, *[lambda: make_custom("Kitchen")] * 20)
+    results = at_once(shop, *[lambda: make_custom("Kitchen")] * 20)
 
-    assert len({collection.handle for collection in made}) == 20
+    assert len({collection.handle for collection in results}) == 20
 
 
 def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
-    """The control: nobody looks before writing, it is the database that tells."""
+    """Control without the check: the database's constraint refuses the row."""
     with without(Product, "shop_id", "handle"):
         mugs = at_once(shop, *[lambda: make_product("Mug")] * 2)
     with without(Collection, "shop_id", "handle"):
@@ -158,7 +158,7 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
 
 
 def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Shop) -> None:
-    """The control: both compare the new variant with those that were there before."""
+    """Control without the lock: both compare the new variant with the earlier variants."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
@@ -191,15 +191,15 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
 
 
 def test_without_the_collections_lock_two_collects_have_one_place(shop: Shop) -> None:
-    """The control: both are put behind what was the last one."""
+    """Control without the lock: both are put after the same last variant."""
     with shop_scope(shop):
         collection = make_custom()
-        one, two = (make_product(str(number)) for number in range(2))
+        first, two = (make_product(str(number)) for number in range(2))
 
     def put_in(product: Product) -> Callable[[], Any]:
         return lambda: collects.add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **BY)
 
-    unguarded(shop, put_in(one), put_in(two), locks={"catalog_collection"})
+    unguarded(shop, put_in(first), put_in(two), locks={"catalog_collection"})
 
     with shop_scope(shop):
         assert list(Collect.objects.values_list("position", flat=True)) == [1, 1]
@@ -216,12 +216,12 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
     def edit(row: Variant, number: int) -> Callable[[], Any]:
-        wanted = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
-        return lambda: variants.update_variant(row, wanted, **BY)
+        variant_input = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
+        return lambda: variants.update_variant(row, variant_input, **BY)
 
     def rename(number: int) -> Callable[[], Any]:
-        wanted = ProductParts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
-        return lambda: update_product(product, {"title": f"Mug {number}"}, wanted, **BY)
+        product_parts = ProductParts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
+        return lambda: update_product(product, {"title": f"Mug {number}"}, product_parts, **BY)
 
     works = [move(row) for row in rows for _ in range(6)]
     works += [edit(rows[number % 2], number) for number in range(6)] + [rename(number) for number in range(3)]
@@ -233,7 +233,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
 
 
 def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: at two locations, to what each read before it held the product."""
+    """Control without the lock: at two locations, to what each read before the product was locked."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
         row = Variant.objects.select_related("inventory_item").get(product=product)
@@ -241,8 +241,8 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
         inventory.connect_item(row.inventory_item, depot, **BY)
 
     def follow(deltas: dict[int, int], **_: object) -> None:
-        shown = Variant.objects.get(pk=row.pk).inventory_quantity
-        Variant.objects.filter(pk=row.pk).update(inventory_quantity=shown + deltas[row.inventory_item_id])
+        inventory_quantity = Variant.objects.get(pk=row.pk).inventory_quantity
+        Variant.objects.filter(pk=row.pk).update(inventory_quantity=inventory_quantity + deltas[row.inventory_item_id])
 
     monkeypatch.setattr(movements, "notify_stock_listeners", follow)
 
@@ -278,7 +278,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
 def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: a movement holds its level before it comes to the product, the deletion the other way round."""
+    """Control: a stock change locks its level before the product, the deletion in the opposite order."""
     monkeypatch.setattr(products, "lock_stock", lambda **_: None)
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -306,7 +306,7 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
 
 
 def test_without_the_collections_lock_it_is_deleted_twice(shop: Shop) -> None:
-    """The control: both find it, and both tell that it went."""
+    """Control without the lock: both find the row, and both record its deletion."""
     with shop_scope(shop):
         collection = make_custom()
 
@@ -345,7 +345,7 @@ def test_a_reference_to_what_goes_meanwhile_is_a_conflict(shop: Shop, api: ApiCl
 
 
 def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(shop: Shop, api: ApiClient) -> None:
-    """The control."""
+    """Control without the lock."""
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
@@ -353,6 +353,6 @@ def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(sho
     with without(ManualPlace, "product_id"):
         response = unguarded(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
         with shop_scope(shop):
-            left = ManualPlace.objects.filter(product_id=product.pk).count()
+            manual_place_count = ManualPlace.objects.filter(product_id=product.pk).count()
 
-    assert (response.status_code, left) == (200, 1)
+    assert (response.status_code, manual_place_count) == (200, 1)

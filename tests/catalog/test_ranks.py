@@ -1,4 +1,4 @@
-"""Ranks say what their rows say, whoever writes these, and spare the wide rows' indexes."""
+"""Tests of the sort tables: in step with their rows, without updates of the wide tables' indexes."""
 
 from typing import Any
 
@@ -26,16 +26,16 @@ FEW = 5
 
 
 def differing() -> dict[str, object]:
-    """Where ranks and rows differ: nowhere."""
-    found: dict[str, object] = {}
+    """Return the rows whose sort columns are out of date; empty if all is well."""
+    results: dict[str, object] = {}
     for model, rank in RANKED:
         names = [field.name for field in rank._meta.concrete_fields if field.name != "of"]
         with all_shops_scope():
             rows = set(model.objects.values_list("pk", *names))
-        held = set(rank._default_manager.values_list("pk", *names))
-        if rows != held:
-            found[rank.__name__] = rows ^ held
-    return found
+        held_row = set(rank._default_manager.values_list("pk", *names))
+        if rows != held_row:
+            results[rank.__name__] = rows ^ held_row
+    return results
 
 
 def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
@@ -72,9 +72,9 @@ def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
 def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         people = [make_customer() for number in range(3)]
-        for place, person in enumerate(people):
-            days = {"updated_at": f"2026-03-0{3 - place}T12:00:00Z", "last_order_at": f"2026-01-0{1 + place}T12:00:00Z"}
-            Customer.objects.filter(pk=person.pk).update(orders_count=place % 2, total_spent=place, **days)
+        for index, person in enumerate(people):
+            days = {"updated_at": f"2026-03-0{3 - index}T12:00:00Z", "last_order_at": f"2026-01-0{1 + index}T12:00:00Z"}
+            Customer.objects.filter(pk=person.pk).update(orders_count=index % 2, total_spent=index, **days)
         cup, bag = make_product("Cup"), make_product("Bag")
         Product.objects.filter(pk=cup.pk).update(updated_at="2026-03-01T12:00:00Z", units_sold=7)
         Product.objects.filter(pk=bag.pk).update(updated_at="2026-02-01T12:00:00Z")
@@ -102,15 +102,15 @@ def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop:
     }.items():
         assert found("customers/search.json", query="", order=order) == expected, order
         # Page by page, forwards.
-        page, seen = api.get("customers/search.json", query="", order=order, limit=1), []
+        page, listed_ids = api.get("customers/search.json", query="", order=order, limit=1), []
         while True:
-            seen += [row["id"] for row in page.json()["customers"]]
+            listed_ids += [row["id"] for row in page.json()["customers"]]
             following = [part for part in page.headers.get("Link", "").split(", ") if 'rel="next"' in part]
             if not following:
                 break
             token = following[0].split("page_info=")[1].split(">")[0]
             page = api.get("customers/search.json", limit=1, page_info=token)
-        assert seen == expected, order
+        assert listed_ids == expected, order
 
 
 @pytest.mark.parametrize("walked_ranks", [1, 3, 100_000])
@@ -119,24 +119,24 @@ def test_rows_behind_the_end_of_the_walk_are_found_by_their_ranks(
 ) -> None:
     monkeypatch.setattr(filtered_pages, "MAX_WALK", 2)
     monkeypatch.setattr(filtered_pages, "MAX_SORT_TABLE_WALK", walked_ranks)
-    for each in (shop, other_shop):
-        with shop_scope(each):
+    for current_shop in (shop, other_shop):
+        with shop_scope(current_shop):
             rows = [make_product(f"Mug {number}") for number in range(9)]
             Product.objects.update(updated_at="2026-01-01T12:00:00Z")
             Product.objects.filter(pk__in=[row.pk for row in rows[4:]]).update(updated_at="2026-02-01T12:00:00Z")
     with shop_scope(shop):
         expected = list(Product.objects.order_by("pk").values_list("pk", flat=True))[4:]
 
-    page, seen = api.get("products.json", updated_at_min="2026-01-15", limit=2), []
+    page, listed_ids = api.get("products.json", updated_at_min="2026-01-15", limit=2), []
     while True:
-        seen += [row["id"] for row in page.json()["products"]]
+        listed_ids += [row["id"] for row in page.json()["products"]]
         links = {part.split('rel="')[1][:-1]: part for part in page.headers.get("Link", "").split(", ") if part}
         if "next" not in links:
             break
         page = api.get("products.json", limit=2, page_info=links["next"].split("page_info=")[1].split(">")[0])
     before = api.get("products.json", limit=2, page_info=links["previous"].split("page_info=")[1].split(">")[0])
 
-    assert seen == expected
+    assert listed_ids == expected
     assert [row["id"] for row in before.json()["products"]] == expected[2:4]
     assert api.get("products/count.json", updated_at_min="2026-01-15").json() == {"count": 5}
     assert api.get("products.json", updated_at_min="soon").status_code == 400
@@ -152,38 +152,39 @@ def test_lost_triggers_and_ranks_come_back_with_the_next_migration(api: ApiClien
             cursor.execute(f"DROP TRIGGER catalog_productrank_{event}{on}")
     with shop_scope(shop):
         Product.objects.filter(pk=product.pk).update(units_sold=3)
-        made = make_product("Bowl")
+        new_product = make_product("Bowl")
     assert differing()
 
     sort_tables.create_sort_triggers(ProductRank, "default")
 
     assert differing() == {}
-    ProductRank.objects.filter(pk=made.pk).delete()
+    ProductRank.objects.filter(pk=new_product.pk).delete()
     sort_tables.create_sort_triggers(ProductRank, "default")
     assert differing() == {}
     with shop_scope(shop):
-        Product.objects.filter(pk=made.pk).update(units_sold=4)
+        Product.objects.filter(pk=new_product.pk).update(units_sold=4)
     assert differing() == {}
 
 
 @pytest.mark.postgres
 def test_stock_and_orders_touch_no_index_of_products_and_customers(api: ApiClient, shop: Shop) -> None:
-    # Not all, nor each time, as a page may be full of what other tests left; with an index of what moves it were none.
-    found: dict[str, int] = {}
+    # Not all updates, nor every time, as a page may be full of other tests' rows; with an index on the changed column
+    # none would be.
+    counts: dict[str, int] = {}
     for _ in range(4):
         moved = move(api, shop)
         assert min(updates for updates, _hot in moved.values()) >= FEW
-        found = {table: found.get(table, 0) + hot for table, (_updates, hot) in moved.items()}
-        if all(found.values()):
+        counts = {table: counts.get(table, 0) + hot for table, (_updates, hot) in moved.items()}
+        if all(counts.values()):
             break
 
-    assert all(found.values()), found
+    assert all(counts.values()), counts
 
 
 def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
-    """Change the stock of new products and order for new customers; what that updated, and how much without an index.
+    """Change the stock of new products and create orders of new customers; return all and heap-only updates.
 
-    Few, so that their old versions, which live as long as the test, leave room in the page.
+    Only few rows, so that old row versions, which live as long as the test, leave space in the page.
     """
     levels, items, customers = api.get("locations.json").json()["locations"], [], []
     for number in range(FEW):
@@ -193,7 +194,7 @@ def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
         body = {"email": f"p{variant['id']}@mail.example"}
         customers.append(api.post("customers.json", {"customer": body}).json()["customer"]["id"])
     with shop_scope(shop):
-        # The moments of what was just made are this second's, which stock leaves as they are.
+        # The new rows' times are within this second, so stock changes do not alter them.
         Product.objects.update(updated_at="2026-01-01T00:00:00Z")
     before = heap_only()
     for item, customer in zip(items, customers, strict=True):
@@ -207,7 +208,7 @@ def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
 
 
 def heap_only() -> dict[str, tuple[int, int]]:
-    """How many rows of each table this transaction updated, and how many of these without an index."""
+    """Return how many rows of each table this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"

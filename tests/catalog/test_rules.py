@@ -1,4 +1,4 @@
-"""Smart collections: their rules, and the order that people give them."""
+"""Tests of smart collections: rules, and manual sort order."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ RULE_CASES = [
 
 @pytest.fixture
 def three(in_shop: Shop) -> dict[int, str]:
-    """A red mug, a green mug and a bag, by id."""
+    """Create a red mug, a green mug and a bag, by id."""
     red = make_product("Red mug", vendor="Potter", product_type="Cups", tags="Sale", prices=("4.00",))
     green = make_product("Green mug", vendor="Other", product_type="Cups", tags="New", prices=("5.00",))
     bag = make_product("Bag", vendor="Other", product_type="Bags", tags="sale, New", prices=("50.00",))
@@ -63,12 +63,12 @@ def test_rules_say_what_is_in(api: ApiClient, three: dict[int, str], case: tuple
     column, relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
-    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
 
-    assert "".join(three[row["id"]] for row in shown) == expected
+    assert "".join(three[row["id"]] for row in products) == expected
     assert api.get(f"collections/{smart.pk}.json").json()["collection"]["products_count"] == len(expected)
-    listed = {api_row["id"] for pk in three for api_row in _smart_of(api, pk) if three[pk] in expected}
-    assert listed == ({smart.pk} if expected else set())
+    ids = {api_row["id"] for pk in three for api_row in _smart_of(api, pk) if three[pk] in expected}
+    assert ids == ({smart.pk} if expected else set())
 
 
 def _smart_of(api: ApiClient, product_id: int) -> list[dict[str, Any]]:
@@ -77,22 +77,22 @@ def _smart_of(api: ApiClient, product_id: int) -> list[dict[str, Any]]:
 
 def test_rules_are_all_or_any(api: ApiClient, three: dict[int, str]) -> None:
     rules = [("title", "contains", "mug"), ("tag", "equals", "sale")]
-    every, some = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
+    every, smart = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
 
     def members(collection: Collection) -> str:
-        shown = api.get(f"collections/{collection.pk}/products.json").json()["products"]
-        return "".join(three[row["id"]] for row in shown)
+        products = api.get(f"collections/{collection.pk}/products.json").json()["products"]
+        return "".join(three[row["id"]] for row in products)
 
-    assert (members(every), members(some)) == ("r", "rgb")
+    assert (members(every), members(smart)) == ("r", "rgb")
 
 
 def test_a_condition_may_be_a_number(api: ApiClient, three: dict[int, str]) -> None:
     rules = [{"column": "variant_price", "relation": "greater_than", "condition": 5.50}]
 
-    made = api.post("smart_collections.json", {"smart_collection": {"title": "Dear", "rules": rules}})
+    response = api.post("smart_collections.json", {"smart_collection": {"title": "Dear", "rules": rules}})
 
-    assert made.status_code == 201
-    assert made.json()["smart_collection"]["rules"][0]["condition"] == "5.5"
+    assert response.status_code == 201
+    assert response.json()["smart_collection"]["rules"][0]["condition"] == "5.5"
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_a_pound_is_a_pound(api: ApiClient, in_shop: Shop, relation: str, condit
     assert api.post("products.json", {"product": body}).status_code == 201
     rules = [{"column": "variant_weight", "relation": relation, "condition": condition}]
 
-    made = api.post("smart_collections.json", {"smart_collection": {"title": "Pounds", "rules": rules}})
+    response = api.post("smart_collections.json", {"smart_collection": {"title": "Pounds", "rules": rules}})
 
-    pk = made.json()["smart_collection"]["id"]
+    pk = response.json()["smart_collection"]["id"]
     assert api.get(f"collections/{pk}.json").json()["collection"]["products_count"] == expected
 
 
@@ -127,8 +127,8 @@ def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) 
 
     api.put(f"products/{bag}.json", {"product": {"tags": "New"}})
 
-    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-    assert [three[row["id"]] for row in shown] == ["r"]
+    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    assert [three[row["id"]] for row in products] == ["r"]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_rules_that_make_no_sense_are_refused(api: ApiClient, rules: Any, field:
 
 def test_a_smart_collection_needs_rules_once(api: ApiClient) -> None:
     missing = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs"}})
-    made = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": [RULE]}})
-    path = f"smart_collections/{made.json()['smart_collection']['id']}.json"
+    response = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": [RULE]}})
+    path = f"smart_collections/{response.json()['smart_collection']['id']}.json"
 
     renamed = api.put(path, {"smart_collection": {"title": "Cups"}})
 
@@ -175,8 +175,8 @@ def test_order_by_hand_puts_the_named_first(api: ApiClient, three: dict[int, str
     response = api.put(f"{path}?sort_order=manual&products[]={bag}&products[]={green}")
 
     assert (response.status_code, response.json()) == (200, {})
-    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-    assert [row["id"] for row in shown] == [bag, green, red]
+    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    assert [row["id"] for row in products] == [bag, green, red]
     assert api.put(f"{path}?products[]=x").status_code == 400
     assert list(errors_of(api.put(f"{path}?products[]={10**12}"))) == ["products"]
     assert list(errors_of(api.put(f"{path}?sort_order=random"))) == ["sort_order"]

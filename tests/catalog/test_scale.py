@@ -1,4 +1,4 @@
-"""Ten thousand products: a page costs the same queries in every order, and pages through all of them."""
+"""Tests with ten thousand products: a page costs the same queries in every sort order, and paging is complete."""
 
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ PAGE = 250
 
 
 def full_collections(shop: Shop) -> dict[str, int]:
-    """A custom and a smart collection that hold all of ten thousand products."""
+    """Create a custom and a smart collection that contain all of ten thousand products."""
     with shop_scope(shop):
         return {collection.kind: collection.pk for collection in fill_collections(shop, PRODUCTS)}
 
@@ -34,7 +34,7 @@ def test_every_order_costs_the_same_queries_and_hides_nothing(
     api: ApiClient, filled: dict[str, int], kind: str
 ) -> None:
     path = f"collections/{filled[kind]}/products.json"
-    api.get("shop.json")  # the first call of a token also notes its use
+    api.get("shop.json")  # the first call of a token also records its use
     queries = {}
     for name in ORDERS:
         Collection.objects.filter(pk=filled[kind]).update(sort_order=name)
@@ -43,8 +43,8 @@ def test_every_order_costs_the_same_queries_and_hides_nothing(
             first = api.get(path, limit=PAGE)
         queries[name] = len(captured)
         second = api.http.get(links(first)["next"])
-        shown = [row["id"] for page in (first, second) for row in page.json()["products"]]
-        assert len(set(shown)) == 2 * PAGE
+        ids = [row["id"] for page in (first, second) for row in page.json()["products"]]
+        assert len(set(ids)) == 2 * PAGE
 
     assert len(set(queries.values())) == 1, queries
 
@@ -55,9 +55,9 @@ def test_products_by_price_come_in_order(api: ApiClient, filled: dict[str, int])
 
     response = api.get(f"collections/{filled['smart']}/products.json", limit=PAGE)
 
-    shown = [prices[row["id"]] for row in response.json()["products"]]
-    assert shown[0] == max(prices.values())
-    assert all(before >= after for before, after in pairwise(shown))
+    output = [prices[row["id"]] for row in response.json()["products"]]
+    assert output[0] == max(prices.values())
+    assert all(before >= after for before, after in pairwise(output))
 
 
 def test_a_full_page_costs_a_fixed_number_of_queries(api: ApiClient, django_assert_num_queries: Any) -> None:

@@ -1,4 +1,4 @@
-"""The eight orders of a collection's products: each as it says, in pages that neither repeat nor hide."""
+"""Tests of the eight sort orders of a collection's products, with pages without duplicates or gaps."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from tests.catalog.factories import make_custom, make_image, make_product, make_
 from tests.conftest import ApiClient
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-# By order: the titles as they come. Ties (price of B and c, sales of A and c) go by id.
+# By sort order: the expected titles. Ties (price of B and c, sales of A and c) are sorted by id.
 EXPECTED = {
     "alpha-asc": "ABcD",
     "alpha-desc": "DcBA",
@@ -30,18 +30,18 @@ EXPECTED = {
 
 @pytest.fixture
 def members(in_shop: Shop) -> list[Product]:
-    """Four products that every order tells apart."""
-    made = [
+    """Create four products that differ in every sort order."""
+    products = [
         make_product("A", prices=("9.00", "1.00")),
         make_product("B", prices=("2.00",)),
         make_product("c", prices=("2.00",)),
         make_product("D", prices=("30.00",)),
     ]
-    for product, days in zip(made, (3, 2, 4, 1), strict=True):
+    for product, days in zip(products, (3, 2, 4, 1), strict=True):
         Product.objects.filter(pk=product.pk).update(created_at=NOON + timedelta(days=days))
-    add_units_sold({made[1].pk: 5, made[3].pk: 2, made[0].pk: 4})
-    add_units_sold({made[0].pk: -9})
-    return made
+    add_units_sold({products[1].pk: 5, products[3].pk: 2, products[0].pk: 4})
+    add_units_sold({products[0].pk: -9})
+    return products
 
 
 def by_hand(members: list[Product]) -> list[Product]:
@@ -50,7 +50,7 @@ def by_hand(members: list[Product]) -> list[Product]:
 
 
 def walk(api: ApiClient, path: str, limit: int, direction: str = "next", **query: Any) -> list[list[str]]:
-    """The titles of all pages from the first on, by following the links."""
+    """Return the titles of all pages from the first on, by following the links."""
     pages = []
     response = api.get(path, limit=limit, **query)
     while True:
@@ -71,8 +71,8 @@ def test_products_come_in_the_order_of_the_collection(
         collection = make_custom("All", *by_hand(members), sort_order=order)
     else:
         collection = make_smart("All", ("variant_price", "greater_than", "0"), sort_order=order)
-        named = "&".join(f"products[]={product.pk}" for product in by_hand(members))
-        api.put(f"smart_collections/{collection.pk}/order.json?{named}")
+        text = "&".join(f"products[]={product.pk}" for product in by_hand(members))
+        api.put(f"smart_collections/{collection.pk}/order.json?{text}")
     path = f"collections/{collection.pk}/products.json"
 
     assert "".join(title for page in walk(api, path, 250) for title in page) == EXPECTED[order]

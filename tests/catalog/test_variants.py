@@ -1,4 +1,4 @@
-"""Variants over REST: their place among the others, their values, weights, stock and images."""
+"""Tests of variants over REST: position, values, weights, stock and images."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,7 +20,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 @pytest.fixture
 def product(shop: Shop) -> Product:
-    """A product in sizes 1, 2 and 3."""
+    """Create a product in sizes 1, 2 and 3."""
     with shop_scope(shop):
         return make_product(prices=("3.00", "1.00", "2.00"))
 
@@ -30,8 +30,8 @@ def post(api: ApiClient, product: Product, **fields: Any) -> Response:
 
 
 def places(api: ApiClient, product: Product) -> list[tuple[str, int]]:
-    shown = api.get(f"products/{product.pk}.json").json()["product"]["variants"]
-    return [(row["option1"], row["position"]) for row in shown]
+    variants = api.get(f"products/{product.pk}.json").json()["product"]["variants"]
+    return [(row["option1"], row["position"]) for row in variants]
 
 
 def lowest_price(product: Product) -> Decimal:
@@ -53,12 +53,12 @@ def test_a_variant_is_read_and_changed_below_its_product_too(api: ApiClient, sho
     with shop_scope(shop):
         other, variant = make_product("Bowl"), product.variants.get(option1="2")
 
-    read = api.get(f"products/{product.pk}/variants/{variant.pk}.json")
+    response = api.get(f"products/{product.pk}/variants/{variant.pk}.json")
     before = api.get(f"variants/{variant.pk}.json")
     changed = api.put(f"products/{product.pk}/variants/{variant.pk}.json", {"variant": {"price": "7.00"}})
     elsewhere = api.put(f"products/{other.pk}/variants/{variant.pk}.json", {"variant": {"price": "9.00"}})
 
-    assert read.json() == before.json()
+    assert response.json() == before.json()
     assert changed.json()["variant"]["price"] == "7.00"
     assert elsewhere.status_code == 404
     assert api.get(f"variants/{variant.pk}.json").json() == changed.json()
@@ -75,9 +75,9 @@ def test_moving_a_variant_shifts_the_others(api: ApiClient, shop: Shop, product:
 
 
 def test_the_cheapest_price_follows_every_change(api: ApiClient, shop: Shop, product: Product) -> None:
-    made = post(api, product, option1="L", price="0.50").json()["variant"]
+    variant = post(api, product, option1="L", price="0.50").json()["variant"]
     after_create = lowest_price(product)
-    api.put(f"variants/{made['id']}.json", {"variant": {"price": "1.50"}})
+    api.put(f"variants/{variant['id']}.json", {"variant": {"price": "1.50"}})
     after_update = lowest_price(product)
     with shop_scope(shop):
         cheapest = Variant.objects.get(product=product, option1="2")
@@ -90,10 +90,10 @@ def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, pr
     with shop_scope(shop):
         other = Variant.objects.get(product=product, option1="2")
 
-    made = post(api, product, option1="1")
+    variant = post(api, product, option1="1")
     changed = api.put(f"variants/{other.pk}.json", {"variant": {"option1": "1"}})
 
-    for response in (made, changed):
+    for response in (variant, changed):
         assert response.status_code == 422
         assert response.json() == {"errors": {"base": ["The variant '1' already exists."]}}
 
@@ -126,8 +126,8 @@ def test_a_variant_that_does_not_fit_is_refused(
 
 def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> None:
     def weights(**fields: Any) -> tuple[Any, ...]:
-        shown = post(api, product, **fields).json()["variant"]
-        return shown["weight"], shown["weight_unit"], shown["grams"]
+        variant = post(api, product, **fields).json()["variant"]
+        return variant["weight"], variant["weight_unit"], variant["grams"]
 
     assert weights(option1="a", weight=1.1, weight_unit="kg") == (1.1, "kg", 1100)
     assert weights(option1="b", weight="1", weight_unit="lb") == (1.0, "lb", 454)
@@ -140,24 +140,24 @@ def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> No
 
 
 def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> None:
-    made = post(api, product, option1="x", weight=2, weight_unit="kg").json()["variant"]
+    variant = post(api, product, option1="x", weight=2, weight_unit="kg").json()["variant"]
 
-    changed = api.put(f"variants/{made['id']}.json", {"variant": {"weight_unit": "g"}}).json()["variant"]
+    changed = api.put(f"variants/{variant['id']}.json", {"variant": {"weight_unit": "g"}}).json()["variant"]
 
     assert (changed["weight"], changed["weight_unit"], changed["grams"]) == (2.0, "g", 2)
 
 
 def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
-    made = post(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
-    shown = made.json()["variant"]
-    assert (shown["sku"], shown["inventory_management"], shown["requires_shipping"]) == ("X-1", "platform", False)
+    response = post(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
+    variant = response.json()["variant"]
+    assert (variant["sku"], variant["inventory_management"], variant["requires_shipping"]) == ("X-1", "platform", False)
 
-    changed = api.put(f"variants/{shown['id']}.json", {"variant": {"sku": None, "inventory_management": None}})
+    changed = api.put(f"variants/{variant['id']}.json", {"variant": {"sku": None, "inventory_management": None}})
 
     after = changed.json()["variant"]
     assert (after["sku"], after["inventory_management"], after["requires_shipping"]) == (None, None, False)
     with shop_scope(shop):
-        item = InventoryItem.objects.get(pk=shown["inventory_item_id"])
+        item = InventoryItem.objects.get(pk=variant["inventory_item_id"])
         assert (item.sku, item.tracked) == ("", False)
 
 
@@ -183,13 +183,13 @@ def test_an_image_is_shown_by_the_variants_that_name_it(api: ApiClient, shop: Sh
         variant = Variant.objects.filter(product=product).earliest("id")
     path = f"variants/{variant.pk}.json"
 
-    shown = api.put(path, {"variant": {"image_id": image.pk}})
+    response = api.put(path, {"variant": {"image_id": image.pk}})
     refused = api.put(path, {"variant": {"image_id": foreign.pk}})
 
-    assert shown.json()["variant"]["image_id"] == image.pk
+    assert response.json()["variant"]["image_id"] == image.pk
     assert refused.status_code == 422
-    listed = api.get(f"products/{product.pk}/images.json").json()["images"]
-    assert [row["variant_ids"] for row in listed] == [[variant.pk]]
+    images = api.get(f"products/{product.pk}/images.json").json()["images"]
+    assert [row["variant_ids"] for row in images] == [[variant.pk]]
 
 
 def test_the_last_variant_stays(api: ApiClient, shop: Shop) -> None:

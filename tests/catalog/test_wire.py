@@ -1,4 +1,4 @@
-"""Every route of the catalog answers with the fields and types of its wire table."""
+"""Tests that every catalog route returns the fields and types of its wire table."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ RULES = [{"column": "title", "relation": "contains", "condition": "bag"}]
 
 @pytest.fixture
 def product(api: ApiClient) -> dict[str, Any]:
-    """A product with everything filled in."""
+    """Create a product with a value in every field."""
     body = {
         "title": "Canvas bag",
         "body_html": "<p>Strong.</p>",
@@ -33,11 +33,11 @@ def product(api: ApiClient) -> dict[str, Any]:
     }
     response = api.post("products.json", {"product": body})
     assert response.status_code == 201, response.content
-    made = response.json()["product"]
-    variant_ids = [made["variants"][0]["id"]]
-    image_id = made["images"][0]["id"]
-    api.put(f"products/{made['id']}/images/{image_id}.json", {"image": {"variant_ids": variant_ids}})
-    return api.get(f"products/{made['id']}.json").json()["product"]
+    new_product = response.json()["product"]
+    variant_ids = [new_product["variants"][0]["id"]]
+    image_id = new_product["images"][0]["id"]
+    api.put(f"products/{new_product['id']}/images/{image_id}.json", {"image": {"variant_ids": variant_ids}})
+    return api.get(f"products/{new_product['id']}.json").json()["product"]
 
 
 def collection_body(**fields: Any) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def test_products_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     assert_fits("product", "GET /products/{id}.json", api.get(path).json())
     changed = api.put(path, {"product": {"id": product["id"], "title": "Bag", "tags": "a, b"}})
     assert_fits("product", "PUT /products/{id}.json", changed.json())
-    made = api.post("products.json", {"product": {"title": "Cup", "body_html": "", "published": False}})
-    assert_fits("product", "POST /products.json", made.json())
+    response = api.post("products.json", {"product": {"title": "Cup", "body_html": "", "published": False}})
+    assert_fits("product", "POST /products.json", response.json())
     assert api.delete(path).json() == {}
     assert len(routes("product")) == 6
 
@@ -67,23 +67,23 @@ def test_variants_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     assert_fits("variant", "GET /products/{id}/variants/count.json", api.get(f"{below}/count.json").json())
     assert_fits("variant", "GET /variants/{id}.json", api.get(alone).json())
     assert_fits("variant", "PUT /variants/{id}.json", api.put(alone, {"variant": {"price": "2.00"}}).json())
-    made = api.post(f"{below}.json", new)
-    assert_fits("variant", "POST /products/{id}/variants.json", made.json())
-    assert api.delete(f"{below}/{made.json()['variant']['id']}.json").json() == {}
+    response = api.post(f"{below}.json", new)
+    assert_fits("variant", "POST /products/{id}/variants.json", response.json())
+    assert api.delete(f"{below}/{response.json()['variant']['id']}.json").json() == {}
     assert len(routes("variant")) == 6
 
 
 def test_images_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
     below = f"products/{product['id']}/images"
-    one = f"{below}/{product['images'][0]['id']}.json"
+    path = f"{below}/{product['images'][0]['id']}.json"
 
     assert_fits("image", "GET /products/{id}/images.json", api.get(f"{below}.json").json())
     assert_fits("image", "GET /products/{id}/images/count.json", api.get(f"{below}/count.json").json())
-    assert_fits("image", "GET /products/{id}/images/{id}.json", api.get(one).json())
-    assert_fits("image", "PUT /products/{id}/images/{id}.json", api.put(one, {"image": {"alt": "Bag"}}).json())
-    made = api.post(f"{below}.json", {"image": {"attachment": ATTACHMENT, "position": 1}})
-    assert_fits("image", "POST /products/{id}/images.json", made.json())
-    assert api.delete(one).json() == {}
+    assert_fits("image", "GET /products/{id}/images/{id}.json", api.get(path).json())
+    assert_fits("image", "PUT /products/{id}/images/{id}.json", api.put(path, {"image": {"alt": "Bag"}}).json())
+    response = api.post(f"{below}.json", {"image": {"attachment": ATTACHMENT, "position": 1}})
+    assert_fits("image", "POST /products/{id}/images.json", response.json())
+    assert api.delete(path).json() == {}
     assert len(routes("image")) == 6
 
 
@@ -92,45 +92,45 @@ def test_collections_fit_the_table(api: ApiClient, product: dict[str, Any], kind
     plural, singular = f"{kind}_collections", f"{kind}_collection"
     extra = {"collects": [{"product_id": product["id"]}]} if kind == "custom" else {"rules": RULES}
 
-    made = api.post(f"{plural}.json", {singular: collection_body(**extra)})
+    response = api.post(f"{plural}.json", {singular: collection_body(**extra)})
 
-    assert made.status_code == 201, made.content
-    one = f"{plural}/{made.json()[singular]['id']}.json"
-    assert_fits(singular, f"POST /{plural}.json", made.json())
+    assert response.status_code == 201, response.content
+    path = f"{plural}/{response.json()[singular]['id']}.json"
+    assert_fits(singular, f"POST /{plural}.json", response.json())
     assert_fits(singular, f"GET /{plural}/count.json", api.get(f"{plural}/count.json").json())
-    assert_fits(singular, f"GET /{plural}/{{id}}.json", api.get(one).json())
-    changed = api.put(one, {singular: made.json()[singular] | {"published": True}})
+    assert_fits(singular, f"GET /{plural}/{{id}}.json", api.get(path).json())
+    changed = api.put(path, {singular: response.json()[singular] | {"published": True}})
     assert_fits(singular, f"PUT /{plural}/{{id}}.json", changed.json())
     if kind == "custom":
         frontpage = api.get(f"{plural}.json", handle="frontpage").json()[plural][0]
         api.put(f"{plural}/{frontpage['id']}.json", {singular: {"image": collection_body()["image"]}})
     assert_fits(singular, f"GET /{plural}.json", api.get(f"{plural}.json").json())
-    ordered = api.put(f"smart_collections/{made.json()[singular]['id']}/order.json?sort_order=manual")
+    ordered = api.put(f"smart_collections/{response.json()[singular]['id']}/order.json?sort_order=manual")
     assert ordered.status_code == (200 if kind == "smart" else 404)
-    assert api.delete(one).json() == {}
+    assert api.delete(path).json() == {}
     assert len(routes(singular)) == (6 if kind == "custom" else 7)
 
 
 def test_the_view_on_collections_fits_the_table(api: ApiClient, product: dict[str, Any]) -> None:
-    made = api.post("smart_collections.json", {"smart_collection": collection_body(rules=RULES)}).json()
-    one = f"collections/{made['smart_collection']['id']}"
+    body = api.post("smart_collections.json", {"smart_collection": collection_body(rules=RULES)}).json()
+    first_text = f"collections/{body['smart_collection']['id']}"
 
-    assert_fits("collection", "GET /collections/{id}.json", api.get(f"{one}.json").json())
-    listed = api.get(f"{one}/products.json").json()
-    assert_fits("collection", "GET /collections/{id}/products.json", listed)
-    assert [item["status"] for item in listed["products"]] == ["active"]
+    assert_fits("collection", "GET /collections/{id}.json", api.get(f"{first_text}.json").json())
+    listed_body = api.get(f"{first_text}/products.json").json()
+    assert_fits("collection", "GET /collections/{id}/products.json", listed_body)
+    assert [item["status"] for item in listed_body["products"]] == ["active"]
     assert len(routes("collection")) == 2
 
 
 def test_collects_fit_the_table(api: ApiClient, shop: Shop, product: dict[str, Any]) -> None:
     frontpage = api.get("custom_collections.json").json()["custom_collections"][0]
-    made = api.post("collects.json", {"collect": {"product_id": product["id"], "collection_id": frontpage["id"]}})
+    response = api.post("collects.json", {"collect": {"product_id": product["id"], "collection_id": frontpage["id"]}})
 
-    assert made.status_code == 201, made.content
-    one = f"collects/{made.json()['collect']['id']}.json"
-    assert_fits("collect", "POST /collects.json", made.json())
+    assert response.status_code == 201, response.content
+    path = f"collects/{response.json()['collect']['id']}.json"
+    assert_fits("collect", "POST /collects.json", response.json())
     assert_fits("collect", "GET /collects.json", api.get("collects.json").json())
     assert_fits("collect", "GET /collects/count.json", api.get("collects/count.json").json())
-    assert_fits("collect", "GET /collects/{id}.json", api.get(one).json())
-    assert api.delete(one).json() == {}
+    assert_fits("collect", "GET /collects/{id}.json", api.get(path).json())
+    assert api.delete(path).json() == {}
     assert len(routes("collect")) == 5

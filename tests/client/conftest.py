@@ -1,4 +1,4 @@
-"""The public Python client of the reference platform, pointed at a real server of ours."""
+"""Fixtures for the public Python client of the reference platform, connected to a real server."""
 
 import os
 import socket
@@ -32,14 +32,14 @@ Connect = Callable[..., Installation]
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Server:
-    """Our web process on the test's database, under the brand that the client speaks."""
+    """A web process on the test's database, with the brand that the client expects."""
 
     def __init__(self, database_url: str, data_dir: Path, **env: str) -> None:
         self.data_dir = data_dir
@@ -56,7 +56,7 @@ class Server:
             "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
             "PORT": str(self.port),
             "WEB_PROCESSES": "1",
-            # All that write to an SQLite file wait for each other, and for the disk that the other tests write to.
+            # Writers to an SQLite file wait for each other, and for the disk that the other tests use.
             **({"BACKOFFICE_LOCK_TIMEOUT_MS": "20000"} if database_url.startswith("sqlite:") else {}),
             **env,
         }
@@ -64,16 +64,16 @@ class Server:
         self.process = self.start("backoffice.serve")
 
     def start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        """Another process of the same installation."""
+        """Start another process of the same installation."""
         self._started.append(self.spawn(module, *arguments))
         return self._started[-1]
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Start a process; a kind of server says where its output goes."""
+        """Start a process; subclasses redirect its output."""
         return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env)
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until the server responds."""
         until = time.monotonic() + patience(60)
         while time.monotonic() < until:
             with socket.socket() as probe:
@@ -85,20 +85,20 @@ class Server:
         raise AssertionError("the server did not start")
 
     def stop(self) -> None:
-        """End it as an operator would, and what a broken test left running beside it."""
+        """Stop the server as an operator would, and processes left over from a failed test."""
         for process in self._started:
             if process.poll() is None:
                 end(process)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process as an operator would."""
+    """Stop a process as an operator would."""
     process.terminate()
     process.wait(timeout=30)
 
 
 def database_url() -> str:
-    """The URL of the database that the tests are using."""
+    """Return the URL of the tests' database."""
     values = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{values['NAME']}"
@@ -109,7 +109,7 @@ def database_url() -> str:
 
 @pytest.fixture(scope="session")
 def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A running server for all tests; each has a shop of its own, and no id comes twice."""
+    """Yield a running server for all tests; each test has its own shop, and ids are never reused."""
     running = Server(database_url(), tmp_path_factory.mktemp("server"))
     running.wait()
     yield running
@@ -118,7 +118,7 @@ def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def worker(server: Server) -> Iterator[None]:
-    """A worker of the server's installation, and the scheduler that finds what a lost message left behind."""
+    """Run a worker of the server's installation, and the scheduler that finds jobs with lost messages."""
     processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
     yield
     for process in processes:
@@ -127,9 +127,9 @@ def worker(server: Server) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The test database, with real commits, emptied behind each module: after each test it takes PostgreSQL seconds.
+    """Use the test database with real commits, and empty it after each module, because that takes PostgreSQL seconds.
 
-    It goes by this name since pytest-django makes the test database only for tests that ask for ``db``.
+    The fixture is named ``db`` because pytest-django only creates the test database for tests that request ``db``.
     """
     with django_db_blocker.unblock():
         yield
@@ -138,14 +138,14 @@ def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[No
 
 @pytest.fixture
 def client_shop(server: Server, db: None) -> Iterator[Shop]:
-    """The shop that the client works for, new for each test; its files are the server's."""
+    """Create the client's shop, new for each test; its files are in the server's directory."""
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", server.data_dir / "media")}):
         yield factories.make_shop(name="Client Shop", timezone="Europe/Berlin")
 
 
 @pytest.fixture
 def connect(server: Server, client_shop: Shop) -> Iterator[Connect]:
-    """``connect("write_products")``: the client's session for a new app with these scopes."""
+    """Return a function: ``connect("write_products")`` returns a client session of a new app with these scopes."""
     shopify.Session.setup(api_key="x", secret="y", myshopify_domain="0.0.1", protocol="http", port=server.port)
     shopify.ApiVersion.coerce_to_version("unstable")
     if VERSION not in shopify.ApiVersion.versions:

@@ -1,6 +1,6 @@
-"""Our OpenAPI document, told what only a shop knows: which ids exist, and what a valid date or address looks like.
+"""Our OpenAPI document with the values that only a shop knows: existing ids, valid dates and addresses.
 
-A generator of requests that knows types alone is refused by every rule, and then proves little more than refusals.
+A request generator that knows only types gets little but validation errors.
 """
 
 import json
@@ -24,7 +24,7 @@ from tests.refunds.factories import give_back
 Ids = Mapping[str, list[int]]
 
 MOMENTS = ["2026-01-02T03:04:05Z", "2026-10-25T02:30:00+02:00"]
-# By a field's name: values that its rules let through.
+# By field name: values that pass validation.
 KNOWN: Mapping[str, Schema] = {
     "email": {"pattern": r"^[a-z]{8,12}@shop\.example$"},
     "phone": {"pattern": r"^\+4930[1-9][0-9]{6}$"},
@@ -45,11 +45,11 @@ KNOWN: Mapping[str, Schema] = {
 
 
 def make_rows(shop: Shop, app: App) -> Ids:
-    """Some rows of each kind in a shop: their ids by the word of the path, those within others of the first of them.
+    """Create some rows of each type; return their ids by the word of the path, nested ones from the first row.
 
     Args:
-        shop: Where.
-        app: Whose they are where only their app may write them.
+        shop: The shop to create rows in.
+        app: The app that owns rows which only their app may change.
     """
     with shop_scope(shop):
         products = [make_product(f"Mug {number}", prices=("5.00", "7.00", "9.00")) for number in range(4)]
@@ -75,27 +75,27 @@ def make_rows(shop: Shop, app: App) -> Ids:
 
 
 def _orders() -> dict[str, list[int]]:
-    """Paid orders with fulfillment orders; of the first, units were sent, followed and given back."""
-    paid = {"kind": "sale", "amount": Decimal("50.00")}
+    """Create paid orders with fulfillment orders; fulfill the first in part, track and cancel the fulfillment."""
+    payment = {"kind": "sale", "amount": Decimal("50.00")}
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 5}
-    orders = [make_order(lines=[line], transactions=[paid]) for _ in range(4)]
+    orders = [make_order(lines=[line], transactions=[payment]) for _ in range(4)]
     work = [route(order)[0] for order in orders]
     units = [{"id": work[0].lines.get().pk, "quantity": 1}]
-    sent = [make_fulfillment(work[0], lines=units) for _ in range(3)]
+    fulfillments = [make_fulfillment(work[0], lines=units) for _ in range(3)]
     refunds = [give_back(orders[0], "1.00") for _ in range(3)]
     return {
         "orders": [order.pk for order in orders],
         "line_items": [line.pk for line in orders[0].line_items.order_by("pk")],
         "fulfillment_orders": [row.pk for row in work],
-        "fulfillments": [row.pk for row in sent],
-        "events": [make_event(sent[0]).pk for _ in range(3)],
+        "fulfillments": [row.pk for row in fulfillments],
+        "events": [make_event(fulfillments[0]).pk for _ in range(3)],
         "transactions": list(orders[0].transactions.order_by("pk").values_list("pk", flat=True)),
         "refunds": [refund.pk for refund in refunds],
     }
 
 
 def describe(ids: Ids, path: Path) -> Path:
-    """The document with these ids, written to a file: what is sent is narrowed, what is answered stays as it is."""
+    """Write the document with these ids to a file: request schemas are narrowed, response schemas are unchanged."""
     document: Schema = json.loads((Path(settings.BASE_DIR) / "docs" / "openapi.json").read_text())
     schemas = document["components"]["schemas"]
     for name in schemas:
@@ -122,12 +122,12 @@ def _without_example(declaration: Schema) -> Schema:
 
 
 def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:
-    """What a parameter may be; the first row of each kind is what others hang on, so it is no operation's target."""
+    """Narrow a parameter to the ids, without the first row of each type, which other rows depend on."""
     name, schema = parameter["name"], parameter["schema"]
     if parameter["in"] == "path":
-        known = ids.get(address.split(f"/{{{name}}}", maxsplit=1)[0].rsplit("/", 1)[-1], [])
-        target = address.endswith(f"{{{name}}}.json") and len(known) > 1
-        return {**schema, "enum": known[1:] if target else known[:1]} if known else dict(schema)
+        existing = ids.get(address.split(f"/{{{name}}}", maxsplit=1)[0].rsplit("/", 1)[-1], [])
+        target = address.endswith(f"{{{name}}}.json") and len(existing) > 1
+        return {**schema, "enum": existing[1:] if target else existing[:1]} if existing else dict(schema)
     if name.endswith(("_at_min", "_at_max")):
         return {**schema, "enum": MOMENTS}
     if name == "ids":
@@ -136,7 +136,7 @@ def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:
 
 
 def _narrow(schema: Schema, ids: Ids) -> None:
-    """Narrow the members of the objects that a schema describes, at any depth."""
+    """Narrow the members of the objects in a schema, at any depth."""
     members: Schema = schema.get("properties", {})
     for name, member in members.items():
         members[name] = _member(name, member, ids, required=name in schema.get("required", ()))
@@ -150,8 +150,8 @@ def _member(name: str, schema: Schema, ids: Ids, *, required: bool) -> Schema:
     null = [None] if "null" in types else []
     if name in KNOWN and (name == "value" or "string" in types or "array" in types):
         return {**schema, **KNOWN[name]}
-    if (known := ids.get(f"{name.removesuffix('_id')}s")) and name.endswith("_id"):
-        return {**schema, "enum": [*known, *null]}
+    if (existing := ids.get(f"{name.removesuffix('_id')}s")) and name.endswith("_id"):
+        return {**schema, "enum": [*existing, *null]}
     if schema.get("format") == "date-time":
         return {**schema, "enum": [*MOMENTS, *null]}
     if schema.get("format") == "decimal":

@@ -1,4 +1,4 @@
-"""The real client: products with their variants and images, collections, collects."""
+"""Tests with the real client: products with variants and images, collections, collects."""
 
 import base64
 from typing import Any
@@ -29,52 +29,52 @@ BAG = {
 }
 
 
-def titles(found: Any) -> list[str]:
-    return [item.title for item in found]
+def titles(products: Any) -> list[str]:
+    return [item.title for item in products]
 
 
 def test_a_product_is_made_with_options_variants_and_images(connect: Connect) -> None:
     connect()
 
-    made = shopify.Product.create(BAG)
-    found = shopify.Product.find(made.id)
+    product = shopify.Product.create(BAG)
+    matching_product = shopify.Product.find(product.id)
 
-    assert made.errors.full_messages() == []
-    assert found.to_dict() == made.to_dict()
-    assert (found.title, found.handle, found.tags, found.status) == (
+    assert product.errors.full_messages() == []
+    assert matching_product.to_dict() == product.to_dict()
+    assert (matching_product.title, matching_product.handle, matching_product.tags, matching_product.status) == (
         "Canvas bag",
         "canvas-bag",
         "canvas, summer",
         "active",
     )
-    assert [(option.name, option.values) for option in found.options] == [
+    assert [(option.name, option.values) for option in matching_product.options] == [
         ("Colour", ["Sand", "Olive"]),
         ("Size", ["S", "L"]),
     ]
-    assert [(variant.title, variant.price, variant.sku) for variant in found.variants] == [
+    assert [(variant.title, variant.price, variant.sku) for variant in matching_product.variants] == [
         ("Sand / S", "19.90", "CB-1"),
         ("Olive / L", "24.50", "CB-2"),
     ]
-    assert [(image.alt, image.width, image.height) for image in found.images] == [("A bag", 40, 20)]
-    assert found.image.id == found.images[0].id
-    assert found.price_range() == "19.90 - 24.50"
+    assert [(image.alt, image.width, image.height) for image in matching_product.images] == [("A bag", 40, 20)]
+    assert matching_product.image.id == matching_product.images[0].id
+    assert matching_product.price_range() == "19.90 - 24.50"
 
 
 def test_a_found_product_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
-    made = shopify.Product.create(BAG)
+    product = shopify.Product.create(BAG)
 
-    found = shopify.Product.find(made.id)
-    found.title = "Linen bag"
-    found.variants[0].price = "21.00"
-    saved = found.save()
-    again = shopify.Product.find(made.id)
+    matching_product = shopify.Product.find(product.id)
+    matching_product.title = "Linen bag"
+    matching_product.variants[0].price = "21.00"
+    saved = matching_product.save()
+    second_product = shopify.Product.find(product.id)
 
-    assert saved, found.errors.full_messages()
-    assert (again.title, again.handle, again.tags) == ("Linen bag", "canvas-bag", "canvas, summer")
-    assert [variant.id for variant in again.variants] == [variant.id for variant in made.variants]
-    assert [variant.price for variant in again.variants] == ["21.00", "24.50"]
-    assert [image.src for image in again.images] == [image.src for image in made.images]
+    assert saved, matching_product.errors.full_messages()
+    assert (second_product.title, second_product.handle, second_product.tags) == ("Linen bag", "canvas-bag", "canvas, summer")
+    assert [variant.id for variant in second_product.variants] == [variant.id for variant in product.variants]
+    assert [variant.price for variant in second_product.variants] == ["21.00", "24.50"]
+    assert [image.src for image in second_product.images] == [image.src for image in product.images]
 
 
 def test_products_are_counted_listed_narrowed_and_deleted(connect: Connect) -> None:
@@ -110,16 +110,16 @@ def test_variants_are_made_found_changed_and_deleted(connect: Connect) -> None:
 
     large = shopify.Variant({"option1": "Sand", "option2": "L", "price": "22.00"})
     added = product.add_variant(large)
-    found = shopify.Variant.find(large.id)
-    found.price = "23.00"
-    saved = found.save()
+    matching_variant = shopify.Variant.find(large.id)
+    matching_variant.price = "23.00"
+    saved = matching_variant.save()
     nested = shopify.Variant.find(large.id, product_id=product.id)
     nested.sku = "CB-3"
     saved_below = nested.save()
     shopify.Variant.find(product.variants[1].id, product_id=product.id).destroy()
 
     assert added, large.errors.full_messages()
-    assert saved, found.errors.full_messages()
+    assert saved, matching_variant.errors.full_messages()
     assert saved_below, nested.errors.full_messages()
     assert (nested.price, nested.title) == ("23.00", "Sand / L")
     assert [(variant.id, variant.sku) for variant in shopify.Variant.find(product_id=product.id)] == [
@@ -132,10 +132,10 @@ def test_variants_are_made_found_changed_and_deleted(connect: Connect) -> None:
 def test_a_doubled_variant_is_refused(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
-    again = shopify.Variant({"option1": "Sand", "option2": "S"})
+    second_variant = shopify.Variant({"option1": "Sand", "option2": "S"})
 
-    assert not product.add_variant(again)
-    assert again.errors.full_messages() == ["The variant 'Sand / S' already exists."]
+    assert not product.add_variant(second_variant)
+    assert second_variant.errors.full_messages() == ["The variant 'Sand / S' already exists."]
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
@@ -145,21 +145,21 @@ def test_images_are_attached_shown_moved_and_deleted(connect: Connect) -> None:
 
     image = shopify.Image({"product_id": product.id, "variant_ids": [product.variants[1].id]})
     image.attach_image(plain("JPEG", (30, 60)), filename="side.jpg")
-    made = image.save()
-    found = shopify.Image.find(image.id, product_id=product.id)
-    found.position = 1
-    found.alt = "From the side"
-    saved = found.save()
-    listed = shopify.Image.find(product_id=product.id)
+    is_saved = image.save()
+    matching_image = shopify.Image.find(image.id, product_id=product.id)
+    matching_image.position = 1
+    matching_image.alt = "From the side"
+    saved = matching_image.save()
+    images = shopify.Image.find(product_id=product.id)
     shopify.Image.find(product.images[0].id, product_id=product.id).destroy()
 
-    assert made, image.errors.full_messages()
-    assert saved, found.errors.full_messages()
-    assert [(shown.id, shown.alt, shown.position) for shown in listed] == [
+    assert is_saved, image.errors.full_messages()
+    assert saved, matching_image.errors.full_messages()
+    assert [(output.id, output.alt, output.position) for output in images] == [
         (image.id, "From the side", 1),
         (product.images[0].id, "A bag", 2),
     ]
-    assert (found.width, found.height, found.variant_ids) == (30, 60, [product.variants[1].id])
+    assert (matching_image.width, matching_image.height, matching_image.variant_ids) == (30, 60, [product.variants[1].id])
     assert shopify.Variant.find(product.variants[1].id).image_id == image.id
     assert shopify.Image.count(product_id=product.id) == 1
 
@@ -219,20 +219,20 @@ def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> 
 
 def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: Connect) -> None:
     connect()
-    made = shopify.CustomCollection.create({"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}})
+    custom_collection = shopify.CustomCollection.create({"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}})
 
-    found = shopify.CustomCollection.find(made.id)
-    found.title = "Balcony"
-    found.published = False
-    saved = found.save()
-    again = shopify.CustomCollection.find(found.id)
+    matching_custom_collection = shopify.CustomCollection.find(custom_collection.id)
+    matching_custom_collection.title = "Balcony"
+    matching_custom_collection.published = False
+    saved = matching_custom_collection.save()
+    second_custom_collection = shopify.CustomCollection.find(matching_custom_collection.id)
 
-    assert saved, found.errors.full_messages()
-    assert (again.title, again.handle, again.published_at) == ("Balcony", "garden", None)
-    assert again.image.width == 40
+    assert saved, matching_custom_collection.errors.full_messages()
+    assert (second_custom_collection.title, second_custom_collection.handle, second_custom_collection.published_at) == ("Balcony", "garden", None)
+    assert second_custom_collection.image.width == 40
     assert shopify.CustomCollection.count(title="Balcony") == 1
 
-    again.destroy()
+    second_custom_collection.destroy()
 
     assert shopify.CustomCollection.find(title="Balcony") == []
 
@@ -245,14 +245,14 @@ def test_smart_collections_hold_what_their_rules_say(connect: Connect) -> None:
         {"title": "Bags", "rules": [{"column": "title", "relation": "contains", "condition": "bag"}]}
     )
     before = titles(bags.products())
-    found = shopify.SmartCollection.find(bags.id)
-    found.rules = [{"column": "title", "relation": "equals", "condition": "Mug"}]
-    saved = found.save()
+    smart_collection = shopify.SmartCollection.find(bags.id)
+    smart_collection.rules = [{"column": "title", "relation": "equals", "condition": "Mug"}]
+    saved = smart_collection.save()
 
     assert bags.errors.full_messages() == []
     assert before == ["Canvas bag"]
-    assert saved, found.errors.full_messages()
-    assert titles(found.products()) == ["Mug"]
+    assert saved, smart_collection.errors.full_messages()
+    assert titles(smart_collection.products()) == ["Mug"]
     assert bag.smart_collections() == []
     assert shopify.SmartCollection.count() == 1
     assert shopify.SmartCollection.find(bags.id).rules[0].condition == "Mug"
@@ -267,10 +267,10 @@ def test_a_smart_collection_is_arranged_by_hand(connect: Connect) -> None:
 
     mugs.put("order", sort_order="manual", products=[ids[2], ids[0]])
     path = f"{shopify.ShopifyResource.site}/collections/{mugs.id}/products.json"
-    listed = [product.id for product in shopify.Product.find(from_=path)]
+    listed_ids = [product.id for product in shopify.Product.find(from_=path)]
     mugs.destroy()
 
-    assert listed == [ids[2], ids[0], ids[1]]
+    assert listed_ids == [ids[2], ids[0], ids[1]]
     assert shopify.SmartCollection.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""The real client: blogs with their articles."""
+"""Tests with the real client: blogs with their articles."""
 
 import base64
 from urllib.request import urlopen
@@ -26,47 +26,47 @@ SNOW = {
 def test_blogs_are_made_found_changed_counted_and_deleted(connect: Connect) -> None:
     connect()
 
-    made = shopify.Blog.create({"title": "Field notes"})
-    found = shopify.Blog.find(made.id)
-    found.commentable = "moderate"
-    saved = found.save()
-    again = shopify.Blog.find(made.id)
+    blog = shopify.Blog.create({"title": "Field notes"})
+    matching_blog = shopify.Blog.find(blog.id)
+    matching_blog.commentable = "moderate"
+    saved = matching_blog.save()
+    second_blog = shopify.Blog.find(blog.id)
 
-    assert saved, found.errors.full_messages()
-    assert (again.title, again.handle, again.commentable) == ("Field notes", "field-notes", "moderate")
+    assert saved, matching_blog.errors.full_messages()
+    assert (second_blog.title, second_blog.handle, second_blog.commentable) == ("Field notes", "field-notes", "moderate")
     assert shopify.Blog.count() == len(shopify.Blog.find())
 
-    again.destroy()
+    second_blog.destroy()
 
     with pytest.raises(ResourceNotFound):
-        shopify.Blog.find(made.id)
+        shopify.Blog.find(blog.id)
 
 
 def test_articles_are_made_found_saved_whole_and_deleted(connect: Connect) -> None:
     connect()
     blog = shopify.Blog.create({"title": "Field notes"})
 
-    made = shopify.Article.create({**SNOW, "blog_id": blog.id})
-    found = shopify.Article.find(made.id, blog_id=blog.id)
-    found.title = "Second snow"
-    found.published = False
-    saved = found.save()
-    (listed,) = blog.articles()
+    new_article = shopify.Article.create({**SNOW, "blog_id": blog.id})
+    matching_article = shopify.Article.find(new_article.id, blog_id=blog.id)
+    matching_article.title = "Second snow"
+    matching_article.published = False
+    saved = matching_article.save()
+    (rows,) = blog.articles()
 
-    assert made.errors.full_messages() == []
-    assert made.published_at == "2026-03-01T11:00:00+01:00"
-    assert saved, found.errors.full_messages()
-    assert (listed.title, listed.attributes["tags"], listed.author, listed.published_at) == (
+    assert new_article.errors.full_messages() == []
+    assert new_article.published_at == "2026-03-01T11:00:00+01:00"
+    assert saved, matching_article.errors.full_messages()
+    assert (rows.title, rows.attributes["tags"], rows.author, rows.published_at) == (
         "Second snow",
         "walks, winter",
         "Kim",
         None,
     )
     assert shopify.Article.count(blog_id=blog.id) == 1
-    assert [article.id for article in shopify.Article.find(blog_id=blog.id, tag="walks")] == [made.id]
+    assert [article.id for article in shopify.Article.find(blog_id=blog.id, tag="walks")] == [new_article.id]
     assert shopify.Article.find(blog_id=blog.id, tag="summer") == []
 
-    found.destroy()
+    matching_article.destroy()
 
     assert blog.articles() == []
 
@@ -76,16 +76,16 @@ def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect: Connect) -
     blog = shopify.Blog.create({"title": "Field notes"})
     picture = {"attachment": base64.b64encode(PNG).decode(), "alt": "Snow"}
 
-    made = shopify.Article.create({**SNOW, "blog_id": blog.id, "image": picture})
-    found = shopify.Article.find(made.id, blog_id=blog.id)
-    found.title = "Second snow"
-    saved = found.save()
-    again = shopify.Article.find(made.id, blog_id=blog.id)
-    with urlopen(again.image.src) as response:
+    article = shopify.Article.create({**SNOW, "blog_id": blog.id, "image": picture})
+    matching_article = shopify.Article.find(article.id, blog_id=blog.id)
+    matching_article.title = "Second snow"
+    saved = matching_article.save()
+    second_article = shopify.Article.find(article.id, blog_id=blog.id)
+    with urlopen(second_article.image.src) as response:
         served = response.read()
 
-    assert saved, found.errors.full_messages()
-    assert (again.title, again.image.alt, again.image.width) == ("Second snow", "Snow", 40)
+    assert saved, matching_article.errors.full_messages()
+    assert (second_article.title, second_article.image.alt, second_article.image.width) == ("Second snow", "Snow", 40)
     assert served == PNG
 
 
@@ -116,8 +116,8 @@ def test_blogs_and_articles_have_metafields(connect: Connect) -> None:
     blog = shopify.Blog.create({"title": "Field notes"})
     row = {"namespace": "seo", "key": "robots", "type": "single_line_text_field", "value": "all"}
 
-    made = shopify.Article.create({**SNOW, "blog_id": blog.id, "metafields": [row]})
-    article = shopify.Article.find(made.id, blog_id=blog.id)
+    new_article = shopify.Article.create({**SNOW, "blog_id": blog.id, "metafields": [row]})
+    article = shopify.Article.find(new_article.id, blog_id=blog.id)
     blog.add_metafield(shopify.Metafield(row))
     article.add_metafield(shopify.Metafield({**row, "key": "priority"}))
 

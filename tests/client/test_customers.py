@@ -1,4 +1,4 @@
-"""The real client: customers, their addresses, invitations, search and metafields."""
+"""Tests with the real client: customers, their addresses, invitations, search and metafields."""
 
 import json
 from typing import Any
@@ -28,56 +28,56 @@ ADA = {
 HOME = {"address1": "Hauptplatz 2", "city": "Graz", "zip": "8010", "country": "Austria"}
 
 
-def emails(found: Any) -> list[str]:
-    return sorted(customer.email for customer in found)
+def emails(customers: Any) -> list[str]:
+    return sorted(customer.email for customer in customers)
 
 
 def test_a_customer_is_made_and_found(connect: Connect) -> None:
     connect()
 
-    made = shopify.Customer.create(ADA)
-    found = shopify.Customer.find(made.id)
+    customer = shopify.Customer.create(ADA)
+    matching_customer = shopify.Customer.find(customer.id)
 
-    assert made.errors.full_messages() == []
-    assert (found.email, found.tags, found.state, found.phone) == (
+    assert customer.errors.full_messages() == []
+    assert (matching_customer.email, matching_customer.tags, matching_customer.state, matching_customer.phone) == (
         "ada@example.com",
         "early, vip",
         "disabled",
         "+4681234567",
     )
-    assert found.default_address.city == "Lund"
-    assert found.default_address.country_code == "SE"
-    assert [address.default for address in found.addresses] == [True]
+    assert matching_customer.default_address.city == "Lund"
+    assert matching_customer.default_address.country_code == "SE"
+    assert [address.default for address in matching_customer.addresses] == [True]
 
 
 def test_a_found_customer_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
-    made = shopify.Customer.create(ADA)
+    customer = shopify.Customer.create(ADA)
 
-    found = shopify.Customer.find(made.id)
-    found.note = "Likes bowls"
-    found.tags = "early, vip, bowls"
-    saved = found.save()
-    again = shopify.Customer.find(made.id)
+    matching_customer = shopify.Customer.find(customer.id)
+    matching_customer.note = "Likes bowls"
+    matching_customer.tags = "early, vip, bowls"
+    saved = matching_customer.save()
+    second_customer = shopify.Customer.find(customer.id)
 
-    assert saved, found.errors.full_messages()
-    assert (again.note, again.tags, again.email) == ("Likes bowls", "bowls, early, vip", "ada@example.com")
-    assert [address.id for address in again.addresses] == [address.id for address in made.addresses]
+    assert saved, matching_customer.errors.full_messages()
+    assert (second_customer.note, second_customer.tags, second_customer.email) == ("Likes bowls", "bowls, early, vip", "ada@example.com")
+    assert [address.id for address in second_customer.addresses] == [address.id for address in customer.addresses]
 
 
 def test_customers_are_counted_listed_and_deleted(connect: Connect) -> None:
     connect()
-    made = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
+    customers = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
 
     assert shopify.Customer.count() == 3
-    assert emails(shopify.Customer.find(ids=f"{made[0].id},{made[2].id}")) == ["0@example.com", "2@example.com"]
-    assert emails(shopify.Customer.find(since_id=made[1].id)) == ["2@example.com"]
+    assert emails(shopify.Customer.find(ids=f"{customers[0].id},{customers[2].id}")) == ["0@example.com", "2@example.com"]
+    assert emails(shopify.Customer.find(since_id=customers[1].id)) == ["2@example.com"]
 
-    made[1].destroy()
+    customers[1].destroy()
 
     assert emails(shopify.Customer.find()) == ["0@example.com", "2@example.com"]
     with pytest.raises(ResourceNotFound):
-        shopify.Customer.find(made[1].id)
+        shopify.Customer.find(customers[1].id)
 
 
 def test_customers_are_searched(connect: Connect) -> None:
@@ -94,19 +94,19 @@ def test_customers_are_searched(connect: Connect) -> None:
     assert shopify.Customer.search(query="nobody") == []
 
 
-@pytest.mark.parametrize(("name", "taken"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
-def test_what_another_customer_has_is_refused_by_field(connect: Connect, name: str, taken: str) -> None:
+@pytest.mark.parametrize(("name", "used"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
+def test_what_another_customer_has_is_refused_by_field(connect: Connect, name: str, used: str) -> None:
     connect()
     shopify.Customer.create(ADA)
     ben = shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com"})
 
-    again = shopify.Customer.create({"first_name": "Cid", name: taken})
-    ben.attributes[name] = taken
+    second_customer = shopify.Customer.create({"first_name": "Cid", name: used})
+    ben.attributes[name] = used
     saved = ben.save()
 
-    assert not again.id
+    assert not second_customer.id
     assert not saved
-    assert again.errors.errors == ben.errors.errors == {name: ["has already been taken"]}
+    assert second_customer.errors.errors == ben.errors.errors == {name: ["has already been taken"]}
     assert shopify.Customer.count() == 2
 
 
@@ -138,15 +138,15 @@ def test_addresses_are_made_changed_made_default_and_deleted(connect: Connect) -
     customer = shopify.Customer.create(ADA)
     lund = customer.addresses[0].id
 
-    answer = customer.post("addresses", json.dumps({"address": HOME}).encode())
-    graz = json.loads(answer.body)["customer_address"]["id"]
+    response = customer.post("addresses", json.dumps({"address": HOME}).encode())
+    graz = json.loads(response.body)["customer_address"]["id"]
     customer.put(f"addresses/{graz}", json.dumps({"address": {"city": "Wien"}}).encode())
     customer.put(f"addresses/{graz}/default")
-    listed = customer.get("addresses")
+    rows = customer.get("addresses")
     customer.delete(f"addresses/{lund}")
     customer.reload()
 
-    assert sorted((address["city"], address["default"]) for address in listed) == [("Lund", False), ("Wien", True)]
+    assert sorted((address["city"], address["default"]) for address in rows) == [("Lund", False), ("Wien", True)]
     assert [address.city for address in customer.addresses] == ["Wien"]
     assert customer.default_address.id == graz
 
@@ -155,9 +155,9 @@ def test_several_addresses_are_deleted_at_once(connect: Connect) -> None:
     connect()
     customer = shopify.Customer.create({**ADA, "addresses": [{**HOME, "address1": f"Platz {n}"} for n in range(3)]})
     default = customer.default_address.id
-    others = [address.id for address in customer.addresses if address.id != default]
+    other_ids = [address.id for address in customer.addresses if address.id != default]
 
-    customer.put("addresses/set", operation="destroy", address_ids=others)
+    customer.put("addresses/set", operation="destroy", address_ids=other_ids)
     customer.reload()
 
     assert [address.id for address in customer.addresses] == [default]
@@ -205,13 +205,13 @@ def test_customers_have_metafields(connect: Connect) -> None:
 def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(connect: Connect) -> None:
     connect()
     consent = {"state": "subscribed", "opt_in_level": "single_opt_in", "consent_updated_at": "2026-02-01T10:00:00Z"}
-    made = shopify.Customer.create({**ADA, "email_marketing_consent": consent})
+    customer = shopify.Customer.create({**ADA, "email_marketing_consent": consent})
 
-    found = shopify.Customer.find(made.id)
-    found.first_name = "Adele"
-    saved = found.save()
-    again = shopify.Customer.find(made.id)
+    matching_customer = shopify.Customer.find(customer.id)
+    matching_customer.first_name = "Adele"
+    saved = matching_customer.save()
+    second_customer = shopify.Customer.find(customer.id)
 
-    assert saved, found.errors.full_messages()
-    assert again.first_name == "Adele"
-    assert again.email_marketing_consent.to_dict() == made.email_marketing_consent.to_dict()
+    assert saved, matching_customer.errors.full_messages()
+    assert second_customer.first_name == "Adele"
+    assert second_customer.email_marketing_consent.to_dict() == customer.email_marketing_consent.to_dict()

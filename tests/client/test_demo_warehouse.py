@@ -1,4 +1,4 @@
-"""An order and a warehouse, end to end over HTTP: a server, a dispatcher, jobs, and the demo warehouse.
+"""End-to-end tests of an order and a warehouse over HTTP: server, dispatcher, jobs and demo warehouse.
 
 Rule: spec part B, States and transitions; decisions, Fulfillment.
 """
@@ -29,7 +29,7 @@ SCOPES = ("write_fulfillments", "write_assigned_fulfillment_orders")
 
 
 class Merchant:
-    """The merchant's app, which sells one mug and looks after what becomes of its orders."""
+    """The merchant's app, which sells one mug and manages the orders."""
 
     def __init__(self, shop: Shop, interface: ApiClient, handle: str) -> None:
         self.shop, self.interface = shop, interface
@@ -38,42 +38,42 @@ class Merchant:
         self.variant_id = product["variants"][0]["id"]
 
     def sell(self, quantity: int) -> int:
-        """Place an order, and have it routed."""
+        """Create an order and route it."""
         lines = [{"variant_id": self.variant_id, "quantity": quantity}]
         order = self.interface.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines}})
         self.work()
         return int(order["order"]["id"])
 
     def work(self) -> None:
-        """Do all jobs that wait, as the worker does."""
+        """Run all waiting jobs, as the worker does."""
         with shop_scope(self.shop):
             keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("id").values_list("key", flat=True))
         for key in keys:
             queue.run_job(key)
 
     def order(self, order_id: int) -> dict[str, Any]:
-        """An order as it is now."""
-        found: dict[str, Any] = self.interface.get(f"orders/{order_id}.json")["order"]
-        return found
+        """Return the order, reloaded."""
+        matching_order: dict[str, Any] = self.interface.get(f"orders/{order_id}.json")["order"]
+        return matching_order
 
     def parts(self, order_id: int) -> list[dict[str, Any]]:
-        """The fulfillment orders of an order."""
-        found: list[dict[str, Any]] = self.interface.get(f"orders/{order_id}/fulfillment_orders.json")[
+        """Return the fulfillment orders of an order."""
+        fulfillment_orders: list[dict[str, Any]] = self.interface.get(f"orders/{order_id}/fulfillment_orders.json")[
             "fulfillment_orders"
         ]
-        return found
+        return fulfillment_orders
 
     def states(self, order_id: int) -> list[tuple[str, str]]:
-        """The states of an order's fulfillment orders."""
+        """Return the statuses of an order's fulfillment orders."""
         return [(part["status"], part["request_status"]) for part in self.parts(order_id)]
 
     def ask(self, part: dict[str, Any], kind: str) -> None:
-        """Send a request for a fulfillment order: ``fulfillment_request`` or ``cancellation_request``."""
+        """Send a ``fulfillment_request`` or ``cancellation_request`` for a fulfillment order."""
         self.interface.post(f"fulfillment_orders/{part['id']}/{kind}.json", {kind: {"message": "Please."}})
 
     def wait(self, ask: Callable[[], Any], value: object) -> None:
-        """Until something is so."""
-        until(ask, lambda found: found == value, seconds=60)
+        """Wait until the function returns the value."""
+        until(ask, lambda results: results == value, seconds=60)
 
 
 @pytest.fixture
@@ -107,9 +107,9 @@ def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: W
         merchant.wait(lambda: merchant.order(order)["fulfillment_status"], "fulfilled")
 
         (caught,) = catcher.wait_for(1)
-    (sent,) = merchant.order(order)["fulfillments"]
-    assert (sent["tracking_number"], sent["tracking_company"]) == (f"DW{part['id']}", "Demo Parcel")
-    assert (sent["status"], sent["service"], sent["line_items"][0]["quantity"]) == (
+    (fulfillment,) = merchant.order(order)["fulfillments"]
+    assert (fulfillment["tracking_number"], fulfillment["tracking_company"]) == (f"DW{part['id']}", "Demo Parcel")
+    assert (fulfillment["status"], fulfillment["service"], fulfillment["line_items"][0]["quantity"]) == (
         "success",
         warehouse.service["handle"],
         2,
@@ -119,7 +119,7 @@ def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: W
     assert "POST /fulfillment_order_notification" in warehouse.calls
     assert warehouse.stock == {"MUG": 8}
     for status in ("in_transit", "delivered"):
-        path = f"orders/{order}/fulfillments/{sent['id']}/events.json"
+        path = f"orders/{order}/fulfillments/{fulfillment['id']}/events.json"
         merchant.interface.post(path, {"event": {"status": status}})
     assert merchant.order(order)["fulfillments"][0]["shipment_status"] == "delivered"
 
@@ -146,9 +146,9 @@ def test_what_is_given_back_is_sent_from_a_merchants_location(
     lines = [{"fulfillment_order_id": moved["id"]}]
     merchant.interface.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": lines}})
 
-    done = merchant.order(order)
-    assert done["fulfillment_status"] == "fulfilled"
-    assert [(sent["service"], sent["location_id"]) for sent in done["fulfillments"]] == [("manual", own)]
+    finished_order = merchant.order(order)
+    assert finished_order["fulfillment_status"] == "fulfilled"
+    assert [(form_data["service"], form_data["location_id"]) for form_data in finished_order["fulfillments"]] == [("manual", own)]
 
 
 def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Warehouse) -> None:
@@ -178,6 +178,6 @@ def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Wa
         service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now())
     merchant.work()
 
-    (sent,) = merchant.order(order)["fulfillments"]
-    assert warehouse.numbers == {sent["name"]: sent["tracking_number"]}
+    (fulfillment,) = merchant.order(order)["fulfillments"]
+    assert warehouse.numbers == {fulfillment["name"]: fulfillment["tracking_number"]}
     assert "order_names%5B%5D=%231001.1" in warehouse.calls[-1]

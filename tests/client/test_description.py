@@ -1,10 +1,9 @@
-"""A generator of requests tries the operations of our OpenAPI document on a real server, and finds it true.
+"""Run a request generator with our OpenAPI document against a real server, and check that they agree.
 
-Rule: reliability, B29. The short form runs with the suite and always tries the same; ``make soak`` tries 500 requests
-of each operation and sequences of them. Two of the generator's checks are left out by decision: bodies are read kindly
-(what is unknown is ignored), so not all that strays from the document is refused; and what fits the document may still
-be refused by a rule that no schema says, such as a handle that is taken. A generator that is only refused finds
-nothing, so the test wants most operations to succeed at least once, and a row to be made.
+Rule: reliability, B29. The short form runs with the suite and always tries the same requests; ``make soak`` tries 500
+requests of each operation and sequences of them. Two of the generator's checks are left out by decision: bodies are
+read leniently (unknown members are ignored), so not everything outside the document is refused; and requests that match
+the document may still be refused by a rule.
 """
 
 import json
@@ -28,19 +27,19 @@ from tests.machine import soaked
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 CHECKS_LEFT_OUT = "negative_data_rejection,positive_data_acceptance"
-# It takes the token away that all others need.
+# This operation revokes the token that all others need.
 REVOKES = r"/api_permissions/current\.json"
 SHORT = r"2026-07/(blogs|collects|custom_collections|metafields|products|script_tags)(/\{id\})?\.json"
 SHORT_OPTIONS = ("--phases", "fuzzing", "--max-examples", "12", "--seed", "1", "--include-path-regex", SHORT)
 EXAMPLES = os.environ.get("SOAK_EXAMPLES") or str(soaked(500))
-# ``SOAK_OPTIONS`` are further ones of the generator's, such as ``--include-path-regex``, to do it in parts.
+# ``SOAK_OPTIONS`` are more options of the generator, such as ``--include-path-regex``, to run it in parts.
 FURTHER = shlex.split(os.environ.get("SOAK_OPTIONS", ""))
 LONG_OPTIONS = ("--max-examples", EXAMPLES, "--exclude-path-regex", REVOKES, *FURTHER)
 
 
 @pytest.fixture
 def own_server(db: None, tmp_path: Path) -> Iterator[Server]:
-    """A server that speaks as the document does, and reaches no address."""
+    """Yield a server with the document's brand and without access to other hosts."""
     running = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", BACKOFFICE_OUTGOING_ALLOW="")
     running.wait()
     yield running
@@ -48,17 +47,17 @@ def own_server(db: None, tmp_path: Path) -> Iterator[Server]:
 
 
 def answers(document: Path, report: Path) -> dict[str, set[int]]:
-    """The statuses that each operation of the document answered, from the generator's report."""
+    """Return the response statuses of each operation, from the generator's report."""
     paths = json.loads(document.read_text())["paths"]
-    seen: dict[str, set[int]] = defaultdict(set)
+    observed: dict[str, set[int]] = defaultdict(set)
     with report.open() as lines:
         for line in lines:
             recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
             for key, interaction in recorder.get("interactions", {}).items():
                 case = recorder["cases"][key]["value"]
                 if interaction["response"] and case["method"].lower() in paths[case["path"]]:
-                    seen[f"{case['method']} {case['path']}"].add(interaction["response"]["status_code"])
-    return seen
+                    observed[f"{case['method']} {case['path']}"].add(interaction["response"]["status_code"])
+    return observed
 
 
 @pytest.mark.parametrize(
@@ -80,14 +79,14 @@ def test_operations_answer_as_the_document_says(own_server: Server, tmp_path: Pa
     command += ["--exclude-checks", CHECKS_LEFT_OUT, "--suppress-health-check", "all", "--warnings", "off"]
     command += ["--continue-on-failure", "--report", "ndjson", "--report-ndjson-path", report]
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
-    seen = answers(document, report)
-    refused = [operation for operation, statuses in seen.items() if not statuses & {200, 201}]
-    # Those of one part may all need what no made-up request has: a warehouse that asks, a plan, a picture.
-    assert FURTHER or len(refused) * 4 <= len(seen), f"the requests reach the handlers, but not those of {refused}"
-    if "POST /admin/api/2026-07/products.json" not in seen:
-        return  # a part of the routes, without the one that makes products
+    assert process.returncode == 0, process.stdout[-20_000:] + process.stderr
+    observed = answers(document, report)
+    refused = [operation for operation, statuses in observed.items() if not statuses & {200, 201}]
+    # All operations of one group may need what no generated request has: a waiting warehouse, a plan, an image.
+    assert FURTHER or len(refused) * 4 <= len(observed), f"the requests reach the handlers, but not those of {refused}"
+    if "POST /admin/api/2026-07/products.json" not in observed:
+        return  # a part of the routes, without the one that creates products
     with shop_scope(shop):
         assert Product.objects.filter(pk__gt=max(ids["products"])).exists(), "a product was made"

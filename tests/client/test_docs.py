@@ -1,4 +1,4 @@
-"""The pages for app developers do what they say: each snippet runs against a real server."""
+"""Tests of the pages for app developers: each snippet runs against a real server."""
 
 import json
 import os
@@ -29,7 +29,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The snippets of a page in a language, for an installation under the brand that the tests' server has."""
+    """Return a page's snippets in a language, adapted to the brand of the tests' server."""
     text = (DOCS / page).read_text().replace("X-Platform-", "X-Shopify-")
     return [body for kind, body in BLOCK.findall(text) if kind == language]
 
@@ -45,8 +45,8 @@ def environment(server: Server, app_token: str) -> dict[str, str]:
 
 
 def run(environment: dict[str, str], *command: str) -> Any:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
-    return json.loads(done.stdout)
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(process.stdout)
 
 
 def test_the_first_call_works_in_every_language(environment: dict[str, str], client_shop: Shop) -> None:
@@ -57,13 +57,13 @@ def test_the_first_call_works_in_every_language(environment: dict[str, str], cli
     python, node = blocks("first-app.md", "python")[0], blocks("first-app.md", "js")[0]
     shell = blocks("first-app.md", "sh")[0]
 
-    found = [
+    results = [
         run(environment, "sh", "-c", shell),
         run(environment, sys.executable, "-c", python),
         run(environment, "node", "-e", node),
     ]
 
-    assert found == [{"products": [{"id": product.pk, "title": "Teapot"}]}] * 3
+    assert results == [{"products": [{"id": product.pk, "title": "Teapot"}]}] * 3
 
 
 def test_the_public_client_is_pointed_here_by_its_own_settings(
@@ -89,10 +89,10 @@ def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
         product = make_product("Teapot")
     (snippet,) = blocks("first-app.md", "cjs")
 
-    found = run(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
+    results = run(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
 
-    # It reads numbers as text, so that none is rounded.
-    assert found == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
+    # The client reads numbers as text, so none is rounded.
+    assert results == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
 
 
 def test_first_app_ends_in_a_verified_webhook_in_every_language(
@@ -128,13 +128,13 @@ def test_first_app_ends_in_a_verified_webhook_in_every_language(
 
 @pytest.fixture
 def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the page of recipes defines."""
+    """Return the definitions of the recipes page."""
     for name in ("BACKOFFICE", "TOKEN"):
         monkeypatch.setenv(name, environment[name])
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for block in blocks("recipes.md", "python"):
-        exec(block, found)
-    return found
+        exec(block, results)
+    return results
 
 
 def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_shop: Shop) -> None:
@@ -160,12 +160,12 @@ def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_s
 
 def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_shop: Shop) -> None:
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
-    made = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0]["product"]
+    product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0]["product"]
 
     unknown = recipes["set_inventory"]({"MUG": 7, "NONE": 1})
 
     with shop_scope(client_shop):
-        assert InventoryLevel.objects.get(item=made["variants"][0]["inventory_item_id"]).available == 7
+        assert InventoryLevel.objects.get(item=product["variants"][0]["inventory_item_id"]).available == 7
     assert unknown == ["NONE"]
 
 
@@ -174,10 +174,10 @@ def test_an_order_is_placed_and_followed(recipes: dict[str, Any], client_shop: S
         variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
 
     order = recipes["create_order"](variant.pk, "ada@example.com")
-    shown = recipes["get_order_status"](order)
+    output = recipes["get_order_status"](order)
 
-    assert (shown["name"], shown["financial_status"], shown["fulfillment_status"]) == ("#1001", "paid", None)
-    assert shown["order_status_url"].startswith("http")
+    assert (output["name"], output["financial_status"], output["fulfillment_status"]) == ("#1001", "paid", None)
+    assert output["order_status_url"].startswith("http")
 
 
 def test_customers_are_imported_once(recipes: dict[str, Any], client_shop: Shop) -> None:
@@ -192,8 +192,8 @@ def test_a_theme_is_copied(recipes: dict[str, Any], client_shop: Shop, worker: N
     with shop_scope(client_shop):
         source = Theme.objects.get(role="main")
 
-    made = recipes["copy_theme"](source.pk, "Second")
+    created_row = recipes["copy_theme"](source.pk, "Second")
 
     with shop_scope(client_shop):
-        files = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, made)]
+        files = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, created_row)]
     assert files[0] == files[1]

@@ -1,4 +1,4 @@
-"""The real client: session, shop, access scopes, and script tags with paging and errors."""
+"""Tests with the real client: session, shop, access scopes, and script tags with paging and errors."""
 
 import pytest
 import shopify
@@ -34,34 +34,34 @@ def test_script_tags_are_made_found_changed_and_deleted(connect: Connect) -> Non
     connect()
 
     tag = shopify.ScriptTag.create({"src": SRC, "event": "onload"})
-    found = shopify.ScriptTag.find(tag.id)
-    found.display_scope = "all"
-    saved = found.save()
-    again = shopify.ScriptTag.find(tag.id)
+    script_tag = shopify.ScriptTag.find(tag.id)
+    script_tag.display_scope = "all"
+    saved = script_tag.save()
+    second_script_tag = shopify.ScriptTag.find(tag.id)
     count = shopify.ScriptTag.count()
-    again.destroy()
+    second_script_tag.destroy()
 
     assert tag.display_scope == "online_store"
     assert saved
-    assert again.display_scope == "all"
-    assert again.src == SRC
+    assert second_script_tag.display_scope == "all"
+    assert second_script_tag.src == SRC
     assert count == 1
     assert shopify.ScriptTag.find() == []
 
 
 def test_lists_are_paged_with_the_clients_own_cursor(connect: Connect) -> None:
     connect()
-    made = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
+    ids = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
 
     first = shopify.ScriptTag.find(limit=2)
     second = first.next_page()
     third = second.next_page()
 
-    assert [[tag.id for tag in page] for page in (first, second, third)] == [made[:2], made[2:4], made[4:]]
+    assert [[tag.id for tag in page] for page in (first, second, third)] == [ids[:2], ids[2:4], ids[4:]]
     assert not third.has_next_page()
-    assert [tag.id for tag in third.previous_page()] == made[2:4]
-    assert [tag.id for tag in shopify.ScriptTag.find(since_id=made[2])] == made[3:]
-    assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [made[3]]
+    assert [tag.id for tag in third.previous_page()] == ids[2:4]
+    assert [tag.id for tag in shopify.ScriptTag.find(since_id=ids[2])] == ids[3:]
+    assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [ids[3]]
 
 
 def test_refusals_reach_the_client_as_errors_of_the_object(connect: Connect) -> None:

@@ -1,4 +1,4 @@
-"""The real client: fulfillment services and orders, fulfillments, tracking, events."""
+"""Tests with the real client: fulfillment services and orders, fulfillments, tracking, events."""
 
 import json
 from typing import Any
@@ -20,25 +20,25 @@ ADDRESS = {"address1": "Storgatan 1", "city": "Lund", "country": "Sweden"}
 
 
 class FulfillmentOrder(shopify.ShopifyResource):
-    """What the library has no class for."""
+    """A resource that the library has no class for."""
 
     _plural = "fulfillment_orders"
     _singular = "fulfillment_order"
 
 
 def routed(installation: Installation, **line: Any) -> Any:
-    """The fulfillment order of an order of two mugs, which the worker has routed, as the client finds it."""
+    """Order two mugs, route the order and return its fulfillment order as the client reads it."""
     order = shopify.Order.create({"line_items": [{**MUG, **line}], "shipping_address": ADDRESS, "email": "a@b.example"})
     with shop_scope(installation.shop):
         routing.route_order(order.id, at=timezone.now())
-    [found] = shopify.FulfillmentOrders.find(order_id=order.id)
-    return found
+    [fulfillment_order] = shopify.FulfillmentOrders.find(order_id=order.id)
+    return fulfillment_order
 
 
 def act(row: Any, action: str, body: Any = None) -> Any:
-    """What a fulfillment order is told by the client."""
-    known = FulfillmentOrder({"id": row.id})
-    return json.loads(known.post(action, json.dumps(body).encode() if body else b"").body)
+    """Perform an action on a fulfillment order with the client."""
+    fulfillment_order = FulfillmentOrder({"id": row.id})
+    return json.loads(fulfillment_order.post(action, json.dumps(body).encode() if body else b"").body)
 
 
 def test_units_are_sent_followed_and_taken_back(connect: Connect) -> None:
@@ -47,32 +47,32 @@ def test_units_are_sent_followed_and_taken_back(connect: Connect) -> None:
     assert "create_fulfillment" in row.supported_actions
 
     part = {"fulfillment_order_id": row.id}
-    made = shopify.FulfillmentV2.create({"line_items_by_fulfillment_order": [part], "notify_customer": False})
-    made.update_tracking({"number": "1Z5R89390357567127"}, False)
+    fulfillment = shopify.FulfillmentV2.create({"line_items_by_fulfillment_order": [part], "notify_customer": False})
+    fulfillment.update_tracking({"number": "1Z5R89390357567127"}, False)
 
-    [listed] = shopify.Fulfillment.find(order_id=row.order_id)
-    assert (listed.name, listed.status, listed.tracking_company) == ("#1001.1", "success", "UPS")
-    assert [line.quantity for line in listed.line_items] == [2]
-    assert shopify.Fulfillment.find(made.id, order_id=row.order_id).tracking_number == "1Z5R89390357567127"
+    [listed_fulfillment] = shopify.Fulfillment.find(order_id=row.order_id)
+    assert (listed_fulfillment.name, listed_fulfillment.status, listed_fulfillment.tracking_company) == ("#1001.1", "success", "UPS")
+    assert [line.quantity for line in listed_fulfillment.line_items] == [2]
+    assert shopify.Fulfillment.find(fulfillment.id, order_id=row.order_id).tracking_number == "1Z5R89390357567127"
     assert shopify.Fulfillment.count(order_id=row.order_id) == 1
     assert shopify.Order.find(row.order_id).fulfillment_status == "fulfilled"
-    made.post("cancel")
+    fulfillment.post("cancel")
     assert shopify.Order.find(row.order_id).fulfillment_status is None
     with pytest.raises(ResourceInvalid):
-        made.post("cancel")
+        fulfillment.post("cancel")
 
 
 def test_events_tell_where_a_parcel_is(connect: Connect) -> None:
     row = routed(connect())
-    made = shopify.FulfillmentV2.create({"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.id}]})
-    place = {"order_id": row.order_id, "fulfillment_id": made.id}
+    fulfillment = shopify.FulfillmentV2.create({"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.id}]})
+    index = {"order_id": row.order_id, "fulfillment_id": fulfillment.id}
 
-    event = shopify.FulfillmentEvent({**place, "status": "in_transit", "city": "Lund"}, prefix_options=place)
+    event = shopify.FulfillmentEvent({**index, "status": "in_transit", "city": "Lund"}, prefix_options=index)
     assert event.save()
 
-    [found] = shopify.FulfillmentEvent.find(**place)
-    assert (found.status, found.city, found.id) == ("in_transit", "Lund", event.id)
-    assert shopify.Fulfillment.find(made.id, order_id=row.order_id).shipment_status == "in_transit"
+    [fulfillment_event] = shopify.FulfillmentEvent.find(**index)
+    assert (fulfillment_event.status, fulfillment_event.city, fulfillment_event.id) == ("in_transit", "Lund", event.id)
+    assert shopify.Fulfillment.find(fulfillment.id, order_id=row.order_id).shipment_status == "in_transit"
     with pytest.raises(ResourceNotFound):
         shopify.FulfillmentEvent.find(order_id=row.order_id, fulfillment_id=1)
 
@@ -83,25 +83,25 @@ def test_a_service_is_asked_and_answers(connect: Connect) -> None:
     row = routed(installation, fulfillment_service="north-depot")
     assert row.assigned_location_id == service.location_id
 
-    asked = act(row, "fulfillment_request", {"fulfillment_request": {"message": "Soon"}})
+    request = act(row, "fulfillment_request", {"fulfillment_request": {"message": "Soon"}})
     accepted = act(row, "fulfillment_request/accept")["fulfillment_order"]
 
-    assert asked["submitted_fulfillment_order"]["request_status"] == "submitted"
+    assert request["submitted_fulfillment_order"]["request_status"] == "submitted"
     assert (accepted["status"], accepted["request_status"]) == ("in_progress", "accepted")
     with pytest.raises(ResourceInvalid):
         act(row, "cancel")
     assert act(row, "cancellation_request")["fulfillment_order"]["request_status"] == "cancellation_requested"
     assert act(row, "cancellation_request/accept")["fulfillment_order"]["status"] == "cancelled"
-    statuses = [each.status for each in shopify.FulfillmentOrders.find(order_id=row.order_id)]
+    statuses = [fulfillment_order.status for fulfillment_order in shopify.FulfillmentOrders.find(order_id=row.order_id)]
     assert statuses == ["cancelled", "open"]
 
 
 def test_units_wait_and_move(connect: Connect) -> None:
     row = routed(connect())
 
-    held = act(row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})["fulfillment_order"]
+    fulfillment_order = act(row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})["fulfillment_order"]
     act(row, "release_hold")
 
-    assert held["fulfillment_holds"] == [{"reason": "awaiting_payment", "reason_notes": ""}]
+    assert fulfillment_order["fulfillment_holds"] == [{"reason": "awaiting_payment", "reason_notes": ""}]
     places = FulfillmentOrder({"id": row.id}).get("locations_for_move")
-    assert [place["message"] for place in places] == ["Current location."]
+    assert [index["message"] for index in places] == ["Current location."]

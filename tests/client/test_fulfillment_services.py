@@ -1,4 +1,4 @@
-"""The real client: fulfillment services, and what they report of their stock, over HTTP."""
+"""Tests with the real client: fulfillment services and their stock reports, over HTTP."""
 
 from typing import Any
 
@@ -25,29 +25,29 @@ VALUES = {"name": "North Depot", "callback_url": "https://depot.example/callback
 
 def test_services_are_made_listed_changed_and_removed(connect: Connect) -> None:
     connect()
-    made = shopify.FulfillmentService.create(VALUES)
+    fulfillment_service = shopify.FulfillmentService.create(VALUES)
 
-    found = shopify.FulfillmentService.find(made.id)
-    found.name = "South Depot"
-    saved = found.save()
+    matching_fulfillment_service = shopify.FulfillmentService.find(fulfillment_service.id)
+    matching_fulfillment_service.name = "South Depot"
+    saved = matching_fulfillment_service.save()
 
     assert saved
     assert [(row.name, row.handle) for row in shopify.FulfillmentService.find()] == [("South Depot", "north-depot")]
-    assert shopify.Location.find(made.location_id).name == "South Depot"
-    assert (found.callback_url, found.service_name) == ("https://depot.example/callbacks/", "South Depot")
-    found.destroy()
+    assert shopify.Location.find(fulfillment_service.location_id).name == "South Depot"
+    assert (matching_fulfillment_service.callback_url, matching_fulfillment_service.service_name) == ("https://depot.example/callbacks/", "South Depot")
+    matching_fulfillment_service.destroy()
     with pytest.raises(ResourceNotFound):
-        shopify.FulfillmentService.find(made.id)
+        shopify.FulfillmentService.find(fulfillment_service.id)
 
 
 def test_refusals_stand_at_their_fields(connect: Connect) -> None:
     connect()
     shopify.FulfillmentService.create(VALUES)
 
-    again = shopify.FulfillmentService.create(VALUES)
+    second_fulfillment_service = shopify.FulfillmentService.create(VALUES)
     nowhere = shopify.FulfillmentService.create({"name": "West Depot", "callback_url": "https://10.0.0.1/"})
 
-    assert again.errors.full_messages() == ["name has already been taken"]
+    assert second_fulfillment_service.errors.full_messages() == ["name has already been taken"]
     assert nowhere.errors.full_messages() == ["callback_url is not an allowed address"]
 
 
@@ -79,9 +79,9 @@ def test_a_warehouse_registers_itself_and_tells_its_stock(server: Server, client
         assert level_of(mug, service.location) == 12
         assert [row.outcome for row in PullAttempt.objects.order_by("id")] == ["ok", "bad_answer"]
         assert all(call.startswith("GET /fetch_stock?shop=") for call in warehouse.calls)
-    with Warehouse(interface, [installation.app.api_secret]) as again:
-        assert again.service["id"] == service.pk
-        assert again.service["callback_url"] == again.url
+    with Warehouse(interface, [installation.app.api_secret]) as second_warehouse:
+        assert second_warehouse.service["id"] == service.pk
+        assert second_warehouse.service["callback_url"] == second_warehouse.url
 
 
 def test_the_command_makes_its_app_and_works_until_it_is_stopped(server: Server, client_shop: Shop) -> None:
@@ -89,7 +89,7 @@ def test_the_command_makes_its_app_and_works_until_it_is_stopped(server: Server,
     running = server.start("manage", "demo_warehouse", *options)
     try:
         with shop_scope(client_shop):
-            service = until(FulfillmentService.objects.first, lambda found: found is not None, seconds=60)
+            service = until(FulfillmentService.objects.first, lambda matching_service: matching_service is not None, seconds=60)
         assert (service.name, service.callback_url.startswith("http://127.0.0.1:")) == ("Demo warehouse", True)
     finally:
         end(running)

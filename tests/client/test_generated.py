@@ -1,4 +1,4 @@
-"""A client that a generator makes out of our OpenAPI document, without a warning, at work on a real server."""
+"""Tests of a client generated from our OpenAPI document: no warnings, and it works with a real server."""
 
 import importlib
 import os
@@ -20,16 +20,16 @@ PACKAGE = "generated_client"
 
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the generator said, and the package it made, which can be imported from now on."""
+    """Return the generator's output and the generated package, and make the package importable."""
     folder = tmp_path_factory.mktemp("generated")
     tool = Path(sys.executable).with_name("openapi-python-client")
     document = Path(settings.BASE_DIR) / "docs" / "openapi.json"
     command = [str(tool), "generate", "--path", str(document), "--output-path", str(folder / PACKAGE), "--meta", "none"]
-    # It formats what it made with a tool that stands beside it.
+    # The generator formats the package with a tool in the same directory.
     path = f"{tool.parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path})
     sys.path.append(str(folder))
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 def part(name: str) -> Any:
@@ -56,12 +56,12 @@ def test_the_generated_client_creates_reads_and_is_told_what_is_wrong(
         return part("api.products.post_products").sync(client=client, body=body)
 
     with client:
-        made = create(title="Mug", tags="b, a", variants=[{"price": "9.50"}]).product
-        read = part("api.products.get_products_id").sync(id=made.id, client=client).product
-        listed = part("api.products.get_products").sync(client=client, limit=5).products
+        product = create(title="Mug", tags="b, a", variants=[{"price": "9.50"}]).product
+        loaded_product = part("api.products.get_products_id").sync(id=product.id, client=client).product
+        products = part("api.products.get_products").sync(client=client, limit=5).products
         refused = create(title="")
 
-    assert (made.title, made.tags, made.variants[0].price) == ("Mug", "a, b", "9.50")
-    assert read == made
-    assert [each.id for each in listed] == [made.id]
+    assert (product.title, product.tags, product.variants[0].price) == ("Mug", "a, b", "9.50")
+    assert loaded_product == product
+    assert [item.id for item in products] == [product.id]
     assert refused.to_dict() == {"errors": {"title": ["can't be blank"]}}

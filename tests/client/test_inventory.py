@@ -1,4 +1,4 @@
-"""The real client: locations, inventory items, and levels through the client's own class methods."""
+"""Tests with the real client: locations, inventory items, and levels with the client's class methods."""
 
 import pytest
 import shopify
@@ -14,14 +14,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 @pytest.fixture
 def item(client_shop: Shop) -> InventoryItem:
-    """Ten mugs at the first location."""
-    made = make_item(client_shop)
-    put(made, first_location(client_shop), 10)
-    return made
+    """Create an item with ten mugs at the first location."""
+    new_item = make_item(client_shop)
+    put(new_item, first_location(client_shop), 10)
+    return new_item
 
 
 def levels(**query: object) -> list[tuple[int, int]]:
-    """``(location, available)`` of the levels that fit."""
+    """Return ``(location, available)`` of the matching levels."""
     return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
 
 
@@ -29,11 +29,11 @@ def test_locations_are_listed_counted_and_found(connect: Connect, client_shop: S
     connect()
     depot = make_location(client_shop)
 
-    found = shopify.Location.find(depot.pk)
+    matching_location = shopify.Location.find(depot.pk)
 
     assert [location.name for location in shopify.Location.find()] == ["Depot", first_location(client_shop).name]
     assert shopify.Location.count() == 2
-    assert (found.name, found.city, found.country_code, found.province_code) == ("Depot", "Montreal", "CA", "QC")
+    assert (matching_location.name, matching_location.city, matching_location.country_code, matching_location.province_code) == ("Depot", "Montreal", "CA", "QC")
     with pytest.raises(ResourceNotFound):
         shopify.Location.find(depot.pk + 1)
 
@@ -51,26 +51,26 @@ def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect: Connec
     connect()
     ids = [make_item(client_shop, sku=sku).pk for sku in ("A-1", "A-2")]
 
-    listed = shopify.InventoryItem.find(ids=",".join(map(str, ids)))
-    found = shopify.InventoryItem.find(ids[0])
-    found.cost = "5.25"
-    found.country_code_of_origin = "CA"
-    saved = found.save()
-    again = shopify.InventoryItem.find(ids[0])
+    inventory_items = shopify.InventoryItem.find(ids=",".join(map(str, ids)))
+    inventory_item = shopify.InventoryItem.find(ids[0])
+    inventory_item.cost = "5.25"
+    inventory_item.country_code_of_origin = "CA"
+    saved = inventory_item.save()
+    second_inventory_item = shopify.InventoryItem.find(ids[0])
 
-    assert [item.sku for item in listed] == ["A-1", "A-2"]
-    assert saved, found.errors.full_messages()
-    assert (again.sku, again.cost, again.country_code_of_origin, again.tracked) == ("A-1", "5.25", "CA", True)
+    assert [item.sku for item in inventory_items] == ["A-1", "A-2"]
+    assert saved, inventory_item.errors.full_messages()
+    assert (second_inventory_item.sku, second_inventory_item.cost, second_inventory_item.country_code_of_origin, second_inventory_item.tracked) == ("A-1", "5.25", "CA", True)
 
 
 def test_an_items_bad_values_reach_the_client_by_field(connect: Connect, item: InventoryItem) -> None:
     connect()
 
-    found = shopify.InventoryItem.find(item.pk)
-    found.country_code_of_origin = "ZZ"
+    inventory_item = shopify.InventoryItem.find(item.pk)
+    inventory_item.country_code_of_origin = "ZZ"
 
-    assert not found.save()
-    assert found.errors.on("country_code_of_origin") == "is invalid"
+    assert not inventory_item.save()
+    assert inventory_item.errors.on("country_code_of_origin") == "is invalid"
 
 
 def test_the_item_of_a_variant_is_the_one_of_its_product(connect: Connect) -> None:
@@ -89,29 +89,29 @@ def test_the_item_of_a_variant_is_the_one_of_its_product(connect: Connect) -> No
 
 def test_levels_are_set_and_adjusted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
     connect()
-    here = first_location(client_shop).pk
+    row_id = first_location(client_shop).pk
 
-    after_set = shopify.InventoryLevel.set(here, item.pk, 25)
-    after_more = shopify.InventoryLevel.adjust(here, item.pk, 5)
-    after_less = shopify.InventoryLevel.adjust(here, item.pk, -12)
+    after_set = shopify.InventoryLevel.set(row_id, item.pk, 25)
+    after_more = shopify.InventoryLevel.adjust(row_id, item.pk, 5)
+    after_less = shopify.InventoryLevel.adjust(row_id, item.pk, -12)
 
     assert (after_set.available, after_more.available, after_less.available) == (25, 30, 18)
-    assert (after_less.location_id, after_less.inventory_item_id) == (here, item.pk)
-    assert levels(inventory_item_ids=item.pk) == [(here, 18)]
+    assert (after_less.location_id, after_less.inventory_item_id) == (row_id, item.pk)
+    assert levels(inventory_item_ids=item.pk) == [(row_id, 18)]
 
 
 def test_levels_are_connected_found_and_deleted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
     connect()
-    here, depot = first_location(client_shop).pk, make_location(client_shop).pk
+    row_id, depot = first_location(client_shop).pk, make_location(client_shop).pk
 
     connected = shopify.InventoryLevel.connect(depot, item.pk)
-    both = levels(inventory_item_ids=item.pk, location_ids=f"{here},{depot}")
+    both = levels(inventory_item_ids=item.pk, location_ids=f"{row_id},{depot}")
     shopify.InventoryLevel.find(inventory_item_ids=item.pk, location_ids=depot)[0].destroy()
 
     assert connected.available == 0
-    assert both == sorted([(here, 10), (depot, 0)])
+    assert both == sorted([(row_id, 10), (depot, 0)])
     assert levels(location_ids=depot) == []
-    assert levels(location_ids=here) == [(here, 10)]
+    assert levels(location_ids=row_id) == [(row_id, 10)]
 
 
 def test_connecting_with_relocation_leaves_one_location(
@@ -141,12 +141,12 @@ def test_levels_of_unknown_items_and_bad_amounts_raise(
     connect: Connect, client_shop: Shop, item: InventoryItem
 ) -> None:
     connect()
-    here = first_location(client_shop).pk
+    row_id = first_location(client_shop).pk
 
     with pytest.raises(ResourceNotFound):
-        shopify.InventoryLevel.adjust(here, item.pk + 1, 1)
+        shopify.InventoryLevel.adjust(row_id, item.pk + 1, 1)
     with pytest.raises(ResourceInvalid):
-        shopify.InventoryLevel.adjust(here, item.pk, "many")
+        shopify.InventoryLevel.adjust(row_id, item.pk, "many")
     with pytest.raises(ResourceInvalid):
         shopify.InventoryLevel.find()
-    assert levels(inventory_item_ids=item.pk) == [(here, 10)]
+    assert levels(inventory_item_ids=item.pk) == [(row_id, 10)]

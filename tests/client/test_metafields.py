@@ -1,4 +1,4 @@
-"""The real client: metafields of the catalog's rows and of the shop."""
+"""Tests with the real client: metafields of catalog rows and of the shop."""
 
 import pytest
 import shopify
@@ -24,14 +24,14 @@ def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -
     }[kind]
 
     added = owner.add_metafield(field(value="cold"))
-    (listed,) = owner.metafields()
-    listed.value = "by hand"
-    saved = listed.save()
-    (again,) = owner.metafields(namespace="care")
+    (rows,) = owner.metafields()
+    rows.value = "by hand"
+    saved = rows.save()
+    (second_metafield,) = owner.metafields(namespace="care")
 
     assert added.errors.full_messages() == []
-    assert saved, listed.errors.full_messages()
-    assert (again.id, again.value, again.owner_id, again.type) == (
+    assert saved, rows.errors.full_messages()
+    assert (second_metafield.id, second_metafield.value, second_metafield.owner_id, second_metafield.type) == (
         added.id,
         "by hand",
         owner.id,
@@ -39,7 +39,7 @@ def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -
     )
     assert owner.metafields_count() == 1
 
-    again.destroy()
+    second_metafield.destroy()
 
     assert owner.metafields() == []
 
@@ -49,12 +49,12 @@ def test_metafields_of_an_image_are_found_by_their_owner(connect: Connect) -> No
     product = shopify.Product.create(BAG)
     image = product.images[0]
 
-    made = field(value="print", owner_id=image.id, owner_resource="product_image")
-    saved = made.save()
-    found = image.metafields()
+    metafield = field(value="print", owner_id=image.id, owner_resource="product_image")
+    saved = metafield.save()
+    metafields = image.metafields()
 
-    assert saved, made.errors.full_messages()
-    assert [(row.id, row.value) for row in found] == [(made.id, "print")]
+    assert saved, metafield.errors.full_messages()
+    assert [(row.id, row.value) for row in metafields] == [(metafield.id, "print")]
 
 
 def test_metafields_of_the_shop_are_its_own(connect: Connect) -> None:

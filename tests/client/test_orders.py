@@ -1,4 +1,4 @@
-"""The real client: orders and what becomes of them, transactions, events."""
+"""Tests with the real client: orders, changes to orders, transactions, events."""
 
 from decimal import Decimal
 
@@ -27,46 +27,46 @@ AUTHORIZED = {"transactions": [{"kind": "authorization", "amount": "24.00", "sta
 
 
 def make(**values: object) -> shopify.Order:
-    made = shopify.Order.create({**ORDER, **values})
-    assert made.id, made.errors.full_messages()
-    return made
+    order = shopify.Order.create({**ORDER, **values})
+    assert order.id, order.errors.full_messages()
+    return order
 
 
 def test_an_order_is_made_and_found(connect: Connect) -> None:
     connect()
 
-    made = make(**PAID)
-    found = shopify.Order.find(made.id)
+    order = make(**PAID)
+    matching_order = shopify.Order.find(order.id)
 
-    assert (found.name, found.total_price, found.financial_status, found.tags) == (
+    assert (matching_order.name, matching_order.total_price, matching_order.financial_status, matching_order.tags) == (
         "#1001",
         "24.00",
         "paid",
         "gift, vip",
     )
-    assert [(line.title, line.quantity, line.price) for line in found.line_items] == [("Mug", 2, "10.00")]
-    assert found.shipping_address.country_code == "SE"
-    assert [(pair.name, pair.value) for pair in found.note_attributes] == [("wrap", "paper")]
-    assert found.customer.email == "ada@example.com"
-    assert found.to_dict() == {name: value for name, value in made.to_dict().items() if name != "transactions"}
+    assert [(line.title, line.quantity, line.price) for line in matching_order.line_items] == [("Mug", 2, "10.00")]
+    assert matching_order.shipping_address.country_code == "SE"
+    assert [(pair.name, pair.value) for pair in matching_order.note_attributes] == [("wrap", "paper")]
+    assert matching_order.customer.email == "ada@example.com"
+    assert matching_order.to_dict() == {name: value for name, value in order.to_dict().items() if name != "transactions"}
 
 
 def test_a_found_order_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
-    made = make(**PAID)
+    order = make(**PAID)
 
-    found = shopify.Order.find(made.id)
-    found.note = "Ring once"
-    found.tags = "gift"
-    found.email = "berg@example.com"
-    found.shipping_address.city = "Malmö"
-    saved = found.save()
-    again = shopify.Order.find(made.id)
+    matching_order = shopify.Order.find(order.id)
+    matching_order.note = "Ring once"
+    matching_order.tags = "gift"
+    matching_order.email = "berg@example.com"
+    matching_order.shipping_address.city = "Malmö"
+    saved = matching_order.save()
+    second_order = shopify.Order.find(order.id)
 
-    assert saved, found.errors.full_messages()
-    assert (again.note, again.tags, again.email) == ("Ring once", "gift", "berg@example.com")
-    assert again.shipping_address.city == "Malmö"
-    assert (again.total_price, again.financial_status) == ("24.00", "paid")
+    assert saved, matching_order.errors.full_messages()
+    assert (second_order.note, second_order.tags, second_order.email) == ("Ring once", "gift", "berg@example.com")
+    assert second_order.shipping_address.city == "Malmö"
+    assert (second_order.total_price, second_order.financial_status) == ("24.00", "paid")
 
 
 def test_totals_that_do_not_add_up_are_refused(connect: Connect) -> None:
@@ -81,13 +81,13 @@ def test_totals_that_do_not_add_up_are_refused(connect: Connect) -> None:
 
 def test_orders_are_listed_counted_and_narrowed(connect: Connect) -> None:
     connect()
-    paid, pending = make(**PAID), make(customer={"email": "ben@example.com"})
+    paid_order, pending = make(**PAID), make(customer={"email": "ben@example.com"})
 
-    assert [order.id for order in shopify.Order.find(status="any")] == [pending.id, paid.id]
+    assert [order.id for order in shopify.Order.find(status="any")] == [pending.id, paid_order.id]
     assert shopify.Order.count() == 2
     assert shopify.Order.count(financial_status="paid") == 1
     assert [order.id for order in shopify.Order.find(financial_status="pending", fields="id,name")] == [pending.id]
-    assert [order.name for order in shopify.Order.find(customer_id=paid.customer.id)] == ["#1001"]
+    assert [order.name for order in shopify.Order.find(customer_id=paid_order.customer.id)] == ["#1001"]
     assert [order.name for order in shopify.Customer.find(pending.customer.id).orders()] == ["#1002"]
 
 
@@ -103,7 +103,7 @@ def test_an_order_is_closed_and_opened(connect: Connect) -> None:
     assert closed_at is not None
     assert open_orders == []
     assert order.closed_at is None
-    assert [found.id for found in shopify.Order.find(status="open")] == [order.id]
+    assert [matching_order.id for matching_order in shopify.Order.find(status="open")] == [order.id]
 
 
 def test_an_order_is_cancelled_with_the_clients_parameters(connect: Connect) -> None:
@@ -154,13 +154,13 @@ def test_transactions_are_made_listed_and_found(connect: Connect) -> None:
     sale = shopify.Transaction.create(
         {"order_id": order.id, "kind": "sale", "amount": "10.00", "gateway": "manual", "currency": "USD"}
     )
-    listed = order.transactions()
-    found = shopify.Transaction.find(sale.id, order_id=order.id)
+    rows = order.transactions()
+    transaction = shopify.Transaction.find(sale.id, order_id=order.id)
     order.reload()
 
     assert sale.errors.full_messages() == []
-    assert [(entry.kind, entry.amount, entry.status) for entry in listed] == [("sale", "10.00", "success")]
-    assert (found.order_id, found.amount) == (order.id, "10.00")
+    assert [(entry.kind, entry.amount, entry.status) for entry in rows] == [("sale", "10.00", "success")]
+    assert (transaction.order_id, transaction.amount) == (order.id, "10.00")
     assert order.financial_status == "partially_paid"
     assert shopify.Transaction.count(order_id=order.id) == 1
 

@@ -1,4 +1,4 @@
-"""The real client: refunds calculated, made and listed."""
+"""Tests with the real client: refunds calculated, created and listed."""
 
 from decimal import Decimal
 
@@ -39,11 +39,11 @@ def test_a_refund_is_calculated_made_and_listed(connect: Connect) -> None:
     refund.transactions = [{**row, "kind": "refund"} for row in payments]
     assert refund.save(), refund.errors.full_messages()
 
-    listed = shopify.Refund.find(order_id=order.id)
+    refunds = shopify.Refund.find(order_id=order.id)
     single = shopify.Refund.find(refund.id, order_id=order.id)
     after = shopify.Order.find(order.id)
 
-    assert [row.id for row in listed] == [refund.id]
+    assert [row.id for row in refunds] == [refund.id]
     assert (single.note, single.transactions[0].amount, single.transactions[0].status) == ("Broken", "25.00", "success")
     assert [(row.quantity, Decimal(str(row.subtotal))) for row in single.refund_line_items] == [(2, Decimal(20))]
     assert (after.financial_status, after.total_outstanding, after.refunds[0].id) == (

@@ -1,4 +1,4 @@
-"""Clients that fall silent: they hold sockets, and nothing that others need.
+"""Tests of silent clients: they hold sockets, and nothing that other clients need.
 
 Rule: reliability, B7, L7.
 """
@@ -20,7 +20,7 @@ from tests.machine import soaked
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 HOST = b"Host: 127.0.0.1\r\n"
-# Half of a body, a whole anonymous form, half of a head, nothing at all; and what a formula by length would wait for.
+# Half a body, a complete anonymous form, half a head, nothing; and how long a timeout by length would wait.
 KINDS = {
     "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
     "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
@@ -37,10 +37,10 @@ def children(pid: int) -> list[str]:
 
 
 def ask(server: Server, path: str, token: str = "") -> float:
-    """Seconds that an answer took, over a connection of its own.
+    """Return the seconds until a response, over a new connection.
 
     Raises:
-        AssertionError: It was none of 200.
+        AssertionError: The status is not 200.
     """
     began = time.monotonic()
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
@@ -51,8 +51,8 @@ def ask(server: Server, path: str, token: str = "") -> float:
 
 
 def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: float) -> None:
-    """Open sockets that fall silent, and ask for other things until the time is over."""
-    # Whoever connects may be early: the process that serves is forked after the socket listens.
+    """Open silent sockets, and send other requests until the time is over."""
+    # A connection may be early: the process that serves it is forked after the socket listens.
     ask(server, "/healthz")
     before = children(server.process.pid)
     with ExitStack() as opened:
@@ -70,9 +70,9 @@ def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: 
             ask(server, "/admin/api/2026-07/shop.json", token)
             time.sleep(0.1)
 
-        told = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
+        replies = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
     timeout = {b"HTTP/1.1 408"}
-    assert told == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
+    assert replies == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
     assert statistics.median(alive) < 0.1
     assert statistics.quantiles(alive, n=20)[-1] < 0.5
     assert children(server.process.pid) == before
@@ -97,13 +97,13 @@ def test_a_body_that_drips_ends_within_half_a_minute(server: Server, client_shop
     with socket.create_connection(("127.0.0.1", server.port), timeout=1) as connection:
         connection.sendall(KINDS["large"])
         began = time.monotonic()
-        answer = b""
-        while not answer and time.monotonic() - began < 60:
+        content = b""
+        while not content and time.monotonic() - began < 60:
             connection.sendall(b" ")
             try:
-                answer = connection.recv(1000)
+                content = connection.recv(1000)
             except TimeoutError:
                 continue
 
-    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert content.startswith(b"HTTP/1.1 408 ")
     assert 28 < time.monotonic() - began < 33

@@ -1,4 +1,4 @@
-"""Requests as bytes on a socket: what the server and the guard make of lengths and methods that lie.
+"""Tests with raw bytes on a socket: how the server and the guard treat false lengths and methods.
 
 Rule: reliability, A10, B6, B7, B13, B26, B28.
 """
@@ -23,18 +23,18 @@ TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
 
 
 def ask(server: Server, head: str, body: bytes = b"", wait: float = 10) -> bytes:
-    """Send bytes, and read until the server has no more to say."""
+    """Send bytes, and read until the server sends no more."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
         connection.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
-        answer = b""
+        content = b""
         try:
             while chunk := connection.recv(65536):
-                answer += chunk
-                if b"\r\n\r\n" in answer and b"onnection: close" not in answer:
+                content += chunk
+                if b"\r\n\r\n" in content and b"onnection: close" not in content:
                     break
         except TimeoutError:
-            return answer or b"closed"
-    return answer
+            return content or b"closed"
+    return content
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def tags(shop: Shop) -> int:
 )
 def test_bodies_on_the_wire(server: Server, client_shop: Shop, token: str, case: Any) -> None:
     lines, body, statuses = case
-    answer = ask(server, head(token, *lines), body)
+    reply = ask(server, head(token, *lines), body)
 
-    status = int(answer.split()[1])
-    assert status in statuses, answer[:300]
+    status = int(reply.split()[1])
+    assert status in statuses, reply[:300]
     assert tags(client_shop) == (1 if status == 201 else 0)
 
 
@@ -100,9 +100,9 @@ def test_bodies_on_the_wire(server: Server, client_shop: Shop, token: str, case:
     ("method", "statuses"), [("TRACE", {405}), ("CONNECT", {400, 405}), ("PATCH", {405}), ("OPTIONS", {405})]
 )
 def test_methods_on_the_wire(server: Server, token: str, method: str, statuses: set[int]) -> None:
-    answer = ask(server, head(token, "Content-Length: 0", method=method))
+    reply = ask(server, head(token, "Content-Length: 0", method=method))
 
-    assert answer == b"" or int(answer.split()[1]) in statuses, answer[:300]
+    assert reply == b"" or int(reply.split()[1]) in statuses, reply[:300]
 
 
 def test_headers_and_paths_that_are_too_long_are_refused(server: Server, token: str) -> None:
@@ -115,9 +115,9 @@ def test_headers_and_paths_that_are_too_long_are_refused(server: Server, token: 
     assert status_and_errors(long_path) == (414, "Request-URI Too Long")
 
 
-def status_and_errors(answer: bytes) -> tuple[int, Any]:
-    """The status of an answer and what its JSON says."""
-    return int(answer.split()[1]), json.loads(answer.partition(b"\r\n\r\n")[2])["errors"]
+def status_and_errors(response: bytes) -> tuple[int, Any]:
+    """Return the status of a response and its JSON errors."""
+    return int(response.split()[1]), json.loads(response.partition(b"\r\n\r\n")[2])["errors"]
 
 
 def test_header_names_go_out_as_they_are_written(server: Server, token: str) -> None:
@@ -131,9 +131,9 @@ def test_a_body_that_ends_early_is_400_and_not_taken(server: Server, client_shop
         text = head(token, "Content-Type: application/json", "Content-Length: 999").replace("\n", "\r\n")
         connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
         connection.shutdown(socket.SHUT_WR)
-        answer = connection.makefile("rb").read()
+        content = connection.makefile("rb").read()
 
-    assert status_and_errors(answer) == (400, "Bad Request")
+    assert status_and_errors(content) == (400, "Bad Request")
     assert tags(client_shop) == 0
 
 
@@ -142,27 +142,27 @@ def test_who_stops_sending_after_a_whole_request_is_answered(server: Server, cli
         text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
         connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
         connection.shutdown(socket.SHUT_WR)
-        answer = connection.makefile("rb").read()
+        content = connection.makefile("rb").read()
 
-    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert content.startswith(b"HTTP/1.1 201 ")
     assert tags(client_shop) == 1
 
 
 def test_http_2_is_not_spoken(server: Server) -> None:
-    answer = ask(server, "PRI * HTTP/2.0", b"SM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+    reply = ask(server, "PRI * HTTP/2.0", b"SM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
 
-    assert status_and_errors(answer) == (400, "Bad Request")
+    assert status_and_errors(reply) == (400, "Bad Request")
 
 
 def test_requests_in_one_packet_are_answered_in_turn(server: Server, token: str) -> None:
-    one = head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
+    first = head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
     other = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(one + one + other)
-        answer = connection.makefile("rb").read()
+        connection.sendall(first + first + other)
+        content = connection.makefile("rb").read()
 
-    places = [answer.index(b'{"script_tags":'), answer.rindex(b'{"script_tags":'), answer.index(b'{"status": "ok"}')]
-    assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
+    places = [content.index(b'{"script_tags":'), content.rindex(b'{"script_tags":'), content.index(b'{"status": "ok"}')]
+    assert content.count(b"HTTP/1.1 200 OK\r\n") == 3
     assert places == sorted(set(places))
 
 
@@ -170,12 +170,12 @@ def test_who_asks_whether_to_send_is_told(server: Server, client_shop: Shop, tok
     text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}", "Expect: 100-continue")
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
-        told = connection.recv(1000)
+        replies = connection.recv(1000)
         connection.sendall(TAG)
-        answer = connection.recv(1000)
+        response = connection.recv(1000)
 
-    assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert replies == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert response.startswith(b"HTTP/1.1 201 ")
 
 
 def test_headers_with_underscores_are_dropped(server: Server, token: str) -> None:
@@ -199,22 +199,22 @@ def test_headers_with_underscores_are_dropped(server: Server, token: str) -> Non
     ],
 )
 def test_only_a_slash_is_a_slash(server: Server, token: str, path: str) -> None:
-    answer = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
+    reply = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
 
-    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert reply.startswith(b"HTTP/1.1 404 ")
     if b"/admin/api/" in path.replace("//", "/").encode():
-        assert status_and_errors(answer) == (404, "Not Found")
+        assert status_and_errors(reply) == (404, "Not Found")
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["token", "no token"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["token", "no token"])
 @pytest.mark.parametrize(
     "path", ["/<>", "/admin/api/2026-07/<>", "/admin/api/2026-07/products/<>.json", "/s/<>/admin/"]
 )
-def test_angle_brackets_in_a_path_are_no_defect(server: Server, token: str, path: str, known: bool) -> None:
-    line = f"\nX-Shopify-Access-Token: {token}" if known else ""
-    answer = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1{line}")
+def test_angle_brackets_in_a_path_are_no_defect(server: Server, token: str, path: str, is_known: bool) -> None:
+    line = f"\nX-Shopify-Access-Token: {token}" if is_known else ""
+    reply = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1{line}")
 
-    assert int(answer.split()[1]) in {302, 401, 404}, answer[:300]
+    assert int(reply.split()[1]) in {302, 401, 404}, reply[:300]
 
 
 @pytest.mark.parametrize("length", [61 * 1024 * 1024, 200 * 1024 * 1024])
@@ -222,10 +222,10 @@ def test_who_sends_far_too_much_reads_why_it_is_refused(server: Server, token: s
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
     client.request("POST", "/admin/api/2026-07/script_tags.json", b"x" * length, headers)
-    answer = client.getresponse()
+    response = client.getresponse()
 
-    assert answer.status == 413
-    assert json.loads(answer.read()) == {"errors": "Request Entity Too Large"}
+    assert response.status == 413
+    assert json.loads(response.read()) == {"errors": "Request Entity Too Large"}
     client.close()
 
 
@@ -253,18 +253,18 @@ def test_a_large_body_arrives_whole(server: Server, client_shop: Shop, token: st
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
     client.request("POST", "/admin/api/2026-07/products.json", text, headers)
-    answer = client.getresponse()
+    response = client.getresponse()
 
-    # It is no picture, which only who has read all of it can tell.
-    assert answer.status == 422
-    assert "image" in answer.read().decode().lower()
+    # The file is not an image, which only a server that has read the whole body can know.
+    assert response.status == 422
+    assert "image" in response.read().decode().lower()
     client.close()
 
 
 def test_a_body_that_does_not_come_is_408_in_time(server: Server, client_shop: Shop, token: str) -> None:
     began = time.monotonic()
-    answer = ask(server, head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20)
+    reply = ask(server, head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20)
 
-    assert status_and_errors(answer) == (408, "Request Timeout")
+    assert status_and_errors(reply) == (408, "Request Timeout")
     assert 7 < time.monotonic() - began < 12
     assert tags(client_shop) == 0

@@ -1,4 +1,4 @@
-"""The real client: themes with their files, text and binary."""
+"""Tests with the real client: themes with their files, text and binary."""
 
 import base64
 import time
@@ -22,10 +22,10 @@ WAIT_SECONDS = 120
 
 @pytest.fixture
 def origin() -> Iterator[Origin]:
-    """Somebody else's web server."""
-    made = Origin()
-    yield made
-    made.close()
+    """Yield a third-party web server."""
+    new_origin = Origin()
+    yield new_origin
+    new_origin.close()
 
 
 def main_theme() -> shopify.Theme:
@@ -34,12 +34,12 @@ def main_theme() -> shopify.Theme:
 
 
 def processed(theme: shopify.Theme) -> shopify.Theme:
-    """The theme once a worker is through with it."""
+    """Return the theme once a worker has processed it."""
     until = time.monotonic() + WAIT_SECONDS
-    while (found := shopify.Theme.find(theme.id)).processing:
+    while (matching_theme := shopify.Theme.find(theme.id)).processing:
         assert time.monotonic() < until, "no worker took the theme"
         time.sleep(0.2)
-    return found
+    return matching_theme
 
 
 def new_asset(theme: shopify.Theme, key: str, **values: str) -> shopify.Asset:
@@ -54,25 +54,25 @@ def test_a_theme_comes_from_an_archive_elsewhere(connect: Connect, worker: None,
     connect()
     before = main_theme()
 
-    made = shopify.Theme.create({"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))})
-    done = processed(made)
+    theme = shopify.Theme.create({"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))})
+    finished_theme = processed(theme)
 
-    assert made.errors.full_messages() == []
-    assert (done.previewable, done.role) == (True, "main")
+    assert theme.errors.full_messages() == []
+    assert (finished_theme.previewable, finished_theme.role) == (True, "main")
     assert shopify.Theme.find(before.id).role == "unpublished"
-    assert sorted(asset.key for asset in shopify.Asset.find(theme_id=made.id)) == sorted(SMALL_THEME)
-    assert content(done, "assets/logo.png") == SMALL_THEME["assets/logo.png"]
-    assert shopify.Asset.find("templates/index.liquid", theme_id=made.id).value == "<h1>Hello</h1>"
+    assert sorted(asset.key for asset in shopify.Asset.find(theme_id=theme.id)) == sorted(SMALL_THEME)
+    assert content(finished_theme, "assets/logo.png") == SMALL_THEME["assets/logo.png"]
+    assert shopify.Asset.find("templates/index.liquid", theme_id=theme.id).value == "<h1>Hello</h1>"
 
 
 def test_an_archive_that_is_none_leaves_the_published_theme(connect: Connect, worker: None, origin: Origin) -> None:
     connect()
     before = main_theme()
 
-    made = shopify.Theme.create({"name": "Dusk", "role": "main", "src": origin.offer("/dusk.zip", b"<html></html>")})
-    done = processed(made)
+    theme = shopify.Theme.create({"name": "Dusk", "role": "main", "src": origin.offer("/dusk.zip", b"<html></html>")})
+    finished_theme = processed(theme)
 
-    assert (done.previewable, done.role) == (False, "unpublished")
+    assert (finished_theme.previewable, finished_theme.role) == (False, "unpublished")
     assert main_theme().id == before.id
 
 
@@ -80,18 +80,18 @@ def test_themes_are_renamed_published_and_deleted(connect: Connect, worker: None
     connect()
     before = main_theme()
 
-    made = processed(shopify.Theme.create({"name": "Dawn"}))
-    made.name = "Noon"
-    made.role = "main"
-    published = made.save()
+    new_theme = processed(shopify.Theme.create({"name": "Dawn"}))
+    new_theme.name = "Noon"
+    new_theme.role = "main"
+    published = new_theme.save()
     roles = {theme.name: theme.role for theme in shopify.Theme.find()}
     shopify.Theme.find(before.id).destroy()
 
-    assert published, made.errors.full_messages()
+    assert published, new_theme.errors.full_messages()
     assert roles == {"Noon": "main", before.name: "unpublished"}
     assert [theme.name for theme in shopify.Theme.find()] == ["Noon"]
     with pytest.raises(ResourceInvalid):
-        made.destroy()
+        new_theme.destroy()
 
 
 def test_a_role_that_no_theme_has_is_refused(connect: Connect) -> None:
@@ -107,16 +107,16 @@ def test_text_assets_are_put_found_changed_and_deleted(connect: Connect) -> None
     connect()
     theme = main_theme()
 
-    made = new_asset(theme, "assets/extra.css", value="a { color: red }\r\n/* é */")
-    saved = made.save()
-    found = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
-    before = found.value
-    found.value = "a { color: blue }"
-    saved_again = found.save()
+    asset = new_asset(theme, "assets/extra.css", value="a { color: red }\r\n/* é */")
+    saved = asset.save()
+    matching_asset = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
+    before = matching_asset.value
+    matching_asset.value = "a { color: blue }"
+    saved_again = matching_asset.save()
     after = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
 
-    assert saved, made.errors.full_messages()
-    assert saved_again, found.errors.full_messages()
+    assert saved, asset.errors.full_messages()
+    assert saved_again, matching_asset.errors.full_messages()
     assert (before, after.value) == ("a { color: red }\r\n/* é */", "a { color: blue }")
     assert (after.content_type, after.size) == ("text/css", 17)
     with urlopen(after.public_url) as response:
@@ -133,30 +133,30 @@ def test_binary_assets_come_back_byte_for_byte(connect: Connect, data: bytes) ->
     connect()
     theme = main_theme()
 
-    made = new_asset(theme, "assets/thing.bin")
-    made.attach(data)
-    saved = made.save()
-    found = shopify.Asset.find("assets/thing.bin", theme_id=theme.id)
-    with urlopen(found.public_url) as response:
+    asset = new_asset(theme, "assets/thing.bin")
+    asset.attach(data)
+    saved = asset.save()
+    matching_asset = shopify.Asset.find("assets/thing.bin", theme_id=theme.id)
+    with urlopen(matching_asset.public_url) as response:
         served = response.read()
 
-    assert saved, made.errors.full_messages()
+    assert saved, asset.errors.full_messages()
     assert content(theme, "assets/thing.bin") == data
-    assert found.size == len(data)
+    assert matching_asset.size == len(data)
     assert served == data
 
 
 def test_a_binary_asset_saved_whole_stays_what_it_is(connect: Connect) -> None:
     connect()
     theme = main_theme()
-    made = new_asset(theme, "assets/logo.png")
-    made.attach(PNG)
-    made.save()
+    asset = new_asset(theme, "assets/logo.png")
+    asset.attach(PNG)
+    asset.save()
 
-    found = shopify.Asset.find("assets/logo.png", theme_id=theme.id)
-    saved = found.save()
+    matching_asset = shopify.Asset.find("assets/logo.png", theme_id=theme.id)
+    saved = matching_asset.save()
 
-    assert saved, found.errors.full_messages()
+    assert saved, matching_asset.errors.full_messages()
     assert content(theme, "assets/logo.png") == PNG
 
 

@@ -1,4 +1,4 @@
-"""Types that a generator makes out of our OpenAPI document, without a warning; an app that keeps to them works."""
+"""Tests of TypeScript types generated from our OpenAPI document: no warnings, and a typed app works."""
 
 import json
 import shutil
@@ -18,28 +18,28 @@ RUN = 'import { use } from "./use.js"; console.log(JSON.stringify(await use(...p
 
 
 def node(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Node in a folder; whatever it says of a failure is the failure's message."""
-    done = subprocess.run(["node", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+    """Run Node in a directory; fail with its output."""
+    process = subprocess.run(["node", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process
 
 
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory, node_packages: Path) -> tuple[Path, str]:
-    """The folder with the types and with an app that uses them, and what the generator said."""
+    """Return the directory with the types and an app that uses them, and the generator's output."""
     folder = tmp_path_factory.mktemp("typescript")
     (folder / "node_modules").symlink_to(node_packages.resolve())
     (folder / "package.json").write_text('{"type": "module"}')
     shutil.copy(Path(__file__).with_name("typescript") / "use.ts", folder)
     tool = "node_modules/openapi-typescript/bin/cli.js"
-    done = node(tool, ROOT / "docs" / "openapi.json", "--output", "interface.ts", folder=folder)
-    return folder, done.stdout + done.stderr
+    result = node(tool, ROOT / "docs" / "openapi.json", "--output", "interface.ts", folder=folder)
+    return folder, result.stdout + result.stderr
 
 
 def test_types_for_typescript_are_generated_without_a_warning(generated: tuple[Path, str]) -> None:
-    folder, said = generated
+    folder, message = generated
 
-    assert "warn" not in said.lower(), said
+    assert "warn" not in message.lower(), message
     types = (folder / "interface.ts").read_text()
     assert '"/admin/api/2026-07/products/{id}.json": {' in types
 
@@ -53,9 +53,9 @@ def test_an_app_in_typescript_creates_reads_and_is_told_what_is_wrong(
     compiler = "node_modules/typescript/bin/tsc"
     checks = ("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--noUnusedLocals")
     node(compiler, *checks, "--module", "nodenext", "--target", "es2022", "use.ts", folder=folder)
-    done = json.loads(node("--input-type=module", "--eval", RUN, server.url, token, folder=folder).stdout)
+    data = json.loads(node("--input-type=module", "--eval", RUN, server.url, token, folder=folder).stdout)
 
-    assert (done["made"]["title"], done["made"]["tags"], done["price"]) == ("Mug", "a, b", "9.50")
-    assert done["read"] == done["made"]
-    assert done["titles"] == ["Mug"]
-    assert (done["status"], done["errors"]) == (422, {"title": ["can't be blank"]})
+    assert (data["made"]["title"], data["made"]["tags"], data["price"]) == ("Mug", "a, b", "9.50")
+    assert data["read"] == data["made"]
+    assert data["titles"] == ["Mug"]
+    assert (data["status"], data["errors"]) == (422, {"title": ["can't be blank"]})

@@ -1,4 +1,4 @@
-"""Users through the public client."""
+"""Tests with the public client: users."""
 
 import pytest
 import shopify

@@ -1,4 +1,4 @@
-"""The real client: webhook subscriptions of a shop, over REST and over GraphQL."""
+"""Tests with the real client: webhook subscriptions of a shop, over REST and GraphQL."""
 
 import json
 
@@ -11,7 +11,7 @@ from tests.client.conftest import Connect
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 ADDRESS = "https://hooks.example/orders"
-# As the clients' own documentation writes them.
+# As in the clients' own documentation.
 CREATE = """
 mutation webhookSubscriptionCreate($topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!) {
   webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {
@@ -26,21 +26,21 @@ LIST = "{ webhookSubscriptions(first: 5) { edges { node { id topic format } } } 
 def test_subscriptions_are_made_found_changed_counted_and_deleted(connect: Connect) -> None:
     connect()
 
-    made = shopify.Webhook.create({"topic": "orders/create", "address": ADDRESS, "format": "json"})
-    assert made.errors.full_messages() == []
-    found = shopify.Webhook.find(made.id)
-    found.address = f"{ADDRESS}/2"
-    saved = found.save()
-    again = shopify.Webhook.find(made.id)
-    listed = shopify.Webhook.find(topic="orders/create")
+    webhook = shopify.Webhook.create({"topic": "orders/create", "address": ADDRESS, "format": "json"})
+    assert webhook.errors.full_messages() == []
+    matching_webhook = shopify.Webhook.find(webhook.id)
+    matching_webhook.address = f"{ADDRESS}/2"
+    saved = matching_webhook.save()
+    second_webhook = shopify.Webhook.find(webhook.id)
+    webhooks = shopify.Webhook.find(topic="orders/create")
 
-    assert saved, found.errors.full_messages()
-    assert (again.topic, again.address, again.format) == ("orders/create", f"{ADDRESS}/2", "json")
-    assert [each.id for each in listed] == [made.id]
+    assert saved, matching_webhook.errors.full_messages()
+    assert (second_webhook.topic, second_webhook.address, second_webhook.format) == ("orders/create", f"{ADDRESS}/2", "json")
+    assert [item.id for item in webhooks] == [webhook.id]
     assert shopify.Webhook.count() == 1
-    again.destroy()
+    second_webhook.destroy()
     with pytest.raises(ResourceNotFound):
-        shopify.Webhook.find(made.id)
+        shopify.Webhook.find(webhook.id)
 
 
 def test_what_does_not_fit_is_told_by_field(connect: Connect) -> None:
@@ -56,11 +56,11 @@ def test_subscriptions_are_made_and_listed_over_graphql(connect: Connect) -> Non
     connect()
     variables = {"topic": "ORDERS_CREATE", "webhookSubscription": {"uri": ADDRESS, "format": "JSON"}}
 
-    made = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"]["webhookSubscriptionCreate"]
-    listed = json.loads(shopify.GraphQL().execute(LIST))["data"]["webhookSubscriptions"]["edges"]
+    webhook_subscription_create = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"]["webhookSubscriptionCreate"]
+    edges = json.loads(shopify.GraphQL().execute(LIST))["data"]["webhookSubscriptions"]["edges"]
 
-    assert made["userErrors"] == []
-    assert made["webhookSubscription"]["uri"] == ADDRESS
-    assert [(edge["node"]["id"], edge["node"]["topic"]) for edge in listed] == [
-        (made["webhookSubscription"]["id"], "ORDERS_CREATE")
+    assert webhook_subscription_create["userErrors"] == []
+    assert webhook_subscription_create["webhookSubscription"]["uri"] == ADDRESS
+    assert [(edge["node"]["id"], edge["node"]["topic"]) for edge in edges] == [
+        (webhook_subscription_create["webhookSubscription"]["id"], "ORDERS_CREATE")
     ]

@@ -1,4 +1,4 @@
-"""Fixtures of content: a server that offers files, and archives to offer."""
+"""Fixtures of content tests: a server that offers files, and archives."""
 
 import io
 import ssl
@@ -27,7 +27,7 @@ LAYOUT = "layout/theme.liquid"
 
 
 class Origin:
-    """A web server on loopback whose answers a test decides."""
+    """A local web server with responses set by the test."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.files: dict[str, bytes] = {}
@@ -53,7 +53,7 @@ class Origin:
         self._scheme = "https" if tls else "http"
         if tls:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        # By default it looks twice a second only whether it is to end, and each test would wait for that.
+        # The server otherwise checks only twice a second whether to stop, and each test would wait for that.
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
@@ -72,7 +72,7 @@ class Origin:
 
 @pytest.fixture
 def origin(settings: Any) -> Iterator[Origin]:
-    """Somebody else's web server, which the guarded client may reach."""
+    """Return a third-party web server that the guarded client may reach."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
     server = Origin()
@@ -82,7 +82,7 @@ def origin(settings: Any) -> Iterator[Origin]:
 
 @pytest.fixture
 def secure_origin(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
-    """The same behind TLS, with a certificate that the client trusts."""
+    """Return the same server with TLS and a certificate that the client trusts."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
     file = tmp_path / "certificate.pem"
@@ -98,7 +98,7 @@ def secure_origin(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def _certificate() -> bytes:
-    """A key and its certificate for 127.0.0.1."""
+    """Return a key and its certificate for 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "origin")])
     now = datetime.now(UTC)
@@ -120,7 +120,7 @@ def _certificate() -> bytes:
 
 
 def zipped(files: Mapping[str, bytes | str]) -> bytes:
-    """An honest archive."""
+    """Return a valid archive of the files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -138,7 +138,7 @@ SMALL_THEME: dict[str, bytes | str] = {
 
 @pytest.fixture
 def run_jobs(shop: Shop) -> Callable[[], list[Job]]:
-    """Do all waiting jobs of the shop, as a worker would."""
+    """Return a function that runs all waiting jobs of the shop, as a worker would."""
 
     def run() -> list[Job]:
         with shop_scope(shop):

@@ -1,4 +1,4 @@
-"""Rows of content for the tests of other parts, in the current shop."""
+"""Factories for content rows in the current shop."""
 
 from django.utils import timezone
 
@@ -8,24 +8,24 @@ from tests.media.pictures import plain
 
 
 def make_blog() -> Blog:
-    """A blog without articles."""
+    """Create a blog without articles."""
     return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
 
 
 def make_article() -> Article:
-    """An article in a blog of its own."""
+    """Create an article in its own blog."""
     return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
 
 
 def make_rewritten() -> tuple[int, int]:
-    """An article whose text was changed once, and the version of the first text."""
+    """Create an article with one text change, and return it with the version of the first text."""
     article = make_article()
     articles.update_article(article, {"body_html": "<p>Again</p>"}, actor="system", at=timezone.now())
     return article.pk, article.text_versions.get().pk
 
 
 def make_draft() -> tuple[Theme, AssetVersion]:
-    """An unpublished theme, and the former state of its one changed file."""
+    """Create an unpublished theme, and return it with the earlier version of its only changed file."""
     draft = themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
     for value in (b"a { color: red }", b"a { color: blue }"):
         assets.save_asset(draft, "assets/colours.css", blob_store.store_blob(value), actor="system", at=timezone.now())
@@ -33,5 +33,5 @@ def make_draft() -> tuple[Theme, AssetVersion]:
 
 
 def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
-    """A picture for texts, of the current shop."""
+    """Create an image for texts, in the current shop."""
     return store_files.save_store_file(plain("PNG", (4, 3), color=color), name, actor="system", at=timezone.now())

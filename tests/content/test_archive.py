@@ -1,4 +1,4 @@
-"""Theme archives: the good ones unpack exactly, the hostile ones are refused whole."""
+"""Tests of theme archives: valid ones are extracted exactly, hostile ones are refused completely."""
 
 import io
 import stat
@@ -20,7 +20,7 @@ REGULAR = (stat.S_IFREG | 0o644) << 16
 
 @dataclass
 class Entry:
-    """One entry of a handmade ZIP; what is None follows from the data."""
+    """One entry of a handmade ZIP; None values are computed from the data."""
 
     name: str | bytes
     data: bytes = LAYOUT
@@ -51,7 +51,7 @@ class Entry:
 
 
 def make_zip(*entries: Entry, comment: bytes = b"", count: int | None = None) -> bytes:
-    """Write a ZIP as its entries say, true or not."""
+    """Write a ZIP with these entries, correct or not."""
     body, directory = b"", b""
     for entry in entries:
         assert isinstance(entry.name, bytes)
@@ -95,7 +95,7 @@ def test_archive_reads_stored_entries_and_a_comment() -> None:
 
 def test_archive_reads_entries_with_data_descriptors() -> None:
     class Pipe(io.RawIOBase):
-        """A sink that cannot seek, which makes the writer put sizes after the data."""
+        """A sink that cannot seek, so the writer puts sizes after the data."""
 
         def __init__(self) -> None:
             self.content = b""
@@ -116,13 +116,13 @@ def test_archive_reads_entries_with_data_descriptors() -> None:
 
 
 def test_archive_keeps_only_the_directories_of_a_theme() -> None:
-    kept = ["assets/a.css", "blocks/b.liquid", "config/c.json", "layout/d.liquid", "locales/e.json"]
-    kept += ["sections/f.liquid", "snippets/g.liquid", "templates/customers/login.json"]
+    texts = ["assets/a.css", "blocks/b.liquid", "config/c.json", "layout/d.liquid", "locales/e.json"]
+    texts += ["sections/f.liquid", "snippets/g.liquid", "templates/customers/login.json"]
     skipped = [".git/config", "README.md", "node_modules/x/y.js", "Layout/theme.liquid", "asset/x"]
 
-    data = make_zip(*(Entry(name) for name in kept + skipped))
+    data = make_zip(*(Entry(name) for name in texts + skipped))
 
-    assert list(unpack(data)) == kept
+    assert list(unpack(data)) == texts
 
 
 def test_archive_drops_a_single_folder_around_everything() -> None:
@@ -168,7 +168,7 @@ def test_archive_keeps_a_nested_zip_packed() -> None:
     assert unpack(make_zip(Entry("assets/inner.zip", inner))) == {"assets/inner.zip": inner}
 
 
-# Names that are dangerous somewhere
+# Names that are dangerous on some systems
 
 
 @pytest.mark.parametrize(
@@ -240,13 +240,13 @@ def test_archive_refuses_a_file_that_is_also_a_directory() -> None:
 def test_refusal_shows_a_name_without_its_invisible_characters() -> None:
     data = make_zip(Entry("layout/\N{RIGHT-TO-LEFT OVERRIDE}dliuqil.x"))
 
-    with pytest.raises(ArchiveRefused) as refusal:
+    with pytest.raises(ArchiveRefused) as error:
         open_theme(io.BytesIO(data))
 
-    assert str(refusal.value).isprintable()
+    assert str(error.value).isprintable()
 
 
-# Kinds of entries and of files
+# Types of entries and files
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
@@ -326,7 +326,7 @@ def test_archive_refuses_the_zip64_form() -> None:
     directory_size, directory_start = struct.unpack_from("<2L", data, end + 12)
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, directory_size, directory_start)
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
-    # The classic record is consistent by itself, so that two kinds of readers would see two directories.
+    # The classic record is consistent by itself, so two kinds of readers would see two directories.
     classic = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, directory_size + 76, directory_start, 0)
 
     with pytest.raises(ArchiveRefused, match="ZIP64"):
@@ -369,8 +369,8 @@ def test_archive_refuses_an_entry_inside_another() -> None:
 
 
 def test_archive_refuses_an_entry_hidden_in_the_extra_field_of_another() -> None:
-    hidden = make_zip(Entry("assets/b.css"))[: 30 + len("assets/b.css") + len(Entry("x").packed)]
-    outer = Entry("assets/a.css", local_extra=hidden)
+    hidden_zip = make_zip(Entry("assets/b.css"))[: 30 + len("assets/b.css") + len(Entry("x").packed)]
+    outer = Entry("assets/a.css", local_extra=hidden_zip)
 
     with pytest.raises(ArchiveRefused, match="overlapping"):
         open_theme(io.BytesIO(make_zip(outer, Entry("assets/b.css", offset=30 + len("assets/a.css")))))
@@ -481,7 +481,7 @@ def test_archive_does_not_limit_a_skipped_file_like_an_asset() -> None:
     assert list(unpack(data)) == ["layout/theme.liquid"]
 
 
-# Lies about size and content
+# Wrong sizes and contents
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

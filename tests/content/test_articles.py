@@ -1,4 +1,4 @@
-"""Articles over REST: publishing, authors, tags, pictures."""
+"""Tests of articles over REST: publishing, authors, tags, images."""
 
 import base64
 from datetime import UTC, datetime, timedelta
@@ -89,7 +89,7 @@ def test_a_plain_article_is_published_now_by_the_shop_without_a_picture(api: Api
 
 @time_machine.travel(NOON, tick=False)
 @pytest.mark.parametrize(
-    ("before", "change", "shown"),
+    ("before", "change", "expected_output"),
     [
         ({}, {"published": False}, None),
         ({"published": False}, {"published": True}, "2026-03-02T07:00:00-05:00"),
@@ -102,27 +102,27 @@ def test_a_plain_article_is_published_now_by_the_shop_without_a_picture(api: Api
     ],
 )
 def test_publishing_follows_the_word_and_the_date(
-    api: ApiClient, articles: str, before: dict[str, Any], change: dict[str, Any], shown: str | None
+    api: ApiClient, articles: str, before: dict[str, Any], change: dict[str, Any], expected_output: str | None
 ) -> None:
     article = api.post(f"{articles}.json", {"article": {"title": "Hello", **before}}).json()["article"]
 
     changed = api.put(f"{articles}/{article['id']}.json", {"article": change}).json()["article"]
 
-    assert changed["published_at"] == shown
+    assert changed["published_at"] == expected_output
 
 
 def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
     now = timezone.now()
     visible = make_article(api, blog["id"])
-    hidden = make_article(api, blog["id"], published=False)
+    hidden_article = make_article(api, blog["id"], published=False)
     later = make_article(api, blog["id"], published_at=(now + timedelta(days=1)).isoformat())
 
     def ids(**query: object) -> list[object]:
         return [article["id"] for article in api.get(f"{articles}.json", **query).json()["articles"]]
 
-    assert ids() == ids(published_status="any") == [later["id"], hidden["id"], visible["id"]]
+    assert ids() == ids(published_status="any") == [later["id"], hidden_article["id"], visible["id"]]
     assert ids(published_status="published") == [visible["id"]]
-    assert ids(published_status="unpublished") == [later["id"], hidden["id"]]
+    assert ids(published_status="unpublished") == [later["id"], hidden_article["id"]]
     assert ids(published_at_min=(now + timedelta(hours=1)).isoformat()) == [later["id"]]
     assert api.get(f"{articles}/count.json", published_status="published").json() == {"count": 1}
     assert api.get(f"{articles}.json", published_status="maybe").status_code == 400
@@ -130,13 +130,13 @@ def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, Any]
 
 
 def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
-    one = make_article(api, blog["id"], author="Kim", tags="Bread, Snow")
+    first_article = make_article(api, blog["id"], author="Kim", tags="Bread, Snow")
     make_article(api, blog["id"], author="Lou", tags="snowman")
 
     def ids(**query: object) -> list[object]:
         return [article["id"] for article in api.get(f"{articles}.json", **query).json()["articles"]]
 
-    assert ids(author="Kim") == ids(handle="first-snow") == ids(tag="snow") == ids(tag="BREAD") == [one["id"]]
+    assert ids(author="Kim") == ids(handle="first-snow") == ids(tag="snow") == ids(tag="BREAD") == [first_article["id"]]
     assert ids(tag="snow", author="Lou") == []
     assert api.get(f"{articles}/count.json", tag="snow").json() == {"count": 1}
 
@@ -149,32 +149,32 @@ def test_author_links_the_staff_member_of_that_name(
     path = f"{articles}/%s.json"
 
     linked = api.post(f"{articles}.json", {"article": {"title": "x", "author": "Ada Berg"}}).json()["article"]
-    kept = api.put(path % linked["id"], {"article": {"title": "y"}}).json()["article"]
+    article = api.put(path % linked["id"], {"article": {"title": "y"}}).json()["article"]
     stranger = api.put(path % linked["id"], {"article": {"author": "Max Fremd"}}).json()["article"]
     back = api.put(path % linked["id"], {"article": {"author": ""}}).json()["article"]
 
-    assert linked["user_id"] == kept["user_id"] == member.pk
+    assert linked["user_id"] == article["user_id"] == member.pk
     assert (stranger["author"], stranger["user_id"]) == ("Max Fremd", None)
     assert (back["author"], back["user_id"]) == ("Acme", None)
 
 
 def test_tags_are_trimmed_unique_sorted_and_bounded(api: ApiClient, articles: str) -> None:
     article = api.post(f"{articles}.json", {"article": {"title": "x", "tags": " b, A,a ,,b"}}).json()["article"]
-    many = ", ".join(f"t{number}" for number in range(251))
+    many_text = ", ".join(f"t{number}" for number in range(251))
 
     assert article["tags"].casefold() == "a, b"
-    assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": many}}).status_code == 422
+    assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": many_text}}).status_code == 422
     assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": "a" * 256}}).status_code == 422
 
 
 @pytest.mark.parametrize("letter", "ßΐ")
 def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, articles: str, letter: str) -> None:
     text = letter * 255
-    made = api.post(f"{articles}.json", {"article": {"title": "Long", "tags": text}})
+    response = api.post(f"{articles}.json", {"article": {"title": "Long", "tags": text}})
 
-    assert made.status_code == 201, made.content
-    found = api.get(f"{articles}.json", tag=text).json()["articles"]
-    assert [row["id"] for row in found] == [made.json()["article"]["id"]]
+    assert response.status_code == 201, response.content
+    matching_articles = api.get(f"{articles}.json", tag=text).json()["articles"]
+    assert [row["id"] for row in matching_articles] == [response.json()["article"]["id"]]
 
 
 def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: dict[str, Any]) -> None:
@@ -241,9 +241,9 @@ def test_markup_at_the_limits_is_kept_byte_for_byte(api: ApiClient, articles: st
 
     article = api.post(f"{articles}.json", {"article": {"title": "x", "body_html": markup}}).json()["article"]
 
-    shown = api.get(f"{articles}/{article['id']}.json")
-    assert shown.json()["article"]["body_html"] == markup
-    assert shown["X-Content-Type-Options"] == "nosniff"
+    response = api.get(f"{articles}/{article['id']}.json")
+    assert response.json()["article"]["body_html"] == markup
+    assert response["X-Content-Type-Options"] == "nosniff"
 
 
 def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, articles: str) -> None:
@@ -252,16 +252,16 @@ def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, art
     created = api.post(f"{articles}.json", {"article": {"title": "x", "image": body}}).json()["article"]
     image = created["image"]
 
-    whole = Client().get(local(image["src"]))
+    response = Client().get(local(image["src"]))
     smaller = Client().get(local(image["src"].replace(".png", "_20x20.png")))
     missing = Client().get(local(image["src"].replace(".png", "_20x20x20.png")))
     removed = api.put(f"{articles}/{created['id']}.json", {"article": {"image": ""}}).json()["article"]
 
     assert (image["alt"], image["width"], image["height"]) == ("Snow", 40, 30)
     assert urlsplit(image["src"]).path.endswith("/First-snow.png")
-    assert (whole.status_code, whole.content, whole["Content-Type"]) == (200, data, "image/png")
-    assert whole["X-Content-Type-Options"] == "nosniff"
-    assert "sandbox" in whole["Content-Security-Policy"]
+    assert (response.status_code, response.content, response["Content-Type"]) == (200, data, "image/png")
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in response["Content-Security-Policy"]
     assert smaller.status_code == 200
     assert int.from_bytes(smaller.content[16:20]) == 20
     assert missing.status_code == 404
@@ -300,7 +300,7 @@ def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[
         api.delete(path),
     ]
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert [response.status_code for response in answers] == [404, 404, 404]
     assert api.get(f"blogs/{other['id']}/articles/{article['id']}.json").json()["article"] == article
     assert api.get(f"blogs/{blog['id']}/articles.json").json() == {"articles": []}
 
@@ -384,11 +384,11 @@ def test_a_picture_that_takes_the_place_of_another_within_the_same_second_has_an
         return {"attachment": base64.b64encode(data).decode(), "filename": "snow.png"}
 
     with time_machine.travel(NOON, tick=False):
-        made = api.post(f"{articles}.json", {"article": {"title": "x", "image": of("red")}}).json()["article"]
-        replaced = api.put(f"{articles}/{made['id']}.json", {"article": {"image": of("blue")}}).json()["article"]
-    same = api.put(f"{articles}/{made['id']}.json", {"article": {"image": replaced["image"]}}).json()["article"]
+        article = api.post(f"{articles}.json", {"article": {"title": "x", "image": of("red")}}).json()["article"]
+        replaced = api.put(f"{articles}/{article['id']}.json", {"article": {"image": of("blue")}}).json()["article"]
+    same = api.put(f"{articles}/{article['id']}.json", {"article": {"image": replaced["image"]}}).json()["article"]
 
-    before, after = made["image"]["src"], replaced["image"]["src"]
+    before, after = article["image"]["src"], replaced["image"]["src"]
     assert before.partition("?")[0] == after.partition("?")[0]
     assert before != after == same["image"]["src"]
     assert "max-age=31536000" in Client().get(local(after))["Cache-Control"]

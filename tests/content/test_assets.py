@@ -1,4 +1,4 @@
-"""Theme files over REST: keys, contents, versions, who may write."""
+"""Tests of theme files over REST: keys, contents, versions, write access."""
 
 import base64
 import hashlib
@@ -61,10 +61,10 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path
 def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: str, put: Put) -> None:
     text = "<p>Grüße {{ '{' }}</p>\r\n"
 
-    answer = put("templates/customers/login.liquid", value=text)
+    response = put("templates/customers/login.liquid", value=text)
 
-    asset = answer.json()["asset"]
-    assert answer.status_code == 200
+    asset = response.json()["asset"]
+    assert response.status_code == 200
     assert asset | {"created_at": "", "updated_at": ""} == {
         "key": "templates/customers/login.liquid",
         "public_url": None,
@@ -76,24 +76,24 @@ def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: 
         "theme_id": theme["id"],
     }
     assert read(api, path, asset["key"]) == asset | {"value": text}
-    assert all("value" not in listed for listed in api.get(path).json()["assets"])
+    assert all("value" not in listed_asset for listed_asset in api.get(path).json()["assets"])
 
 
 def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, path: str, put: Put) -> None:
     asset = put("assets/logo.png", attachment=base64.b64encode(BINARY).decode()).json()["asset"]
 
-    shown = read(api, path, "assets/logo.png")
+    content = read(api, path, "assets/logo.png")
     parts = urlsplit(asset["public_url"])
     served = Client().get(f"{parts.path}?{parts.query}")
 
     assert (asset["size"], asset["content_type"]) == (len(BINARY), "image/png")
-    assert base64.b64decode(shown["attachment"]) == BINARY
-    assert "value" not in shown
+    assert base64.b64decode(content["attachment"]) == BINARY
+    assert "value" not in content
     assert (served.content, served["Content-Type"]) == (BINARY, "image/png")
     assert served["X-Content-Type-Options"] == "nosniff"
     assert "31536000" in served["Cache-Control"]
-    known = Client().get(f"{parts.path}?{parts.query}", headers={"If-None-Match": served["ETag"]})
-    assert (known.status_code, known["Cache-Control"]) == (304, served["Cache-Control"])
+    response = Client().get(f"{parts.path}?{parts.query}", headers={"If-None-Match": served["ETag"]})
+    assert (response.status_code, response["Cache-Control"]) == (304, served["Cache-Control"])
 
 
 @pytest.mark.parametrize(
@@ -239,11 +239,11 @@ def test_the_layout_stays_and_a_missing_file_is_not_found(api: ApiClient, path: 
 
 
 def test_fields_narrow_the_list_and_the_single_file(api: ApiClient, path: str) -> None:
-    listed = api.get(path, fields="key,size").json()["assets"]
+    listed_assets = api.get(path, fields="key,size").json()["assets"]
     single = api.get(path, **{"asset[key]": LAYOUT, "fields": "key,value"}).json()["asset"]
     bare = api.get(path, **{"asset[key]": LAYOUT, "fields": "checksum"}).json()["asset"]
 
-    assert {tuple(sorted(asset)) for asset in listed} == {("key", "size")}
+    assert {tuple(sorted(asset)) for asset in listed_assets} == {("key", "size")}
     assert sorted(single) == ["key", "value"]
     assert sorted(bare) == ["checksum"]
 
@@ -260,7 +260,7 @@ def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path
     ]
     copied = api.put(elsewhere, {"asset": {"key": "snippets/x.liquid", "source_key": "snippets/own.liquid"}})
 
-    assert [answer.status_code for answer in answers] == [404, 404]
+    assert [response.status_code for response in answers] == [404, 404]
     assert copied.status_code == 422
     assert read(api, path, "snippets/own.liquid")["value"] == "own"
     assert api.get(elsewhere).json() == {"assets": []}
@@ -273,10 +273,10 @@ def test_marketplace_apps_need_a_second_scope_to_write(client_with: ClientWith, 
 
     refused = [without.put(path, body), without.delete(f"{path}?asset[key]=assets/theme.css")]
 
-    assert [answer.status_code for answer in refused] == [403, 403]
+    assert [response.status_code for response in refused] == [403, 403]
     assert all(
-        answer.json() == {"errors": "[API] This action requires merchant approval for write_theme_code scope."}
-        for answer in refused
+        response.json() == {"errors": "[API] This action requires merchant approval for write_theme_code scope."}
+        for response in refused
     )
     assert without.get(path).status_code == 200
     assert holder.put(path, body).status_code == 200
@@ -304,9 +304,9 @@ def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> No
             content = blob_store.store_blob(str(number).encode())
             assets.save_asset(row, "assets/n.txt", content, actor="staff:1", at=timezone.now())
 
-        kept = AssetVersion.objects.filter(key="assets/n.txt").order_by("id").select_related("content")
-        assert len(kept) == assets.MAX_VERSIONS
-        assert blob_store.read_blob(kept[0].content) == b"4"
+        asset_versions = AssetVersion.objects.filter(key="assets/n.txt").order_by("id").select_related("content")
+        assert len(asset_versions) == assets.MAX_VERSIONS
+        assert blob_store.read_blob(asset_versions[0].content) == b"4"
 
 
 def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, Any]) -> None:
@@ -343,16 +343,16 @@ def test_contents_are_cleared_when_nothing_refers_to_them(api: ApiClient, shop: 
     with shop_scope(shop):
         loose = blob_store.store_blob(b"nobody wants this")
         used = Asset.objects.get(key="assets/kept.css").content
-        stored = FileContent.objects.count()
+        file_content_count = FileContent.objects.count()
 
     with all_shops_scope():
         early = blob_store.delete_unused_blobs(timezone.now())
         cleared = blob_store.delete_unused_blobs(later)
-        again = blob_store.delete_unused_blobs(later)
+        second_count = blob_store.delete_unused_blobs(later)
 
-    assert (early, cleared, again) == (0, 1, 0)
+    assert (early, cleared, second_count) == (0, 1, 0)
     with shop_scope(shop):
-        assert FileContent.objects.count() == stored - 1
+        assert FileContent.objects.count() == file_content_count - 1
         assert blob_store.read_blob(used) == b"kept{}"
     with pytest.raises(FileNotFoundError):
         get_content_storage().open(loose.name)
@@ -407,6 +407,6 @@ def test_list_costs_the_same_queries_however_many_rows(
 def test_an_asset_of_a_processing_theme_is_not_written(api: ApiClient) -> None:
     theme = create(api)
 
-    answer = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
+    response = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
 
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["asset"])
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["asset"])

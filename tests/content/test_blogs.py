@@ -1,4 +1,4 @@
-"""Blogs over REST."""
+"""Tests of blogs over REST."""
 
 from typing import Any
 
@@ -73,8 +73,8 @@ def test_a_handle_that_is_given_and_taken_is_refused(api: ApiClient) -> None:
         api.put(f"blogs/{other['id']}.json", {"blog": {"handle": "Field Notes"}}),
     ]
 
-    assert [answer.status_code for answer in answers] == [422, 422]
-    assert all(answer.json() == {"errors": {"handle": ["has already been taken"]}} for answer in answers)
+    assert [response.status_code for response in answers] == [422, 422]
+    assert all(response.json() == {"errors": {"handle": ["has already been taken"]}} for response in answers)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,16 @@ def test_tags_of_a_blog_are_those_of_its_articles(api: ApiClient) -> None:
 
 
 def test_delete_takes_the_articles_along_and_records_each(api: ApiClient, shop: Shop) -> None:
-    blog, kept = make_blog(api), make_blog(api, title="Kept")
+    blog, saved_blog = make_blog(api), make_blog(api, title="Kept")
     make_article(api, blog["id"], tags="a")
     make_article(api, blog["id"])
-    make_article(api, kept["id"])
+    make_article(api, saved_blog["id"])
 
     response = api.delete(f"blogs/{blog['id']}.json")
 
     assert (response.status_code, response.json()) == (200, {})
     with shop_scope(shop):
-        assert list(Article.objects.values_list("blog_id", flat=True)) == [kept["id"]]
+        assert list(Article.objects.values_list("blog_id", flat=True)) == [saved_blog["id"]]
         topics = list(Event.objects.order_by("-id").values_list("topic", flat=True)[:3])
     assert sorted(topics) == ["articles/delete", "articles/delete", "blogs/delete"]
 
@@ -153,7 +153,7 @@ def test_another_shops_blog_does_not_exist(api: ApiClient, foreign_api: ApiClien
         foreign_api.post(f"blogs/{blog['id']}/articles.json", {"article": {"title": "x"}}),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * 6
+    assert [response.status_code for response in answers] == [404] * 6
     assert api.get(path).json()["blog"] == blog
 
 

@@ -1,4 +1,4 @@
-"""File contents in a bucket of an S3-compatible service."""
+"""Tests of file contents in an S3-compatible bucket."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.content.conftest import SMALL_THEME, zipped
 
-# The client library of the bucket warns of its own old ways.
+# The client library emits deprecation warnings about itself.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")]
 
 

@@ -1,4 +1,4 @@
-"""The content of the demo store."""
+"""Tests of the demo shop's content."""
 
 from datetime import timedelta
 

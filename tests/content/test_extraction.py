@@ -1,4 +1,4 @@
-"""Archives from a hostile web server, end to end: each is refused with a reason and leaves nothing."""
+"""End-to-end tests of archives from a hostile web server: each is refused with a reason and leaves nothing."""
 
 import io
 import zipfile
@@ -26,7 +26,7 @@ GOOD = Entry(LAYOUT)
 
 
 def damaged() -> bytes:
-    """An archive whose last entry is damaged, behind many that are not."""
+    """Return an archive with a damaged last entry after many valid ones."""
     packed = bytearray(zipped({f"assets/{number}.txt": f"text {number}" * 50 for number in range(300)}))
     at = packed.rindex(b"PK\x03\x04") + 60
     packed[at] ^= 0xFF
@@ -34,8 +34,8 @@ def damaged() -> bytes:
 
 
 def overlapping() -> bytes:
-    whole = Entry("assets/a.txt", b"\x00" * 100_000)
-    return make_zip(GOOD, whole, *(Entry(f"assets/{number}.txt", whole.data, offset=37) for number in range(50)))
+    entry = Entry("assets/a.txt", b"\x00" * 100_000)
+    return make_zip(GOOD, entry, *(Entry(f"assets/{number}.txt", entry.data, offset=37) for number in range(50)))
 
 
 def bomb(entries: int) -> bytes:

@@ -1,4 +1,4 @@
-"""A worker that is killed at any moment of an extraction: a complete theme in the end, and no file too many.
+"""Tests of a worker killed at any moment of an extraction: a complete theme in the end, and no leftover files.
 
 Rule: reliability, U6.
 """
@@ -41,18 +41,18 @@ pytestmark = [
 ]
 
 MOMENTS = 20
-# SQLite's clock tells milliseconds only.
+# SQLite's clock has milliseconds only.
 SECOND = timedelta(seconds=1)
-# A worker, which like Celery's has a process of its own for each message: told a job's key, it says which process.
+# A worker with a process per message, like Celery's: it reads a job's key and prints the process id.
 WORKER = """
 import os, sys, uuid
 import django
 django.setup()
-from apps.jobs.domain.queue import run
+from apps.jobs.domain.queue import run_job
 for line in sys.stdin:
     process = os.fork()
     if not process:
-        run(uuid.UUID(line.strip()))
+        run_job(uuid.UUID(line.strip()))
         os._exit(0)
     print(process, flush=True)
     os.waitpid(process, 0)
@@ -62,13 +62,13 @@ for line in sys.stdin:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Files that this process and the workers share."""
+    """Return a directory that this process and the workers share."""
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         yield tmp_path / "media"
 
 
 class Worker:
-    """A worker on the test's database, of which one process after another can be killed."""
+    """A worker on the test's database, with processes that can be killed one after another."""
 
     def __init__(self, folder: Path) -> None:
         env = {
@@ -89,14 +89,14 @@ class Worker:
         )
 
     def begin(self, job: Job) -> int:
-        """Let it begin with a job; returns the process that does it."""
+        """Start a job; return the process that runs it."""
         assert self._process.stdin
         self._process.stdin.write(f"{job.key}\n")
         self._process.stdin.flush()
         return int(self._line())
 
     def wait(self) -> None:
-        """Until the process of the job is gone, one way or another."""
+        """Wait until the job's process has ended in any way."""
         assert self._line() == "ended\n"
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ def new_theme(archive: bytes) -> tuple[Theme, Job]:
 
 
 def check(theme: Theme, files: dict[str, bytes]) -> bool:
-    """Whether the theme is complete; if not, nothing of it may be seen."""
+    """Return True if the theme is complete; otherwise check that nothing of it is visible."""
     theme.refresh_from_db()
     assets = dict(Asset.objects.filter(theme=theme).values_list("key", "content__size"))
     assert Theme.objects.filter(role="main").count() == 1
@@ -135,12 +135,12 @@ def check(theme: Theme, files: dict[str, bytes]) -> bool:
 
 
 def served_elsewhere() -> int:
-    """How many other connections the database serves: what a killed process sent is done before its own is gone."""
+    """Return the number of other database connections: a killed process's statements end before its connection does."""
     if connection.vendor != "postgresql":
         return 0
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    other_text = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     with connection.cursor() as cursor:
-        cursor.execute(f"{others} AND backend_type = 'client backend'")
+        cursor.execute(f"{other_text} AND backend_type = 'client backend'")
         (number,) = cursor.fetchone()
     return int(number)
 
@@ -163,7 +163,7 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         began = time.monotonic()
         if moment:
             time.sleep(seconds * chance.random())
-            # It may be done before its moment comes.
+            # The job may end before the kill.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         worker.wait()
@@ -171,7 +171,7 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         while served_elsewhere() > before and time.monotonic() < deadline:
             time.sleep(0.01)
         if moment == 0:
-            # The first one lives, to learn how long the others take.
+            # The first worker is not killed, to learn how long the others take.
             seconds = time.monotonic() - began
 
         with shop_scope(shop):
@@ -188,6 +188,6 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
 
     with all_shops_scope():
         blob_store.delete_unused_blobs(timezone.now() + blob_store.GRACE_PERIOD + timedelta(minutes=1))
-        named = {row.name for row in FileContent.objects.all()}
+        names = {row.name for row in FileContent.objects.all()}
     assert midway >= MOMENTS // 3
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == named
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == names

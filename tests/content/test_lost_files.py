@@ -1,4 +1,4 @@
-"""Files that the storage has lost, or cannot store: clean refusals, a note in the log, and a way back."""
+"""Tests of files that the storage lost or cannot store: clean errors, a log entry, and recovery."""
 
 import logging
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:Depreca
 
 @pytest.fixture
 def main(shop: Shop) -> Theme:
-    """The published theme, one file of which the storage has lost."""
+    """Create the published theme, with one file lost by the storage."""
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
         content = blob_store.store_blob(STYLE)
@@ -42,7 +42,7 @@ def main(shop: Shop) -> Theme:
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A disk on which no further byte fits."""
+    """Simulate a full disk."""
 
     def save(*_: Any) -> str:
         raise OSError(28, "No space left on device")
@@ -63,14 +63,14 @@ def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
         single = api.get(files(main), **{"asset[key]": KEY})
         copied = api.put(files(main), {"asset": {"key": "assets/copy.css", "source_key": KEY}})
         public = Client().get(f"/storefront/{shop.domain}/themes/{main.pk}/{KEY}")
-    listed = api.get(files(main))
+    response = api.get(files(main))
 
     assert (single.status_code, single.json()) == (
         503,
         {"errors": {"base": ["The file could not be read: No such file or directory"]}},
     )
     assert float(single["Retry-After"]) > 0
-    assert [copied.status_code, public.status_code, listed.status_code] == [503, 503, 200]
+    assert [copied.status_code, public.status_code, response.status_code] == [503, 503, 200]
     notes = [record.getMessage() for record in caplog.records if record.name == "apps.media.storage"]
     assert len(notes) == 3
     assert all(f"File shops/{shop.pk}/content/" in note and "could not be read" in note for note in notes)
@@ -83,9 +83,9 @@ def test_uploading_the_same_bytes_again_heals_every_theme_that_has_them(
         copy = themes.duplicate_theme(main, actor="system", at=timezone.now())
     assert api.get(files(copy), **{"asset[key]": KEY}).status_code == 503
 
-    again = api.put(files(main), {"asset": {"key": KEY, "value": STYLE.decode()}})
+    second_response = api.put(files(main), {"asset": {"key": KEY, "value": STYLE.decode()}})
 
-    assert again.status_code == 200
+    assert second_response.status_code == 200
     assert api.get(files(copy), **{"asset[key]": KEY}).json()["asset"]["value"] == STYLE.decode()
 
 

@@ -1,4 +1,4 @@
-"""Mobile platform applications over REST, and the files that phones read."""
+"""Tests of mobile platform applications over REST, and of the files that phones read."""
 
 from typing import Any
 
@@ -69,13 +69,13 @@ def test_create_answers_plain_booleans_and_neutral_values(api: ApiClient) -> Non
 
 
 def test_switches_are_also_taken_as_the_objects_of_the_overview(api: ApiClient) -> None:
-    given = {
+    values = {
         "enabled_shared_webcredentials": {"enabled_shared_webcredential": True},
         "enabled_app_clips": {"app_clips_enabled": True},
         "app_clip_application_id": "X1Y2.example.app.Clip",
     }
 
-    app = create(api, IOS | given)
+    app = create(api, IOS | values)
 
     assert (app["enabled_shared_webcredentials"], app["enabled_app_clips"]) == (True, True)
 
@@ -111,9 +111,9 @@ def test_an_app_is_registered_once_per_platform(api: ApiClient, foreign_api: Api
     create(api, ANDROID | {"application_id": IOS["application_id"]})
     create(foreign_api, IOS)
 
-    again = api.post(f"{ROUTE}.json", {"mobile_platform_application": IOS})
+    second_response = api.post(f"{ROUTE}.json", {"mobile_platform_application": IOS})
 
-    assert (again.status_code, again.json()) == (422, {"errors": {"application_id": ["has already been taken"]}})
+    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"application_id": ["has already been taken"]}})
 
 
 def test_an_android_app_with_fingerprints_cannot_become_an_ios_app(api: ApiClient) -> None:
@@ -138,7 +138,7 @@ def test_another_shops_app_does_not_exist(api: ApiClient, foreign_api: ApiClient
 
     answers = [foreign_api.get(path), change(foreign_api, app, {"platform": "android"}), foreign_api.delete(path)]
 
-    assert [answer.status_code for answer in answers] == [404] * 3
+    assert [response.status_code for response in answers] == [404] * 3
     assert api.get(path).json()["mobile_platform_application"] == app
 
 

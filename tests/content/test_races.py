@@ -1,4 +1,4 @@
-"""Races on PostgreSQL, with real threads and real commits.
+"""Concurrency tests on PostgreSQL, with real threads and real commits.
 
 Rule: reliability, M11.
 """
@@ -57,28 +57,28 @@ def delete(theme: Theme) -> Callable[[], Any]:
 @pytest.mark.race(control="test_without_the_lock_the_index_still_allows_one_published_theme_only")
 def test_two_publishes_at_once_always_leave_exactly_one_published_theme(rounds: int) -> None:
     shop = factories.make_shop()
-    one, two = drafts(shop, 2)
+    first_draft, two = drafts(shop, 2)
 
     for _ in range(rounds):
-        results = at_once(shop, publish(one), publish(two))
+        results = at_once(shop, publish(first_draft), publish(two))
 
         assert results == [None, None]
         with shop_scope(shop):
             assert Theme.objects.filter(role="main").count() == 1
-            assert Theme.objects.get(role="main").pk in {one.pk, two.pk}
+            assert Theme.objects.get(role="main").pk in {first_draft.pk, two.pk}
 
 
 def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> None:
-    """The control: both take the place of the theme that was published, and the database refuses the second."""
+    """Control without the lock: both replace the published theme, and the database refuses the second."""
     shop = factories.make_shop()
-    one, two = drafts(shop, 2)
+    first_draft, two = drafts(shop, 2)
 
     with pytest.raises(IntegrityError, match="content_theme_one_main_per_shop"):
-        unguarded(shop, publish(one), publish(two), locks=SHOPS_AND_THEMES)
+        unguarded(shop, publish(first_draft), publish(two), locks=SHOPS_AND_THEMES)
 
 
 def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
-    """The control: who deletes sees a draft, and customers are left without a theme."""
+    """Control without the lock: the deletion sees a draft, and customers are left without a theme."""
     shop = factories.make_shop()
     (draft,) = drafts(shop, 1)
 
@@ -98,7 +98,7 @@ def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_o
             shop,
             publish(draft),
             delete(draft),
-            refusals=(DomainError, Theme.DoesNotExist),
+            expected_errors=(DomainError, Theme.DoesNotExist),
         )
         assert any(isinstance(result, DomainError | Theme.DoesNotExist) for result in results)
         with shop_scope(shop):
@@ -121,7 +121,7 @@ def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
 
 
 def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
-    """The control: both count nineteen."""
+    """Control without the lock: both count nineteen."""
     shop = factories.make_shop()
     with shop_scope(shop):
         Theme.objects.bulk_create(Theme(shop=shop, name=f"Theme {number}") for number in range(18))
@@ -135,7 +135,7 @@ def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
         assert Theme.objects.count() == 21
 
 
-# --- what one request found and another one deletes ---
+# --- rows that another request deletes ---
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def api() -> ApiClient:
 
 
 def statuses(api: ApiClient, *requests: Callable[[], Response]) -> list[int]:
-    return [answer.status_code for answer in at_once(api.installation.shop, *requests)]
+    return [response.status_code for response in at_once(api.installation.shop, *requests)]
 
 
 def deletions(shop: Shop, topic: str, subject: int) -> int:
@@ -174,7 +174,7 @@ def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: A
 
 
 def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
-    """The control: the article is written, and refused at the commit only."""
+    """Control without the lock: the article is written, and refused only at the commit."""
     shop = factories.make_shop()
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
@@ -233,7 +233,7 @@ def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient, rou
 
 
 def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClient) -> None:
-    """The control: both find the row, and both tell that it went."""
+    """Control without the lock: both find the row, and both record its deletion."""
     shop = api.installation.shop
     (theme,) = drafts(shop, 1)
     article, _ = read_twice(shop)
@@ -253,18 +253,18 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
     api: ApiClient, rounds: int
 ) -> None:
     shop = api.installation.shop
-    one, two = drafts(shop, 2)
+    first_draft, two = drafts(shop, 2)
     for number in range(rounds // 2):
-        bodies = {theme.pk: {"theme": {"role": "main", "name": f"{theme} {number}"}} for theme in (one, two)}
+        bodies = {theme.pk: {"theme": {"role": "main", "name": f"{theme} {number}"}} for theme in (first_draft, two)}
 
-        found = statuses(api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()])
+        results = statuses(api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()])
 
-        assert found == [200, 200]
+        assert results == [200, 200]
 
 
 @pytest.mark.deadlocks(1)
 def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
-    """The control: who publishes another one holds the shop, and comes to the published theme then."""
+    """Control: publishing another theme locks the shop first and the published theme second."""
     shop = factories.make_shop()
     (draft,) = drafts(shop, 1)
     with shop_scope(shop):
@@ -298,7 +298,7 @@ def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
 
 
 def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
-    """The control: the handle that was free for both is refused to the second."""
+    """Control without the lock: the handle that was free for both is refused to the second."""
     shop = factories.make_shop()
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
@@ -323,7 +323,7 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
 
 
 def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
-    """The control: nobody looks before inserting."""
+    """Control: no check before the insert."""
     shop = factories.make_shop()
 
     with without(FileContent, "shop_id", "sha256"):
@@ -347,14 +347,14 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(roun
         def clear() -> int:
             return blob_store.delete_unused_blobs(timezone.now())
 
-        stored, _ = at_once(shop, partial(blob_store.store_blob, data), clear)
+        result_1, _ = at_once(shop, partial(blob_store.store_blob, data), clear)
 
         with shop_scope(shop):
-            assert blob_store.read_blob(FileContent.objects.get(pk=stored.pk, stored=True)) == data
+            assert blob_store.read_blob(FileContent.objects.get(pk=result_1.pk, stored=True)) == data
 
 
 def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> None:
-    """The control: who clears goes by what nobody had wanted before."""
+    """Control: the cleanup uses the outdated list of unused files."""
     shop = factories.make_shop()
     with shop_scope(shop):
         content = blob_store.store_blob(b"wanted")
@@ -376,16 +376,16 @@ def changed(article: Article, **attrs: object) -> Callable[[], Any]:
 
 
 def read_twice(shop: Shop) -> tuple[Article, Article]:
-    """One article as two requests have read it before either wrote."""
+    """Return one article as two requests have read it before either wrote."""
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
         attrs = {"title": "x", "body_html": "first", "tags": "a"}
-        made = articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
-        return Article.objects.get(pk=made.pk), Article.objects.get(pk=made.pk)
+        article = articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+        return Article.objects.get(pk=article.pk), Article.objects.get(pk=article.pk)
 
 
 def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
-    """The tags of the article, of its rows and of its blog, and the texts that were ever there."""
+    """Return the tags of the article, of its rows and of its blog, and all its versions."""
     with shop_scope(shop):
         row = Article.objects.get(pk=article.pk)
         texts = {row.body_html, *row.text_versions.values_list("body_html", flat=True)}
@@ -397,26 +397,26 @@ def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str],
 def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(rounds: int) -> None:
     shop = factories.make_shop()
     for _ in range(rounds // 2):
-        one, two = read_twice(shop)
+        first, two = read_twice(shop)
 
-        at_once(shop, changed(one, tags="b", body_html="second"), changed(two, tags="a", body_html="third"))
+        at_once(shop, changed(first, tags="b", body_html="second"), changed(two, tags="a", body_html="third"))
 
-        tags, rows, of_blog, texts = outcome(shop, one)
+        tags, rows, of_blog, texts = outcome(shop, first)
         assert tags == rows == of_blog
         assert texts == {"first", "second", "third"}
 
 
 def test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text() -> None:
-    """The control: without the blog's and its own lock, both take the first text for the one that they replace."""
+    """Control without the locks on blog and article: both store the first text as the replaced version."""
     shop = factories.make_shop()
-    one, two = read_twice(shop)
+    first, two = read_twice(shop)
 
     unguarded(
         shop,
-        changed(one, tags="b", body_html="second"),
+        changed(first, tags="b", body_html="second"),
         changed(two, tags="c", body_html="third"),
         locks={"content_blog", "content_article"},
     )
 
-    *_, texts = outcome(shop, one)
+    *_, texts = outcome(shop, first)
     assert texts == {"first", "third"}, "the second text is nowhere, as if nobody had written it"

@@ -1,4 +1,4 @@
-"""Script tags over REST: the app's own, checked, paged, recorded, gone with the app."""
+"""Tests of script tags over REST: private to the app, checked, paged, recorded, deleted with the app."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_tags_of_another_app_do_not_exist(api: ApiClient, client_with: ClientWit
     path = f"script_tags/{tag['id']}.json"
     answers = [stranger.get(path), stranger.put(path, {"script_tag": {"cache": True}}), stranger.delete(path)]
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert [response.status_code for response in answers] == [404, 404, 404]
     assert stranger.get("script_tags.json").json() == {"script_tags": []}
     assert stranger.get("script_tags/count.json").json() == {"count": 0}
     assert api.get(path).json()["script_tag"] == tag
@@ -109,9 +109,9 @@ def test_list_and_count_take_the_filters(api: ApiClient) -> None:
     first = create(api)
     create(api, src="https://scripts.example/b.js")
 
-    listed = api.get("script_tags.json", src=SRC).json()["script_tags"]
+    script_tags = api.get("script_tags.json", src=SRC).json()["script_tags"]
 
-    assert [tag["id"] for tag in listed] == [first["id"]]
+    assert [tag["id"] for tag in script_tags] == [first["id"]]
     assert api.get("script_tags/count.json", src=SRC).json() == {"count": 1}
     assert api.get("script_tags/count.json").json() == {"count": 2}
 
@@ -126,14 +126,14 @@ def test_count_is_deprecated_and_says_why(api: ApiClient) -> None:
 def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, client_with: ClientWith) -> None:
     create(api)
     keeper = client_with("write_script_tags")
-    kept = create(keeper)
+    script_tag = create(keeper)
 
     app_installation.uninstall_app(api.installation, actor="staff:1", at=timezone.now())
 
     with shop_scope(shop):
-        assert list(ScriptTag.objects.values_list("id", flat=True)) == [kept["id"]]
+        assert list(ScriptTag.objects.values_list("id", flat=True)) == [script_tag["id"]]
         topics = list(Event.objects.order_by("id").values_list("topic", flat=True))
-    # The app may still be told of the first.
+    # The app may still receive the first event.
     assert topics[-2:] == ["app/uninstalled", "script_tags/delete"]
 
 

@@ -1,4 +1,4 @@
-"""How script tags reach pages: the loader, and our copies of scripts."""
+"""Tests of script tags on pages: the loader, and our copies of scripts."""
 
 import json
 import re
@@ -86,7 +86,7 @@ def test_script_tags_load_only_while_the_theme_is_vintage(api: ApiClient, shop: 
 
 @pytest.fixture
 def tag(api: ApiClient, shop: Shop, secure_origin: Origin) -> ScriptTag:
-    """A tag whose script we keep a copy of."""
+    """Create a tag with a stored copy of its script."""
     return make_tag(api, shop, secure_origin.offer("/a.js", b"first()"), cache=True)
 
 
@@ -133,9 +133,9 @@ def test_the_last_good_copy_is_served_while_the_origin_is_down(
 def test_without_any_copy_the_script_is_unavailable(shop: Shop, tag: ScriptTag, secure_origin: Origin) -> None:
     secure_origin.status = 500
 
-    answer = Client().get(f"/storefront/acme.example/scripts/{tag.pk}.js")
+    response = Client().get(f"/storefront/acme.example/scripts/{tag.pk}.js")
 
-    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert (response.status_code, response["Retry-After"]) == (503, "30")
 
 
 def test_a_tag_that_moves_on_never_serves_the_old_script(shop: Shop, tag: ScriptTag, secure_origin: Origin) -> None:

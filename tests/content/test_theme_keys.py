@@ -1,4 +1,4 @@
-"""One rule for the keys of theme files: what is saved alone leaves in an archive and comes back from it."""
+"""Tests of one rule for theme file keys, for single files and for archives."""
 
 import io
 from typing import BinaryIO, cast
@@ -32,14 +32,14 @@ REFUSED = {
 
 def test_a_key_that_no_archive_may_have_is_refused(api: ApiClient, shop: Shop) -> None:
     theme = main_theme(api)
-    with Each() as each:
+    with Each() as checks:
         for key, reason in REFUSED.items():
-            with each(key):
-                answer = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": key, "value": "x"}})
+            with checks(key):
+                response = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": key, "value": "x"}})
                 if reason is None:
-                    assert answer.status_code == 200
+                    assert response.status_code == 200
                 else:
-                    assert (answer.status_code, answer.json()) == (422, {"errors": {"asset": [reason]}})
+                    assert (response.status_code, response.json()) == (422, {"errors": {"asset": [reason]}})
 
 
 def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
@@ -54,7 +54,7 @@ def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
 
 
 def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(api: ApiClient, shop: Shop) -> None:
-    """Each key is tried by PUT; the theme of all that were taken is downloaded, and taken in again whole."""
+    """Try each key by PUT; download the theme of all accepted keys and import it again completely."""
     path = f"themes/{main_theme(api)['id']}/assets.json"
     keys = [
         *REFUSED,
@@ -65,15 +65,15 @@ def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(ap
         "a",
         "x/y",
     ]
-    taken = [key for key in keys if api.put(path, {"asset": {"key": key, "value": "{}"}}).status_code == 200]
+    used_keys = [key for key in keys if api.put(path, {"asset": {"key": key, "value": "{}"}}).status_code == 200]
 
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
         with theme_extraction.create_theme_archive(theme) as file:
-            again = theme_extraction.store_archive_files(cast("BinaryIO", file), lambda done, total: None)
-        assert again.keys() == set(Asset.objects.filter(theme=theme).values_list("key", flat=True))
-    assert set(taken) <= again.keys()
-    assert len(taken) >= 5
+            second_file_count = theme_extraction.store_archive_files(cast("BinaryIO", file), lambda result, total: None)
+        assert second_file_count.keys() == set(Asset.objects.filter(theme=theme).values_list("key", flat=True))
+    assert set(used_keys) <= second_file_count.keys()
+    assert len(used_keys) >= 5
 
 
 def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,4 +100,4 @@ def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch
 def test_an_archive_without_a_layout_is_no_theme(shop: Shop) -> None:
     files = {key: data for key, data in SMALL_THEME.items() if key != LAYOUT}
     with shop_scope(shop), pytest.raises(ArchiveRefused, match=r"no layout/theme\.liquid"):
-        theme_extraction.store_archive_files(io.BytesIO(zipped(files)), lambda done, total: None)
+        theme_extraction.store_archive_files(io.BytesIO(zipped(files)), lambda result, total: None)

@@ -1,4 +1,4 @@
-"""Themes over REST: creating from archives, publishing, deleting, the limit."""
+"""Tests of themes over REST: creating from archives, publishing, deleting, the limit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,10 +48,10 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, run_
 
 
 def test_a_new_shop_has_a_published_theme_that_works(api: ApiClient) -> None:
-    listed = api.get("themes.json").json()["themes"]
+    listed_themes = api.get("themes.json").json()["themes"]
 
-    assert [(theme["role"], theme["processing"], theme["previewable"]) for theme in listed] == [("main", False, True)]
-    keys = [asset["key"] for asset in api.get(f"themes/{listed[0]['id']}/assets.json").json()["assets"]]
+    assert [(theme["role"], theme["processing"], theme["previewable"]) for theme in listed_themes] == [("main", False, True)]
+    keys = [asset["key"] for asset in api.get(f"themes/{listed_themes[0]['id']}/assets.json").json()["assets"]]
     assert LAYOUT in keys
     assert "templates/index.liquid" in keys
 
@@ -62,13 +62,13 @@ def test_a_theme_comes_out_of_an_archive_byte_for_byte(api: ApiClient, origin: O
 
     jobs = run_jobs()
 
-    done = shown(api, theme)
+    result = shown(api, theme)
     assert (theme["role"], theme["previewable"], theme["processing"]) == ("unpublished", False, True)
-    assert (done["role"], done["previewable"], done["processing"]) == ("unpublished", True, False)
+    assert (result["role"], result["previewable"], result["processing"]) == ("unpublished", True, False)
     assert "src" not in theme
     assert [(job.state, job.progress_done, job.progress_total) for job in jobs] == [("done", 4, 4)]
-    listed = api.get(f"themes/{theme['id']}/assets.json").json()["assets"]
-    assert [asset["key"] for asset in listed] == sorted(SMALL_THEME)
+    assets = api.get(f"themes/{theme['id']}/assets.json").json()["assets"]
+    assert [asset["key"] for asset in assets] == sorted(SMALL_THEME)
     single = api.get(f"themes/{theme['id']}/assets.json", **{"asset[key]": LAYOUT}).json()["asset"]
     assert single["value"] == SMALL_THEME[LAYOUT]
 
@@ -100,10 +100,10 @@ def test_role_main_publishes_when_the_files_are_there_and_not_before(
 def test_publishing_a_processing_theme_takes_effect_when_it_is_done(api: ApiClient, run_jobs: RunJobs) -> None:
     theme = create(api)
 
-    answer = api.put(f"themes/{theme['id']}.json", {"theme": {"id": theme["id"], "role": "main"}})
+    response = api.put(f"themes/{theme['id']}.json", {"theme": {"id": theme["id"], "role": "main"}})
     run_jobs()
 
-    assert (answer.status_code, answer.json()["theme"]["role"]) == (200, "unpublished")
+    assert (response.status_code, response.json()["theme"]["role"]) == (200, "unpublished")
     assert main_theme(api)["id"] == theme["id"]
 
 
@@ -111,9 +111,9 @@ def test_publishing_switches_and_records_both(api: ApiClient, shop: Shop, run_jo
     old, theme = main_theme(api), create(api)
     run_jobs()
 
-    answer = api.put(f"themes/{theme['id']}.json", {"theme": {"role": "main", "name": "Dusk"}})
+    response = api.put(f"themes/{theme['id']}.json", {"theme": {"role": "main", "name": "Dusk"}})
 
-    assert (answer.json()["theme"]["role"], answer.json()["theme"]["name"]) == ("main", "Dusk")
+    assert (response.json()["theme"]["role"], response.json()["theme"]["name"]) == ("main", "Dusk")
     assert shown(api, old)["role"] == "unpublished"
     with shop_scope(shop):
         events = list(Event.objects.filter(subject_type="content.theme").order_by("-id")[:3])
@@ -154,10 +154,10 @@ def test_demo_and_development_themes_cannot_be_published(
         theme = themes.create_theme(name="Trial", role=role, actor="staff:1", at=timezone.now())
     run_jobs()
 
-    answer = api.put(f"themes/{theme.pk}.json", {"theme": {"role": "main"}})
+    response = api.put(f"themes/{theme.pk}.json", {"theme": {"role": "main"}})
     renamed = api.put(f"themes/{theme.pk}.json", {"theme": {"role": role, "name": "Bought"}})
 
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["role"])
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["role"])
     assert renamed.json()["theme"] | {"updated_at": ""} == shown(api, {"id": theme.pk}) | {"updated_at": ""}
     assert (renamed.json()["theme"]["name"], renamed.json()["theme"]["role"]) == ("Bought", role)
 
@@ -165,9 +165,9 @@ def test_demo_and_development_themes_cannot_be_published(
 def test_the_published_theme_cannot_be_unpublished_by_itself(api: ApiClient) -> None:
     main = main_theme(api)
 
-    answer = api.put(f"themes/{main['id']}.json", {"theme": {"role": "unpublished"}})
+    response = api.put(f"themes/{main['id']}.json", {"theme": {"role": "unpublished"}})
 
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["role"])
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["role"])
     assert main_theme(api)["id"] == main["id"]
 
 
@@ -182,8 +182,8 @@ def test_delete_answers_the_theme_and_refuses_the_published_and_the_processing(
     before = shown(api, theme)
     deleted = api.delete(path)
 
-    assert [answer.status_code for answer in refused] == [422, 422]
-    assert all(list(answer.json()["errors"]) == ["base"] for answer in refused)
+    assert [response.status_code for response in refused] == [422, 422]
+    assert all(list(response.json()["errors"]) == ["base"] for response in refused)
     assert (deleted.status_code, deleted.json()) == (200, before)
     assert api.get(path).status_code == 404
     with shop_scope(shop):
@@ -195,9 +195,9 @@ def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
     for _ in range(19):
         create(api)
 
-    answer = api.post("themes.json", {"theme": {"name": "Too much"}})
+    response = api.post("themes.json", {"theme": {"name": "Too much"}})
 
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["base"])
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["base"])
     with shop_scope(shop):
         assert Theme.objects.count() == 20
         with pytest.raises(themes.TooManyThemes):
@@ -233,9 +233,9 @@ def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
     path = f"themes/{theme['id']}"
 
     published = api.put(f"{path}.json", {"theme": {"role": "main"}})
-    written = api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
+    response = api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
 
-    assert [answer.status_code for answer in (published, written)] == [422, 422]
+    assert [server_response.status_code for server_response in (published, response)] == [422, 422]
     with shop_scope(shop), pytest.raises(themes.NotCopyable):
         themes.duplicate_theme(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
     assert api.delete(f"{path}.json").status_code == 200
@@ -266,11 +266,11 @@ def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
     with shop_scope(shop), theme_extraction.create_theme_archive(Theme.objects.get(pk=theme["id"])) as file:
         packed = file.read()
     origin.offer("/again.zip", packed)
-    again = create(api, src=origin.url("/again.zip"))
+    second_theme = create(api, src=origin.url("/again.zip"))
     run_jobs()
 
     with shop_scope(shop):
-        pairs = [set(Asset.objects.filter(theme_id=one["id"]).values_list("key", "content")) for one in (theme, again)]
+        pairs = [set(Asset.objects.filter(theme_id=first["id"]).values_list("key", "content")) for first in (theme, second_theme)]
     assert pairs[0] == pairs[1] != set()
 
 
@@ -305,7 +305,7 @@ def test_another_shops_theme_does_not_exist(api: ApiClient, foreign_api: ApiClie
         foreign_api.delete(f"{path}/assets.json?asset[key]=assets/theme.css"),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * 6
+    assert [response.status_code for response in answers] == [404] * 6
     assert shown(api, main) == main
 
 
@@ -340,7 +340,7 @@ def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
 
 
 def failed_wish(shop: Shop) -> Theme:
-    """A theme that was to be published and whose files could not be had."""
+    """Create a theme that should have been published but could not be downloaded."""
     theme = themes.create_theme(name="Late", role="main", actor="system", at=timezone.now())
     themes.mark_theme_failed(theme.pk, reason="No such host", actor="system", at=timezone.now())
     return Theme.objects.get(pk=theme.pk)
@@ -362,15 +362,15 @@ def test_a_theme_that_failed_is_still_published_by_a_later_try(shop: Shop) -> No
 
 
 def test_who_publishes_another_theme_meanwhile_has_the_last_word(shop: Shop) -> None:
-    """Weeks later somebody tries the failed theme again: customers keep the theme that was chosen since."""
+    """Check a late retry of the failed theme: the theme that was published since stays published."""
     with shop_scope(shop):
         theme = failed_wish(shop)
-        chosen = themes.duplicate_theme(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
-        themes.publish_theme(chosen, actor="staff:1", at=timezone.now())
+        selected = themes.duplicate_theme(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
+        themes.publish_theme(selected, actor="staff:1", at=timezone.now())
 
         finish(theme)
 
-        assert Theme.objects.get(role="main").pk == chosen.pk
+        assert Theme.objects.get(role="main").pk == selected.pk
         assert Theme.objects.get(pk=theme.pk).previewable
 
 

@@ -1,4 +1,4 @@
-"""Customers for tests, made by the services inside the current shop's scope."""
+"""Factories for customers, which use the services within the current shop."""
 
 from datetime import UTC, datetime
 from itertools import count
@@ -12,12 +12,12 @@ _numbers = count(1)
 
 
 def make_customer(*, at: datetime = NOON, **attrs: Any) -> Customer:
-    """A customer; with an e-mail of its own unless one is given."""
+    """Create a customer, with a unique email unless one is given."""
     values = {"email": f"customer-{next(_numbers)}@example.com", **attrs}
     return customers.create_customer(values, actor="staff:1", at=at)
 
 
 def make_address(customer: Customer, *, at: datetime = NOON, **attrs: Any) -> Address:
-    """One more address of a customer."""
+    """Add an address to a customer."""
     values = {"address1": "Storgatan 1", "city": "Lund", "zip": "222 22", "country": "Sweden", **attrs}
     return addresses.create_address(customer, values, actor="staff:1", at=at)

@@ -1,4 +1,4 @@
-"""Accounts: invitations, the activation link and its page, passwords, states.
+"""Tests of customer accounts: invitations, the activation link and its page, passwords, states.
 
 Rule: reliability, A12 to A14.
 """
@@ -60,7 +60,7 @@ def run_jobs(shop: Shop) -> None:
         assert jobs.run_job(key)
 
 
-# --- the link ---------------------------------------------------------------------------------------------------------
+# --- activation link --------------------------------------------------------------------------------------------------
 
 
 def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Shop, customer: Customer) -> None:
@@ -69,11 +69,11 @@ def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Sho
     page = browser.get(url)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
     assert token is not None
-    done = browser.post(url, {**PASSWORD, "csrfmiddlewaretoken": token[1]})
+    response = browser.post(url, {**PASSWORD, "csrfmiddlewaretoken": token[1]})
 
-    assert (page.status_code, done.status_code) == (200, 200)
+    assert (page.status_code, response.status_code) == (200, 200)
     assert b"Activate your account at Acme" in page.content
-    assert b"Your account is active" in done.content
+    assert b"Your account is active" in response.content
     assert page["Referrer-Policy"] == "no-referrer"
     assert "no-store" in page["Cache-Control"]
     assert reload(customer).state == "enabled"
@@ -89,9 +89,9 @@ def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Sho
     "address", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
 )
 def test_the_page_of_an_activation_leads_nowhere_else(api: ApiClient, customer: Customer, address: str) -> None:
-    asked = f"{link(api, customer)}?{urlencode({'next': address})}"
+    text = f"{link(api, customer)}?{urlencode({'next': address})}"
 
-    pages = [Client().get(asked), Client().post(asked, {**PASSWORD, "next": address})]
+    pages = [Client().get(text), Client().post(text, {**PASSWORD, "next": address})]
 
     assert [page.status_code for page in pages] == [200, 200]
     for page in pages:
@@ -129,9 +129,9 @@ def test_a_bad_password_leaves_the_link_alive(
     assert Client().post(url, PASSWORD).status_code == 200
 
 
-def flip(url: str, place: int) -> str:
-    """The URL with one bit of one character changed."""
-    index = url.rindex("/") + 1 + place
+def flip(url: str, position: int) -> str:
+    """Return the URL with one bit of one character flipped."""
+    index = url.rindex("/") + 1 + position
     return url[:index] + chr(ord(url[index]) ^ 1) + url[index + 1 :]
 
 
@@ -141,21 +141,21 @@ def test_every_dead_link_is_refused_in_the_same_words(api: ApiClient, shop: Shop
     used = link(api, used_up)
     assert Client().post(used, PASSWORD).status_code == 200
     replaced = link(api, customer)
-    fresh = link(api, customer)
-    token = fresh.rsplit("/", 1)[1]
+    reloaded = link(api, customer)
+    token = reloaded.rsplit("/", 1)[1]
     with shop_scope(shop):
         nonce = reload(customer).activation_nonce
     dead = {
         "used": used,
         "replaced": replaced,
-        "other customer": fresh.replace(f"/{customer.pk}/", f"/{other.pk}/"),
-        "missing customer": fresh.replace(f"/{customer.pk}/", "/999999/"),
-        "other shop": fresh.replace("/acme/", "/nowhere/"),
-        "bit of the nonce": flip(fresh, 0),
-        "bit of the signature": flip(fresh, len(token) - 2),
-        "nonce alone": fresh.replace(token, nonce),
-        "no signature": fresh.replace(token, f"{nonce}."),
-        "not ascii": fresh.replace(token, "ünïcode.x"),
+        "other customer": reloaded.replace(f"/{customer.pk}/", f"/{other.pk}/"),
+        "missing customer": reloaded.replace(f"/{customer.pk}/", "/999999/"),
+        "other shop": reloaded.replace("/acme/", "/nowhere/"),
+        "bit of the nonce": flip(reloaded, 0),
+        "bit of the signature": flip(reloaded, len(token) - 2),
+        "nonce alone": reloaded.replace(token, nonce),
+        "no signature": reloaded.replace(token, f"{nonce}."),
+        "not ascii": reloaded.replace(token, "ünïcode.x"),
     }
 
     answers = {
@@ -164,10 +164,10 @@ def test_every_dead_link_is_refused_in_the_same_words(api: ApiClient, shop: Shop
         for method in ("get", "post")
     }
 
-    assert {answer.status_code for answer in answers.values()} == {410}
-    assert len({answer.content for answer in answers.values()}) == 1
+    assert {response.status_code for response in answers.values()} == {410}
+    assert len({response.content for response in answers.values()}) == 1
     assert (reload(customer).state, reload(other).state) == ("disabled", "disabled")
-    assert Client().post(fresh, PASSWORD).status_code == 200
+    assert Client().post(reloaded, PASSWORD).status_code == 200
 
 
 def test_a_link_lives_for_30_days(api: ApiClient, customer: Customer) -> None:
@@ -204,7 +204,7 @@ def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop,
     changed = api.put(f"customers/{customer.pk}.json", {"customer": {"email": "new@example.com"}})
     run_jobs(shop)
 
-    # Not even the mail that had not gone out yet.
+    # Not even the email that was still waiting.
     assert mail.outbox == []
     assert changed.json()["customer"]["state"] == reload(customer).state == "disabled"
     api.post(f"customers/{customer.pk}/send_invite.json")
@@ -213,16 +213,16 @@ def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop,
 
 
 def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
-    made = tokens.create_token("activation", shop_id=1, customer_id=2, nonce="n")
+    token = tokens.create_token("activation", shop_id=1, customer_id=2, nonce="n")
 
-    read = {
-        (purpose, shop_id, customer_id): tokens.verify_token(purpose, made, shop_id=shop_id, customer_id=customer_id)
+    loaded = {
+        (purpose, shop_id, customer_id): tokens.verify_token(purpose, token, shop_id=shop_id, customer_id=customer_id)
         for purpose in ("activation", "password_reset", "email_change", "invite")
         for shop_id in (1, 3)
         for customer_id in (2, 4)
     }
 
-    assert {key for key, nonce in read.items() if nonce is not None} == {("activation", 1, 2)}
+    assert {key for key, nonce in loaded.items() if nonce is not None} == {("activation", 1, 2)}
 
 
 def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Customer, settings: Any) -> None:
@@ -239,9 +239,9 @@ def test_another_purposes_token_does_not_activate(api: ApiClient, shop: Shop, cu
     nonce = reload(customer).activation_nonce
     forged = tokens.create_token("password_reset", shop_id=shop.pk, customer_id=customer.pk, nonce=nonce)
 
-    answer = Client().post(url.rsplit("/", 1)[0] + "/" + forged, PASSWORD)
+    response = Client().post(url.rsplit("/", 1)[0] + "/" + forged, PASSWORD)
 
-    assert answer.status_code == 410
+    assert response.status_code == 410
     assert reload(customer).state == "disabled"
 
 
@@ -281,8 +281,8 @@ def test_a_kept_answer_holds_no_activation_link(api: ApiClient, shop: Shop, cust
     nonce = reload(customer).activation_nonce
 
     with shop_scope(shop):
-        kept = bytes(IdempotencyKey.objects.get().body)
-    assert nonce.encode() not in kept
+        content = bytes(IdempotencyKey.objects.get().body)
+    assert nonce.encode() not in content
     assert api.post(path, {}, Idempotency_Key="k").content == first.content
 
     Client().post(url.removeprefix(settings.BASE_URL), PASSWORD)
@@ -318,7 +318,7 @@ def test_an_enabled_account_gets_no_link_and_no_invitation(api: ApiClient) -> No
     ]
 
     assert customer["state"] == "enabled"
-    assert [(answer.status_code, answer.json()) for answer in answers] == [
+    assert [(response.status_code, response.json()) for response in answers] == [
         (422, {"errors": {"base": ["account already enabled"]}})
     ] * 2
 
@@ -332,7 +332,7 @@ def test_without_accounts_nobody_is_invited(api: ApiClient, shop: Shop, customer
         api.post("customers.json", {"customer": {"email": "b@example.com", "send_email_invite": True}}),
     ]
 
-    assert [answer.status_code for answer in answers] == [422] * 3
+    assert [response.status_code for response in answers] == [422] * 3
     assert answers[2].json() == {"errors": {"send_email_invite": ["customer accounts are disabled"]}}
     assert reload(customer).state == "disabled"
 
@@ -363,17 +363,17 @@ def test_passwords_are_nowhere_but_in_their_hash(api: ApiClient, shop: Shop) -> 
     customer = create(api, email="a@example.com", password="marker-password", send_email_welcome=True)
 
     with shop_scope(shop):
-        stored = Customer.objects.get(pk=customer["id"])
+        stored_customer = Customer.objects.get(pk=customer["id"])
         traces = [*Event.objects.values_list("changes", "message"), *Job.objects.values_list("arguments")]
-    assert stored.check_password("marker-password")
+    assert stored_customer.check_password("marker-password")
     assert "marker-password" not in repr(traces) + repr(customer)
 
 
-# --- mails ------------------------------------------------------------------------------------------------------------
+# --- emails -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_invitation_says_what_was_used_and_is_sent(api: ApiClient, shop: Shop, customer: Customer) -> None:
-    given = {
+    values = {
         "to": "other@example.com",
         "from": "shop@example.com",
         "subject": "Come in",
@@ -381,20 +381,20 @@ def test_an_invitation_says_what_was_used_and_is_sent(api: ApiClient, shop: Shop
         "bcc": ["boss@example.com"],
     }
 
-    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": given})
+    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": values})
     run_jobs(shop)
 
-    assert (response.status_code, response.json()) == (201, {"customer_invite": given})
+    assert (response.status_code, response.json()) == (201, {"customer_invite": values})
     assert reload(customer).state == "invited"
-    [sent] = mail.outbox
-    assert (sent.to, sent.bcc, sent.from_email, sent.subject) == (
+    [message] = mail.outbox
+    assert (message.to, message.bcc, message.from_email, message.subject) == (
         ["other@example.com"],
         ["boss@example.com"],
         "shop@example.com",
         "Come in",
     )
-    assert "We <3 you" in sent.body
-    url = re.search(rf"{settings.BASE_URL}(/account/activate/\S+)", str(sent.body))
+    assert "We <3 you" in message.body
+    url = re.search(rf"{settings.BASE_URL}(/account/activate/\S+)", str(message.body))
     assert url is not None
     assert Client().post(url[1], PASSWORD).status_code == 200
 
@@ -415,7 +415,7 @@ def test_an_invitation_is_filled_in(api: ApiClient, customer: Customer, body: An
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("values", "field"),
     [
         ({"to": "nobody"}, "to"),
         ({"from": "a@example.com\nBcc: b@example.com"}, "from"),
@@ -429,9 +429,9 @@ def test_an_invitation_is_filled_in(api: ApiClient, customer: Customer, body: An
     ],
 )
 def test_an_invitation_that_cannot_be_sent_is_refused(
-    api: ApiClient, shop: Shop, customer: Customer, given: dict[str, Any], field: str
+    api: ApiClient, shop: Shop, customer: Customer, values: dict[str, Any], field: str
 ) -> None:
-    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": given})
+    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": values})
 
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
@@ -451,7 +451,7 @@ def test_an_invitation_is_sent_once_and_not_after_its_link_was_replaced(
         Job.objects.update(state=Job.State.WAITING, due_at=Now())
     run_jobs(shop)
 
-    assert [sent.subject for sent in mail.outbox] == ["Second"]
+    assert [message.subject for message in mail.outbox] == ["Second"]
 
 
 def test_creation_invites_and_welcomes_where_asked(api: ApiClient, shop: Shop) -> None:
@@ -460,7 +460,7 @@ def test_creation_invites_and_welcomes_where_asked(api: ApiClient, shop: Shop) -
     run_jobs(shop)
 
     assert (invited["state"], welcomed["state"]) == ("invited", "enabled")
-    assert [(sent.to, sent.subject) for sent in mail.outbox] == [
+    assert [(message.to, message.subject) for message in mail.outbox] == [
         (["a@example.com"], "Activate your account at Acme"),
         (["b@example.com"], "Welcome to Acme"),
     ]

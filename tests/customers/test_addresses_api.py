@@ -1,4 +1,4 @@
-"""Addresses over REST: completed, one of them the default, deleted in bulk."""
+"""Tests of addresses over REST: completed countries, the default address, bulk deletion."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_answers_fit_the_wire_table(api: ApiClient, customer: Customer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("values", "expected_output"),
     [
         ({"country": "CA"}, ("Canada", "CA", "Quebec", "QC")),
         ({"country": None, "country_code": "CA"}, ("Canada", "CA", "Quebec", "QC")),
@@ -75,12 +75,12 @@ def test_answers_fit_the_wire_table(api: ApiClient, customer: Customer) -> None:
     ],
 )
 def test_country_and_province_are_completed(
-    api: ApiClient, customer: Customer, given: dict[str, Any], shown: tuple[str | None, ...]
+    api: ApiClient, customer: Customer, values: dict[str, Any], expected_output: tuple[str | None, ...]
 ) -> None:
-    address = create(api, customer, **given)
+    address = create(api, customer, **values)
 
     names = ("country", "country_code", "province", "province_code")
-    assert tuple(address[name] for name in names) == shown
+    assert tuple(address[name] for name in names) == expected_output
     assert address["country_name"] == address["country"]
 
 
@@ -106,10 +106,10 @@ def test_create_refuses_what_does_not_fit(
 
 
 def test_a_whole_name_is_taken_apart_where_no_part_is_given(api: ApiClient, customer: Customer) -> None:
-    whole = {"address1": "Storgatan 1", "name": "Anna Maria Lindqvist"}
-    taken = api.post(f"customers/{customer.pk}/addresses.json", {"address": whole}).json()["customer_address"]
+    full = {"address1": "Storgatan 1", "name": "Anna Maria Lindqvist"}
+    customer_address = api.post(f"customers/{customer.pk}/addresses.json", {"address": full}).json()["customer_address"]
 
-    assert (taken["first_name"], taken["last_name"], taken["name"]) == ("Anna Maria", "Lindqvist", whole["name"])
+    assert (customer_address["first_name"], customer_address["last_name"], customer_address["name"]) == ("Anna Maria", "Lindqvist", full["name"])
     assert create(api, customer, name="Somebody Else")["name"] == "Anna Lindqvist"
 
 
@@ -125,9 +125,9 @@ def test_of_a_code_and_its_name_the_changed_one_counts(api: ApiClient, customer:
     body = {**address, "country": "Sweden"}
     changed = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": body})
 
-    shown = changed.json()["customer_address"]
-    assert (shown["country_code"], shown["province"], shown["province_code"]) == ("SE", None, None)
-    assert shown["city"] == address["city"]
+    customer_address = changed.json()["customer_address"]
+    assert (customer_address["country_code"], customer_address["province"], customer_address["province_code"]) == ("SE", None, None)
+    assert customer_address["city"] == address["city"]
 
 
 def test_a_whole_address_sent_back_changes_nothing(api: ApiClient, customer: Customer) -> None:
@@ -146,8 +146,8 @@ def test_the_first_address_is_the_default_until_another_is(api: ApiClient, custo
     assert (first["default"], second["default"]) == (True, False)
     assert response.json()["customer_address"] == {**second, "default": True}
     assert default_of(customer) == second["id"]
-    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
-    assert {row["id"]: row["default"] for row in shown["addresses"]} == {first["id"]: False, second["id"]: True}
+    displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert {row["id"]: row["default"] for row in displayed_customer["addresses"]} == {first["id"]: False, second["id"]: True}
 
 
 def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:
@@ -179,15 +179,15 @@ def test_bulk_deletes_all_or_none(api: ApiClient, customer: Customer, shop: Shop
         bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={foreign}"),
         bulk(api, customer, f"operation=destroy&address_ids[]={first}&address_ids[]={third}"),
     ]
-    kept = [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]]
-    done = bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={third}")
+    ids = [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]]
+    response = bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={third}")
 
-    assert [(answer.status_code, list(answer.json()["errors"])) for answer in refused] == [
+    assert [(server_response.status_code, list(server_response.json()["errors"])) for server_response in refused] == [
         (422, ["address_ids"]),
         (422, ["base"]),
     ]
-    assert kept == [first, second, third]
-    assert (done.status_code, done.json()) == (200, {})
+    assert ids == [first, second, third]
+    assert (response.status_code, response.json()) == (200, {})
     assert [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]] == [first]
 
 
@@ -223,23 +223,23 @@ def test_an_address_of_another_customer_is_404(api: ApiClient, shop: Shop, custo
         api.delete(f"{path}.json"),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * 4
+    assert [response.status_code for response in answers] == [404] * 4
 
 
 def test_a_changed_address_moves_the_customer(api: ApiClient, shop: Shop, customer: Customer) -> None:
     path = f"customers/{customer.pk}.json"
-    seen = [api.get(path)["ETag"]]
+    e_tags = [api.get(path)["ETag"]]
 
     address = create(api, customer)
-    seen.append(api.get(path)["ETag"])
+    e_tags.append(api.get(path)["ETag"])
     api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": {"city": "Lund"}})
-    seen.append(api.get(path)["ETag"])
-    shown = api.get(path).json()["customer"]
+    e_tags.append(api.get(path)["ETag"])
+    displayed_customer = api.get(path).json()["customer"]
     api.delete(f"customers/{customer.pk}/addresses/{address['id']}.json")
-    seen.append(api.get(path)["ETag"])
+    e_tags.append(api.get(path)["ETag"])
 
-    assert len(set(seen)) == 4
-    assert shown["addresses"][0]["city"] == "Lund"
+    assert len(set(e_tags)) == 4
+    assert displayed_customer["addresses"][0]["city"] == "Lund"
     with shop_scope(shop):
         events = Event.objects.filter(topic="customers/update", subject_id=customer.pk)
         assert events.count() == 3
@@ -256,8 +256,8 @@ def test_list_pages_by_id(api: ApiClient, customer: Customer) -> None:
 
 def with_addresses(api: ApiClient, *addresses: dict[str, Any]) -> dict[str, Any]:
     body = {"customer": {"first_name": "Ann", "addresses": list(addresses)}}
-    made: dict[str, Any] = api.post("customers.json", body).json()["customer"]
-    return made
+    new_customer: dict[str, Any] = api.post("customers.json", body).json()["customer"]
+    return new_customer
 
 
 def lines_of(customer: dict[str, Any]) -> list[str]:
@@ -265,11 +265,11 @@ def lines_of(customer: dict[str, Any]) -> list[str]:
 
 
 def test_addresses_of_a_changed_customer_are_set(api: ApiClient) -> None:
-    made = with_addresses(api, {"address1": "Stays"}, {"address1": "Changes"}, {"address1": "Goes"})
-    by_line = {address["address1"]: address for address in made["addresses"]}
-    wanted = [by_line["Stays"], by_line["Changes"] | {"address1": "Changed"}, {"address1": "New", "country": "Sweden"}]
+    new_customer = with_addresses(api, {"address1": "Stays"}, {"address1": "Changes"}, {"address1": "Goes"})
+    by_line = {address["address1"]: address for address in new_customer["addresses"]}
+    stays = [by_line["Stays"], by_line["Changes"] | {"address1": "Changed"}, {"address1": "New", "country": "Sweden"}]
 
-    changed = api.put(f"customers/{made['id']}.json", {"customer": {"addresses": wanted}}).json()["customer"]
+    changed = api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": stays}}).json()["customer"]
 
     assert lines_of(changed) == ["Changed", "New", "Stays"]
     ids = {address["address1"]: address["id"] for address in changed["addresses"]}
@@ -279,9 +279,9 @@ def test_addresses_of_a_changed_customer_are_set(api: ApiClient) -> None:
 
 
 def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api: ApiClient) -> None:
-    made = with_addresses(api, {"address1": "Old"}, {"address1": "Other"})
+    new_customer = with_addresses(api, {"address1": "Old"}, {"address1": "Other"})
 
-    path = f"customers/{made['id']}.json"
+    path = f"customers/{new_customer['id']}.json"
     changed = api.put(path, {"customer": {"addresses": [{"address1": "First"}, {"address1": "Second"}]}}).json()
     emptied = api.put(path, {"customer": {"addresses": []}}).json()
 
@@ -290,11 +290,14 @@ def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api:
 
 
 def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop) -> None:
-    """A customer lists ten; who sends them back cannot have meant the others."""
-    made = with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
-    shown = api.get(f"customers/{made['id']}.json").json()["customer"]
+    """Check a customer with more than ten addresses, of which the customer's JSON lists ten.
 
-    api.put(f"customers/{made['id']}.json", {"customer": {"addresses": shown["addresses"][:9]}})
+    A client that sends this list back does not mean to delete the other addresses.
+    """
+    new_customer = with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
+    displayed_customer = api.get(f"customers/{new_customer['id']}.json").json()["customer"]
+
+    api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": displayed_customer["addresses"][:9]}})
 
     with shop_scope(shop):
         assert Address.objects.count() == 11
@@ -304,20 +307,20 @@ def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop
     "value", ["x", [1], [{"id": 2**40, "address1": "A"}], [{"address1": "A", "country": "Nowhere"}], [{}]]
 )
 def test_addresses_that_do_not_fit_change_nothing(api: ApiClient, value: Any) -> None:
-    made = with_addresses(api, {"address1": "Stays"})
+    new_customer = with_addresses(api, {"address1": "Stays"})
 
-    refused = api.put(f"customers/{made['id']}.json", {"customer": {"note": "x", "addresses": value}})
+    refused = api.put(f"customers/{new_customer['id']}.json", {"customer": {"note": "x", "addresses": value}})
 
     assert refused.status_code == 422
     assert all(name.startswith("addresses") for name in refused.json()["errors"])
-    assert api.get(f"customers/{made['id']}.json").json()["customer"] == made
+    assert api.get(f"customers/{new_customer['id']}.json").json()["customer"] == new_customer
 
 
 def test_an_address_can_be_named_once(api: ApiClient) -> None:
-    made = with_addresses(api, {"address1": "A"})
-    twice = [made["addresses"][0], made["addresses"][0] | {"address1": "B"}]
+    new_customer = with_addresses(api, {"address1": "A"})
+    twice = [new_customer["addresses"][0], new_customer["addresses"][0] | {"address1": "B"}]
 
-    refused = api.put(f"customers/{made['id']}.json", {"customer": {"addresses": twice}})
+    refused = api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": twice}})
 
     assert refused.json() == {"errors": {"addresses.1.id": ["is invalid"]}}
 
@@ -342,30 +345,30 @@ def test_an_order_shows_its_address_with_blank_lines_as_they_were_sent(api: ApiC
     address = {"address1": "Main Street", "country": "Canada", field: ""}
     body = {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}], "shipping_address": address}}
 
-    shown = api.post("orders.json", body).json()["order"]["shipping_address"]
+    shipping_address = api.post("orders.json", body).json()["order"]["shipping_address"]
 
-    assert shown[field] == ""
-    assert shown["city"] is None
+    assert shipping_address[field] == ""
+    assert shipping_address["city"] is None
 
 
 def test_the_longest_names_are_shown_whole_and_taken_back(api: ApiClient, customer: Customer) -> None:
     longest = "x" * 255
-    made = create(api, customer, first_name=longest, last_name=longest)
-    path = f"customers/{customer.pk}/addresses/{made['id']}.json"
+    address = create(api, customer, first_name=longest, last_name=longest)
+    path = f"customers/{customer.pk}/addresses/{address['id']}.json"
 
-    assert made["name"] == f"{longest} {longest}"
-    assert api.put(path, {"address": made}).json()["customer_address"]["name"] == made["name"]
-    again = api.put(path, {"address": {"name": f"{longest} y"}}).json()["customer_address"]
-    assert (again["first_name"], again["last_name"]) == (longest, "y")
+    assert address["name"] == f"{longest} {longest}"
+    assert api.put(path, {"address": address}).json()["customer_address"]["name"] == address["name"]
+    second_customer_address = api.put(path, {"address": {"name": f"{longest} y"}}).json()["customer_address"]
+    assert (second_customer_address["first_name"], second_customer_address["last_name"]) == (longest, "y")
 
 
 @pytest.mark.parametrize("name", ["x" * 256, f"{'x' * 256} y", f"y {'x' * 256}"])
 def test_a_part_of_a_name_that_is_too_long_is_refused(api: ApiClient, customer: Customer, name: str) -> None:
-    made = create(api, customer)
+    address = create(api, customer)
 
-    answer = api.put(f"customers/{customer.pk}/addresses/{made['id']}.json", {"address": {"name": name}})
+    response = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": {"name": name}})
 
-    assert (answer.status_code, answer.json()) == (
+    assert (response.status_code, response.json()) == (
         422,
         {"errors": {"name": ["is too long (maximum is 255 characters)"]}},
     )

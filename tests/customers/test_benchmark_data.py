@@ -1,4 +1,4 @@
-"""The benchmark's rows are such as the services make them."""
+"""Tests that the benchmark's rows equal rows that the services create."""
 
 from typing import Any
 
@@ -17,15 +17,15 @@ def test_generated_customers_are_like_made_ones(transactional_db: None, api: Api
 
         assert (len(rows), Address.objects.count()) == (120, 240)
         for row in rows:
-            written = [getattr(row, name) for name in SEARCH_COLUMNS]
+            output = [getattr(row, name) for name in SEARCH_COLUMNS]
             rebuild_search_columns(row, get_address_texts(row))
-            assert [getattr(row, name) for name in SEARCH_COLUMNS] == written
+            assert [getattr(row, name) for name in SEARCH_COLUMNS] == output
             assert row.default_address in row.addresses.all()
             row.full_clean()
 
     def shown(path: str, **query: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = api.get(path, **query).json()["customers"]
-        return found
+        customers: list[dict[str, Any]] = api.get(path, **query).json()["customers"]
+        return customers
 
     assert len(shown("customers.json", limit="250")) == 120
     assert [row["id"] for row in shown("customers/search.json", query=f"email:{rows[7].email}")] == [rows[7].pk]

@@ -1,4 +1,4 @@
-"""Marketing consents: what they need, what resets them, and their history."""
+"""Tests of marketing consents: requirements, resets and history."""
 
 from typing import Any
 
@@ -113,7 +113,7 @@ def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: S
         sms_marketing_consent=SUBSCRIBED,
     )
 
-    # A client that sends back the whole object means the old consent for the old address.
+    # A client that sends the whole object back means the old consent for the old address.
     changed = update(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
 
     assert changed["email_marketing_consent"]["state"] == "not_subscribed"

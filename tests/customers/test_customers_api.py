@@ -1,4 +1,4 @@
-"""Customers over REST: made, read, changed, deleted, as the wire table says."""
+"""Tests of customers over REST: created, read, updated and deleted as in the wire table."""
 
 from typing import Any
 
@@ -72,9 +72,9 @@ def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_create_answers_what_is_stored(api: ApiClient, fields: dict[str, Any]) -> None:
-    made = create(api, **fields)
+    customer = create(api, **fields)
 
-    assert api.get(f"customers/{made['id']}.json").json()["customer"] == made
+    assert api.get(f"customers/{customer['id']}.json").json()["customer"] == customer
 
 
 def order_history(shop: Shop, pk: int) -> None:
@@ -88,17 +88,17 @@ def test_create_answers_every_field_of_the_table(api: ApiClient) -> None:
     body = response.json()
     assert response.status_code == 201
     assert response["Location"].endswith(f"/customers/{body['customer']['id']}.json")
-    shown = body["customer"]
-    assert shown["tags"] == "Knitter, vip"
-    assert shown["email"] == "Anna.L@Example.com"
-    assert shown["phone"] == "+46812345678"
-    assert shown["state"] == "disabled"
-    assert shown["total_spent"] == "0.00"
-    assert shown["currency"] == "USD"
-    assert shown["default_address"] == shown["addresses"][0]
-    assert shown["addresses"][0] | {"id": 0} == {
+    customer = body["customer"]
+    assert customer["tags"] == "Knitter, vip"
+    assert customer["email"] == "Anna.L@Example.com"
+    assert customer["phone"] == "+46812345678"
+    assert customer["state"] == "disabled"
+    assert customer["total_spent"] == "0.00"
+    assert customer["currency"] == "USD"
+    assert customer["default_address"] == customer["addresses"][0]
+    assert customer["addresses"][0] | {"id": 0} == {
         "id": 0,
-        "customer_id": shown["id"],
+        "customer_id": customer["id"],
         "first_name": "Anna",
         "last_name": "Lindqvist",
         "company": "Garn AB",
@@ -144,8 +144,8 @@ def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
 
 
 def test_null_means_no_exemptions(api: ApiClient) -> None:
-    made = api.post("customers.json", {"customer": {"first_name": "A", "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"]}})
-    path = f"customers/{made.json()['customer']['id']}.json"
+    response = api.post("customers.json", {"customer": {"first_name": "A", "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"]}})
+    path = f"customers/{response.json()['customer']['id']}.json"
 
     changed = api.put(path, {"customer": {"tax_exemptions": None}})
 
@@ -232,8 +232,8 @@ def test_an_email_is_taken_in_any_unicode_form(api: ApiClient) -> None:
         for email in ("anna@bu\u0308cher.example", "anna@xn--bcher-kva.example", "anna@BÜCHER.example")
     ]
 
-    assert [answer.status_code for answer in answers] == [422] * 3
-    assert {answer.content for answer in answers} == {b'{"errors":{"email":["has already been taken"]}}'}
+    assert [response.status_code for response in answers] == [422] * 3
+    assert {response.content for response in answers} == {b'{"errors":{"email":["has already been taken"]}}'}
 
 
 @pytest.mark.parametrize("phone", ["+14155550123", "415 555 0123", "(415) 555-0123", "001 1 415 555 0123"[4:]])
@@ -251,7 +251,7 @@ def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreig
     create(foreign_api, email="other@example.com")
     changed = create(api, email="c@example.com")
     both = {"email": "ANNA@example.com", "phone": "(415) 555-0123"}
-    taken = ["has already been taken"]
+    texts = ["has already been taken"]
 
     answers = [
         api.post("customers.json", {"customer": both}),
@@ -261,14 +261,14 @@ def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreig
     beside = api.post("customers.json", {"customer": {**both, "email": "no address", "note": "a" * 5001}})
     elsewhere = api.post("customers.json", {"customer": {**both, "email": "other@example.com"}})
 
-    expected = (422, {"errors": {"email": taken, "phone": taken}})
-    assert [(answer.status_code, answer.json()) for answer in answers] == [expected] * 3
+    expected = (422, {"errors": {"email": texts, "phone": texts}})
+    assert [(response.status_code, response.json()) for response in answers] == [expected] * 3
     assert beside.json()["errors"] == {
         "email": ["is invalid"],
-        "phone": taken,
+        "phone": texts,
         "note": ["is too long (maximum is 5000 characters)"],
     }
-    assert elsewhere.json() == {"errors": {"phone": taken}}
+    assert elsewhere.json() == {"errors": {"phone": texts}}
     assert api.get("customers/count.json").json() == {"count": 3}
     assert api.get(f"customers/{changed['id']}.json").json()["customer"] == changed
 
@@ -318,14 +318,14 @@ def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
 
 
 def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> None:
-    made = create(api, email="a@example.com")
-    fields = [name for name in made if name not in {"email", "verified_email", "tax_exempt"}]
+    customer = create(api, email="a@example.com")
+    fields = [name for name in customer if name not in {"email", "verified_email", "tax_exempt"}]
 
-    whole = create(api, email="b@example.com", **dict.fromkeys(fields))
-    answer = api.put(f"customers/{made['id']}.json", {"customer": dict.fromkeys(fields)})
+    full_customer = create(api, email="b@example.com", **dict.fromkeys(fields))
+    response = api.put(f"customers/{customer['id']}.json", {"customer": dict.fromkeys(fields)})
 
-    assert (answer.status_code, answer.json()["customer"]["tax_exemptions"]) == (200, [])
-    assert (whole["tax_exemptions"], whole["tags"], whole["addresses"], whole["note"]) == ([], "", [], None)
+    assert (response.status_code, response.json()["customer"]["tax_exemptions"]) == (200, [])
+    assert (full_customer["tax_exemptions"], full_customer["tags"], full_customer["addresses"], full_customer["note"]) == ([], "", [], None)
 
 
 def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
@@ -367,7 +367,7 @@ def test_unknown_customers_are_404(api: ApiClient) -> None:
         api.post("customers/1/account_activation_url.json"),
     ]
 
-    assert [(answer.status_code, answer.json()) for answer in answers] == [(404, {"errors": "Not Found"})] * 5
+    assert [(response.status_code, response.json()) for response in answers] == [(404, {"errors": "Not Found"})] * 5
 
 
 def test_delete_removes_the_customer_and_all_below(api: ApiClient, shop: Shop) -> None:
@@ -408,23 +408,23 @@ def test_list_is_newest_first_and_takes_the_filters(api: ApiClient) -> None:
 def test_fields_narrow_the_object(api: ApiClient) -> None:
     customer = create(api, **FULL)
 
-    shown = api.get(f"customers/{customer['id']}.json", fields="id, email,password,search_text,email_key").json()
+    body = api.get(f"customers/{customer['id']}.json", fields="id, email,password,search_text,email_key").json()
 
-    assert shown == {"customer": {"id": customer["id"], "email": "Anna.L@Example.com"}}
+    assert body == {"customer": {"id": customer["id"], "email": "Anna.L@Example.com"}}
 
 
 def test_only_the_ten_most_recently_updated_addresses_are_shown(api: ApiClient, shop: Shop) -> None:
     customer = create(api, email="a@example.com")
     with shop_scope(shop):
         row = Customer.objects.get(pk=customer["id"])
-        made = [make_address(row, address1=f"Street {number}") for number in range(12)]
-        made[0].refresh_from_db()
-        made[0].save()
+        addresses = [make_address(row, address1=f"Street {number}") for number in range(12)]
+        addresses[0].refresh_from_db()
+        addresses[0].save()
 
-    shown = api.get(f"customers/{customer['id']}.json").json()["customer"]
+    displayed_customer = api.get(f"customers/{customer['id']}.json").json()["customer"]
 
-    assert [item["id"] for item in shown["addresses"]] == [made[0].pk, *(row.pk for row in made[:2:-1])]
-    assert shown["default_address"]["id"] == made[0].pk
+    assert [item["id"] for item in displayed_customer["addresses"]] == [addresses[0].pk, *(row.pk for row in addresses[:2:-1])]
+    assert displayed_customer["default_address"]["id"] == addresses[0].pk
 
 
 def test_currency_is_the_last_orders(api: ApiClient, shop: Shop) -> None:
@@ -432,9 +432,9 @@ def test_currency_is_the_last_orders(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         Customer.objects.filter(pk=customer["id"]).update(last_order_currency="JPY", total_spent="12.5")
 
-    shown = api.get(f"customers/{customer['id']}.json").json()["customer"]
+    displayed_customer = api.get(f"customers/{customer['id']}.json").json()["customer"]
 
-    assert (shown["currency"], shown["total_spent"]) == ("JPY", "12.50")
+    assert (displayed_customer["currency"], displayed_customer["total_spent"]) == ("JPY", "12.50")
 
 
 def test_every_change_writes_one_event_without_personal_data(api: ApiClient, shop: Shop) -> None:

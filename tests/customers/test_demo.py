@@ -1,4 +1,4 @@
-"""The demo store's customers: the same at every run, in many countries and scripts."""
+"""Tests of the demo shop's customers: the same in every run, in many countries and scripts."""
 
 import unicodedata
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""An erasure reaches every place where words of a person lie: tables, the database's files, stored files, logs."""
+"""Tests that an erasure reaches all personal data: tables, database files, stored files, logs."""
 
 import logging
 import subprocess
@@ -37,7 +37,7 @@ from tests.customers.test_accounts import link
 from tests.factories import ALL_SCOPES, make_member
 from tests.fulfillment.factories import make_service, route
 
-# In every place the person is named by this word, in whatever spelling the place needs.
+# Everywhere this word is the customer's name, in the spelling that the place needs.
 WORD = "zaphodine"
 PHONE = "+14155550199"
 TELLING = (
@@ -100,7 +100,7 @@ ORDER = {
 
 
 def telling_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
-    """The columns of a model that can hold words of anybody: neither choices nor numbers nor times."""
+    """Return the columns of a model that can hold personal data: no choices, numbers or times."""
     return [field for field in model._meta.local_concrete_fields if isinstance(field, TELLING) and not field.choices]
 
 
@@ -137,8 +137,8 @@ def listener() -> Iterator[None]:
 
 
 def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
-    """Make the person and an order by requests that are kept for a replay; gives their ids."""
-    given = {
+    """Create the customer and an order by requests that are stored for a replay; return their ids."""
+    values = {
         "first_name": WORD.title(),
         "last_name": f"{WORD}-last",
         "email": f"{WORD}@example.com",
@@ -149,23 +149,23 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
         "addresses": [ADDRESS],
         "metafields": [METAFIELD],
     }
-    customer = api.post("customers.json", {"customer": given}, Idempotency_Key=f"customer-{WORD}").json()["customer"]
+    customer = api.post("customers.json", {"customer": values}, Idempotency_Key=f"customer-{WORD}").json()["customer"]
     path = f"customers/{customer['id']}"
     api.put(f"{path}.json", {"customer": {"note": f"another {WORD} note", "tags": f"{WORD}-tag, {WORD}-more"}})
     email = f"{WORD}@example.com"
     invite = {"to": email, "from": email, "subject": f"Hello {WORD}", "custom_message": WORD, "bcc": [email]}
     assert api.post(f"{path}/send_invite.json", {"customer_invite": invite}, Idempotency_Key="i").status_code == 201
     body = {"order": {**ORDER, "customer": {"id": customer["id"]}}}
-    answer = api.post("orders.json", body, Idempotency_Key=f"order-{WORD}")
-    assert answer.status_code == 201, answer.content
-    order = answer.json()["order"]
+    response = api.post("orders.json", body, Idempotency_Key=f"order-{WORD}")
+    assert response.status_code == 201, response.content
+    order = response.json()["order"]
     api.put(f"orders/{order['id']}.json", {"order": {"tags": f"{WORD}-changed", "po_number": f"po2-{WORD}"}})
     with shop_scope(api.installation.shop):
         fill_fulfillment(api, order["id"])
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c1")
-    # Nothing happens any more, so no event tells of it; the answer is kept all the same.
+    # No further event records this; the stored response does all the same.
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c2")
-    # The address that the person's own request came from.
+    # The IP address of the customer's own request.
     url = link(api, Customer(pk=customer["id"]))
     password = {"password": "correct horse", "password_confirmation": "correct horse"}
     assert Client(REMOTE_ADDR="203.0.113.78").post(url, password).status_code == 200
@@ -173,13 +173,13 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
 
 
 def fill_fulfillment(api: ApiClient, order_id: int) -> None:
-    """Send a part of the order, hold another, and let a service and a carrier speak of the person."""
+    """Fulfill a part of the order, hold another, and let a service and a carrier record personal data."""
     row = route(Order.objects.get(pk=order_id))[0]
-    one = [{"id": row.lines.get().pk, "quantity": 1}]
+    first = [{"id": row.lines.get().pk, "quantity": 1}]
     path = f"fulfillment_orders/{row.pk}"
-    hold = {"reason": "other", "reason_notes": f"{WORD} is away", "fulfillment_order_line_items": one}
-    held = api.post(f"{path}/hold.json", {"fulfillment_hold": hold}, Idempotency_Key="h")
-    assert held.status_code == 200, held.content
+    hold = {"reason": "other", "reason_notes": f"{WORD} is away", "fulfillment_order_line_items": first}
+    response = api.post(f"{path}/hold.json", {"fulfillment_hold": hold}, Idempotency_Key="h")
+    assert response.status_code == 200, response.content
     MerchantRequest.objects.create(
         shop_id=row.shop_id,
         fulfillment_order=row,
@@ -190,17 +190,17 @@ def fill_fulfillment(api: ApiClient, order_id: int) -> None:
         answer_reason=WORD,
         line_messages=[{"id": 1, "message": WORD}],
     )
-    left = FulfillmentOrder.objects.filter(order=order_id, status="open").get()
+    fulfillment_order = FulfillmentOrder.objects.filter(order=order_id, status="open").get()
     body = {
-        "line_items_by_fulfillment_order": [{"fulfillment_order_id": left.pk}],
+        "line_items_by_fulfillment_order": [{"fulfillment_order_id": fulfillment_order.pk}],
         "tracking_info": {"number": f"{WORD}-1", "url": f"https://track.example/{WORD}"},
         "message": f"to {WORD}",
         "origin_address": {"city": f"{WORD}ville"},
     }
-    sent = api.post("fulfillments.json", {"fulfillment": body}, Idempotency_Key="f")
-    assert sent.status_code == 201, sent.content
+    fulfillment_data = api.post("fulfillments.json", {"fulfillment": body}, Idempotency_Key="f")
+    assert fulfillment_data.status_code == 201, fulfillment_data.content
     where = {name: f"{WORD} {name}" for name in ("message", "address1", "city", "province", "country", "zip")}
-    events = f"orders/{order_id}/fulfillments/{sent.json()['fulfillment']['id']}/events.json"
+    events = f"orders/{order_id}/fulfillments/{fulfillment_data.json()['fulfillment']['id']}/events.json"
     noted = api.post(events, {"event": {"status": "in_transit", **where}}, Idempotency_Key="e")
     assert noted.status_code == 201, noted.content
     refund = {"note": f"for {WORD}", "transactions": [{"kind": "refund", "amount": "0.01", "gateway": "manual"}]}
@@ -209,7 +209,7 @@ def fill_fulfillment(api: ApiClient, order_id: int) -> None:
 
 
 def fill_files(shop: Shop) -> None:
-    """Files that go out and come in, and what is noted of their rows."""
+    """Create exports and imports, with their rows' results."""
     user, at = make_member(shop, owner=True), timezone.now()
     for kind in ("customers", "orders", "events"):
         export = exports.create_export(
@@ -220,9 +220,9 @@ def fill_files(shop: Shop) -> None:
     searched = {"subject_label__icontains": WORD}
     exports.create_export(kind="events", format="csv", filters=searched, user=user, actor=f"staff:{user.pk}", at=at)
     table = f"first_name,email,note\n{WORD},new-{WORD}@example.com,{WORD}\n{WORD},not {WORD},\n".encode()
-    kept = imports.save_upload(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
-    list(dry_run.validate_file(kept))
-    done = Import.objects.create(
+    import_job = imports.save_upload(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
+    list(dry_run.validate_file(import_job))
+    finished_import = Import.objects.create(
         shop=shop,
         name=f"{WORD}.csv",
         format="csv",
@@ -235,11 +235,11 @@ def fill_files(shop: Shop) -> None:
         finished_at=at,
     )
     ImportedRow.objects.create(
-        shop=shop, file=done, line=1, kind="orders", fate="failed", label=f"{WORD} order", reason=f"{WORD} is unknown"
+        shop=shop, file=finished_import, line=1, kind="orders", fate="failed", label=f"{WORD} order", reason=f"{WORD} is unknown"
     )
     order = Order.objects.get()
     ImportedRow.objects.create(
-        shop=shop, file=done, line=2, kind="orders", fate="new", label=order.name, source_key=f"order:source-{WORD}"
+        shop=shop, file=finished_import, line=2, kind="orders", fate="new", label=order.name, source_key=f"order:source-{WORD}"
     )
     operations = {"tags": {"add": [WORD], "remove": []}}
     edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")
@@ -260,7 +260,7 @@ def fill_files(shop: Shop) -> None:
 
 
 def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
-    """What today's code no longer writes: values in the trail's changes; and comments of staff."""
+    """Create values that older versions wrote: changes in the audit log, and staff comments."""
     Customer.objects.filter(pk=customer.pk).update(activation_nonce=WORD)
     Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
@@ -278,14 +278,14 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
 
 
 def fill_deliveries(shop: Shop, app: App) -> None:
-    """What was told, and is about to be told, of the person, and what a receiver answered."""
-    told, waiting = Event.objects.filter(subject_type="customers.customer", payload__isnull=False).order_by("id")[:2]
+    """Create sent and waiting deliveries about the customer, and an endpoint's response."""
+    events, waiting = Event.objects.filter(subject_type="customers.customer", payload__isnull=False).order_by("id")[:2]
     endpoint = Endpoint.objects.create(shop=shop, uri="https://app.example/", uri_digest="x", host="app.example")
-    for event in (told, waiting):
+    for event in (events, waiting):
         payload = Payload.objects.create(shop=shop, event=event, digest="x", body=f'{{"name": "{WORD}"}}'.encode())
         delivery = Delivery.objects.create(
             shop=shop, app=app, event=event, endpoint=endpoint, payload=payload, triggered_at=event.created_at,
-            state="done" if event == told else "due",
+            state="done" if event == events else "due",
         )  # fmt: skip
     Attempt.objects.create(
         shop=shop, delivery=delivery, number=1, response_headers={"set-cookie": WORD}, excerpt=f"Thanks, {WORD}"
@@ -298,8 +298,8 @@ def fill_deliveries(shop: Shop, app: App) -> None:
 
 
 def tables_with(words: tuple[str, ...]) -> list[str]:
-    """The columns of all tables that hold any of the words, search indexes included."""
-    found = []
+    """Return the columns of all tables that contain any of the words, including search indexes."""
+    results = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
@@ -308,24 +308,25 @@ def tables_with(words: tuple[str, ...]) -> list[str]:
                 for column, value in zip(columns, row, strict=True):
                     text = bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
                     if any(word in text.lower() for word in words):
-                        found.append(f"{table}.{column}: {text[:100]}")
-    return found
+                        results.append(f"{table}.{column}: {text[:100]}")
+    return results
 
 
 def files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
-    """The files below some folders, or named themselves, whose bytes hold any of the words."""
-    found = []
+    """Return the files below the folders, or given by path, whose bytes contain any of the words."""
+    results = []
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*"):
             text = bytes_of(path).lower() if path.is_file() else b""
-            found += [f"{path}: {word}" for word in words if word.encode() in text]
-    return found
+            results += [f"{path}: {word}" for word in words if word.encode() in text]
+    return results
 
 
 def bytes_of(path: Path) -> bytes:
-    """A file as another process reads it: one that closes SQLite's file loses the locks that it holds on it.
+    """Return a file's content, read by another process.
 
-    Then others take it for nobody's, and put its log away.
+    A process that closes SQLite's file loses its locks on it; other connections would then take the database for unused
+    and remove its write-ahead log.
     """
     return subprocess.run(["cat", str(path)], check=True, capture_output=True).stdout
 
@@ -363,13 +364,13 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
             if field.name in get_personal_columns(model._meta.label) and _holds(model, field.name)
         }
     assert files_with(WORDS, stored_files())
-    kept = [model for model in own_tables() if connection.vendor in getattr(model, "used_on", {connection.vendor})]
-    everywhere = {f"{model._meta.label}.{name}" for model in kept for name in get_personal_columns(model._meta.label)}
+    tables = [model for model in own_tables() if connection.vendor in getattr(model, "used_on", {connection.vendor})]
+    everywhere = {f"{model._meta.label}.{name}" for model in tables for name in get_personal_columns(model._meta.label)}
     assert everywhere - filled == set(), "fill these places here, too"
 
     with shop_scope(shop):
         personal_data.redact_customer(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
-        # What goes on after the commit.
+        # Work that runs after the commit.
         for job in Job.objects.filter(task__in=("exchange.delete_files", sqlite_fts.CLEAR_TASK)):
             assert queue.run_job(job.key)
             job.refresh_from_db()
@@ -383,6 +384,6 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
 
 
 def _holds(model: type[models.Model], column: str) -> bool:
-    """Whether any row holds something in a column."""
+    """Return True if any row has a value in the column."""
     values = model._base_manager.values_list(column, flat=True)
     return any(value not in (None, "", {}, [], b"") for value in values)

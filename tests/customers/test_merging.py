@@ -1,4 +1,4 @@
-"""Two customers who are one person become one, with all that either had, and the other's number is gone."""
+"""Tests of merging two customers into one, with all data of both; the other customer is deleted."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def by() -> dict[str, Any]:
 
 
 def two(shop: Shop) -> tuple[Customer, Customer]:
-    """Anna, and Anna again with one paid order, as one of them wrote herself otherwise."""
+    """Create Anna, and a second Anna with one paid order under another spelling."""
     keep = make_customer(
         first_name="Anna",
         last_name="Lind",
@@ -86,21 +86,21 @@ def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> N
     assert row.default_address_id == keep.default_address_id
     values = dict(Metafield.objects.filter(owner_id=keep.pk).values_list("key", "value"))
     assert (values, Metafield.objects.count()) == ({"size": "M", "colour": "red"}, 2)
-    # What was said of the other e-mail says nothing of this one; the phone came with its consent.
+    # Consent for the other email does not apply to this email; the phone kept its consent.
     assert (row.email_marketing_state, row.sms_marketing_state) == ("unsubscribed", "subscribed")
     assert ConsentChange.objects.filter(customer=row).count() == 4
     assert api.get(f"customers/{other.pk}.json").status_code == 404
     assert api.get(f"customers/{keep.pk}/orders.json").json()["orders"][0]["customer"]["id"] == keep.pk
-    found = api.get("customers/search.json?query=phone:4155550123").json()["customers"]
-    assert [each["id"] for each in found] == [keep.pk]
+    matching_customers = api.get("customers/search.json?query=phone:4155550123").json()["customers"]
+    assert [customer["id"] for customer in matching_customers] == [keep.pk]
 
 
 def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email(in_shop: Shop) -> None:
     keep, other = two(in_shop)
     Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
-    chosen = ("name", "email", "tax", "default_address", "metafields")
+    selected = ("name", "email", "tax", "default_address", "metafields")
 
-    merge.merge_customers(keep, other, {**dict.fromkeys(chosen, "other"), "note": "keep"}, **by())
+    merge.merge_customers(keep, other, {**dict.fromkeys(selected, "other"), "note": "keep"}, **by())
 
     row = Customer.objects.get()
     assert (row.name, row.email, row.email_key, row.verified_email) == (
@@ -111,7 +111,7 @@ def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email
     )
     assert (row.note, row.tax_exempt, row.email_marketing_state) == ("Rings first", True, "subscribed")
     assert (row.state, row.password) == ("enabled", "secret")
-    # The other's default is an address that the one who stays had already.
+    # The default address of the other customer existed here already.
     assert str(row.default_address) == "Storgatan 1, 222 22 Lund, Sweden"
     assert set(Metafield.objects.filter(owner_id=keep.pk).values_list("value", flat=True)) == {"L", "red"}
 
@@ -137,25 +137,25 @@ def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> N
 
     merge.merge_customers(keep, other, {}, **by())
 
-    told = Event.objects.filter(pk__gt=last).order_by("pk")
-    topics = [event.topic for event in told]
+    events = Event.objects.filter(pk__gt=last).order_by("pk")
+    topics = [event.topic for event in events]
     assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == [
         "orders/updated",
         "customers/delete",
         "customers/merge",
         "customers/update",
     ]
-    merged = told.get(topic="customers/merge")
+    merged = events.get(topic="customers/merge")
     assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
     assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
     payload = payload_of(merged)
     assert payload["admin_graphql_api_customer_kept_id"].endswith(f"/Customer/{keep.pk}")
     assert payload["admin_graphql_api_customer_deleted_id"].endswith(f"/Customer/{other.pk}")
     assert (payload["status"], payload["errors"]) == ("completed", [])
-    assert told.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
-    assert payload_of(told.get(topic="customers/update"))["orders_count"] == 2
-    assert payload_of(told.get(topic="orders/updated"))["customer"]["id"] == keep.pk
-    assert "anna" not in repr([event.changes for event in told]).lower()
+    assert events.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
+    assert payload_of(events.get(topic="customers/update"))["orders_count"] == 2
+    assert payload_of(events.get(topic="orders/updated"))["customer"]["id"] == keep.pk
+    assert "anna" not in repr([event.changes for event in events]).lower()
 
 
 def test_an_erasure_reaches_what_was_told_of_those_who_were_merged(in_shop: Shop, listener: None) -> None:
@@ -183,20 +183,20 @@ def test_merging_again_changes_nothing(in_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "said"),
+    ("choices", "message"),
     [
         ({"note": "all"}, "note must be one of both, keep, other"),
         ({"email": "both"}, "email must be one of keep, other"),
         ({"orders": "keep"}, "orders is not a merge field"),
     ],
 )
-def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str, str], said: str) -> None:
+def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str, str], message: str) -> None:
     keep, other = make_customer(), make_customer()
 
-    with pytest.raises(MergeRefused) as refusal:
+    with pytest.raises(MergeRefused) as error:
         merge.merge_customers(keep, other, choices, **by())
 
-    assert refusal.value.sentence == said
+    assert error.value.sentence == message
 
 
 def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Shop) -> None:
@@ -243,9 +243,9 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
 
     assert not merge.merge_customers(keep, other, choices, **by())
     job = Job.objects.get(task=merge.MERGE_TASK)
-    for one, another in ((keep, other), (other, keep)):
+    for first, another in ((keep, other), (other, keep)):
         with pytest.raises(MergeInProgress):
-            merge.merge_customers(one, another, {}, **by())
+            merge.merge_customers(first, another, {}, **by())
     assert queue.run_job(job.key)
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
@@ -272,8 +272,8 @@ def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.
     with CaptureQueriesContext(connection) as statements:
         assert queue.run_job(Job.objects.get(task=merge.MERGE_TASK).key)
 
-    behind = [re.search(r'"orders_order"."id" > (\d+)', each["sql"]) for each in statements]
-    assert [int(found[1]) for found in behind if found] == [0, ids[1], ids[3], ids[5]]
+    behind = [re.search(r'"orders_order"."id" > (\d+)', statement["sql"]) for statement in statements]
+    assert [int(match[1]) for match in behind if match] == [0, ids[1], ids[3], ids[5]]
     assert Order.objects.filter(customer=keep).count() == 1 + len(ids)
 
 
@@ -322,7 +322,7 @@ def test_an_order_that_comes_meanwhile_goes_over_too(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
-    """The control: who goes over while an order comes in does not have that order."""
+    """Control without the lock: an order that is created during the merge is not moved."""
     with shop_scope(shop):
         keep, other = two(shop)
 

@@ -1,4 +1,4 @@
-"""Personal data: handed over whole, erased for good, and the metafields that belong to it."""
+"""Tests of personal data: complete export, permanent erasure, and its metafields."""
 
 import json
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ MARKED: dict[str, Any] = {
 
 @pytest.fixture
 def customer(in_shop: Shop) -> Customer:
-    made = make_customer(**MARKED)
-    make_address(made, address1="Marker-street")
-    return made
+    new_customer = make_customer(**MARKED)
+    make_address(new_customer, address1="Marker-street")
+    return new_customer
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(listener: None, cust
     assert (row.orders_count, str(row.total_spent), row.last_order_name) == (2, "12.500", "#1001")
     assert (row.state, row.email_marketing_state, row.sms_marketing_state) == ("disabled", "redacted", "redacted")
     tables: list[Any] = [Customer, ConsentChange, Metafield]
-    left = repr([list(table.objects.values_list()) for table in tables])
-    left += repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
-    assert "arker" not in left
+    remaining_text = repr([list(table.objects.values_list()) for table in tables])
+    remaining_text += repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
+    assert "arker" not in remaining_text
     assert not row.addresses.exists()
 
 
@@ -91,14 +91,14 @@ def test_a_replay_after_an_erasure_shows_nothing_and_does_nothing(api: ApiClient
     first = api.post("customers.json", body, Idempotency_Key="marker@example.com")
     strangers = api.post("customers.json", other, Idempotency_Key="k")
     with shop_scope(shop):
-        made = Customer.objects.get(email="marker@example.com")
-        personal_data.redact_customer(made, actor="staff:1", at=timezone.now())
-        kept = repr(list(IdempotencyKey.objects.values_list()))
+        new_customer = Customer.objects.get(email="marker@example.com")
+        personal_data.redact_customer(new_customer, actor="staff:1", at=timezone.now())
+        text = repr(list(IdempotencyKey.objects.values_list()))
 
-    again = api.post("customers.json", body, Idempotency_Key="marker@example.com")
+    second_response = api.post("customers.json", body, Idempotency_Key="marker@example.com")
 
-    assert "arker" not in kept
-    assert (first.status_code, again.status_code, again.json()) == (201, 201, {})
+    assert "arker" not in text
+    assert (first.status_code, second_response.status_code, second_response.json()) == (201, 201, {})
     with shop_scope(shop):
         assert Customer.objects.count() == 2
     assert api.post("customers.json", other, Idempotency_Key="k").content == strangers.content
@@ -111,7 +111,7 @@ def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer)
 
     personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
-    # The relation to the metafields, which goes to any kind of row, is unknown to the stubs.
+    # The generic relation to metafields is unknown to the stubs.
     assert "arker" not in repr(list(Customer.objects.values_list()))  # type: ignore[misc]
     assert not customer.addresses.exists()
 
@@ -124,9 +124,9 @@ def test_the_audit_trail_never_had_what_an_erasure_could_not_reach(api: ApiClien
 
     personal_data.redact_customer(Customer.objects.get(), actor="staff:1", at=timezone.now())
 
-    left = repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
-    assert "(hidden)" in left
-    assert "arker" not in left
+    remaining_text = repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
+    assert "(hidden)" in remaining_text
+    assert "arker" not in remaining_text
 
 
 def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +149,10 @@ def test_metafields_are_set_with_the_customer(api: ApiClient) -> None:
     changed = {**METAFIELD, "value": "blue"}
     api.put(f"customers/{customer['id']}.json", {"customer": {"metafields": [changed]}})
 
-    listed = api.get(f"customers/{customer['id']}/metafields.json").json()["metafields"]
+    metafields = api.get(f"customers/{customer['id']}/metafields.json").json()["metafields"]
 
     assert "metafields" not in customer
-    assert [(row["namespace"], row["key"], row["value"]) for row in listed] == [("global", "size", "blue")]
+    assert [(row["namespace"], row["key"], row["value"]) for row in metafields] == [("global", "size", "blue")]
 
 
 def test_bad_metafields_are_refused_beside_all_else(api: ApiClient) -> None:

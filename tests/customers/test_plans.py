@@ -1,4 +1,4 @@
-"""The indexes are used: what the databases say they would do with many rows."""
+"""Tests of query plans: the databases use the indexes with many customers."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,12 +23,12 @@ from tests.customers.factories import NOON
 ROWS = 8_000
 
 
-def country(place: int) -> str:
-    return "DK" if place % 500 == 0 else "SE" if place % 2 else "NO"
+def country(index: int) -> str:
+    return "DK" if index % 500 == 0 else "SE" if index % 2 else "NO"
 
 
 def add_crowd(shop: Shop) -> None:
-    """A shop with so many customers that reading them all would be a choice to be ashamed of."""
+    """Create a shop with so many customers that a sequential scan would be clearly wrong."""
     with shop_scope(shop):
         rows = [
             Customer(
@@ -44,13 +44,13 @@ def add_crowd(shop: Shop) -> None:
             )
             for number in range(ROWS)
         ]
-        for place, row in enumerate(rows):
-            rebuild_search_columns(row, [{"city": f"City{place % 900}", "country_code": country(place)}])
-        made = Customer.objects.bulk_create(rows, batch_size=2000)
+        for index, row in enumerate(rows):
+            rebuild_search_columns(row, [{"city": f"City{index % 900}", "country_code": country(index)}])
+        customers = Customer.objects.bulk_create(rows, batch_size=2000)
         Address.objects.bulk_create(
             [
-                Address(shop=shop, customer=row, city=f"City{place % 900}", country_code=country(place))
-                for place, row in enumerate(made)
+                Address(shop=shop, customer=row, city=f"City{index % 900}", country_code=country(index))
+                for index, row in enumerate(customers)
             ],
             batch_size=2000,
         )
@@ -65,10 +65,10 @@ def plan(queryset: Any) -> str:
 
 
 def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
-    found = [
-        Customer.objects.filter(each) for each in SEARCH.compile_alternatives(SEARCH.parse(query), zone=shop.tzinfo)
+    customers = [
+        Customer.objects.filter(item) for item in SEARCH.compile_alternatives(SEARCH.parse(query), zone=shop.tzinfo)
     ]
-    return filter_any_by_cursor(found, parse_search_order(order), None, 51).values_list("pk")
+    return filter_any_by_cursor(customers, parse_search_order(order), None, 51).values_list("pk")
 
 
 @pytest.mark.postgres
@@ -84,29 +84,29 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
 
     with shop_scope(shop):
         with connection.cursor() as cursor:
-            # Rows of this transaction's bulk insert wait in a list of pending entries until it is cleaned.
+            # PostgreSQL keeps new GIN entries in a pending list until VACUUM.
             for index in set(expected.values()):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
-        told = {query: plan(searched(shop, query)) for query in expected}
-        with CaptureQueriesContext(connection) as asked:
-            whole = plan(searched(shop, "email:person01234@mail34.example"))
+        query_plans = {query: plan(searched(shop, query)) for query in expected}
+        with CaptureQueriesContext(connection) as queries:
+            query_plan = plan(searched(shop, "email:person01234@mail34.example"))
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN {asked[0]['sql']}")
+            cursor.execute(f"EXPLAIN {queries[0]['sql']}")
             somebody = str(cursor.fetchall())
         counts = {query: len(searched(shop, query)) for query in expected}
 
-    assert {query: index for query, index in expected.items() if index not in told[query]} == {}
-    assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
-    # The address's own index tells who it is.
+    assert {query: index for query, index in expected.items() if index not in query_plans[query]} == {}
+    assert not [query for query, text in query_plans.items() if "Seq Scan on customers" in text]
+    # The index on the address identifies the customer.
     assert "customers_profile_by_email" in somebody or "customers_customer_email_is_unique" in somebody
-    assert "customers_customerwords_pkey" in whole
+    assert "customers_customerwords_pkey" in query_plan
     assert all(counts.values())
 
 
 @pytest.mark.postgres
 def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(shop: Shop) -> None:
     expected = {
-        # Few of each, many of one, many of both, few beside something else, and opposites.
+        # Few of each, many of one, many of both, few with another condition, and contradictions.
         "email:person01234 OR city:City123": {"customers_words_search"},
         "email:person01234 OR country:DK": {"customers_words_search"},
         "state:invited OR city:City123": {"customers_rank_by_last_order"},
@@ -115,7 +115,7 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
         "(country:DK OR note:word333) created_at:>2020-01-01": {"customers_words_search"},
         "-country:SE": {"customers_rank_by_last_order"},
         "-(country:SE OR tag:tag123)": {"customers_rank_by_last_order"},
-        # More people than an OR is parted into.
+        # More customers than an OR is split into.
         " OR ".join(f"email:person0{number}@mail{number % 50}.example" for number in range(1000, 1012)): {
             "customers_customerwords_pkey"
         },
@@ -124,13 +124,13 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
     with shop_scope(shop):
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
-            # With so few rows reading them all to look up a hundred ids is a choice; it counts where they come from.
+            # With so few rows a sequential scan to look up a hundred ids is possible; the source of the ids counts.
             cursor.execute("SET LOCAL enable_seqscan = off")
-        told = {query: plan(searched(shop, query)) for query in expected}
+        query_plans = {query: plan(searched(shop, query)) for query in expected}
         counts = {query: len(searched(shop, query)) for query in expected}
 
-    assert [query for query, names in expected.items() if not all(name in told[query] for name in names)] == []
-    assert [query for query, text in told.items() if "Seq Scan" in text or "SubPlan" in text] == []
+    assert [query for query, names in expected.items() if not all(name in query_plans[query] for name in names)] == []
+    assert [query for query, text in query_plans.items() if "Seq Scan" in text or "SubPlan" in text] == []
     assert all(counts.values())
 
 
@@ -181,20 +181,20 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
             cursor.execute("SET LOCAL enable_seqscan = off")
-        met, many = asked("example person0")
+        met, many_rows = asked("example person0")
         _, seldom = asked("person00003")
         first = Customer.rows().get(first_name="First00003").pk
         nearest = set(newest[:RECENT_SCAN])
 
     assert not [text for text in met if "customers_words_search" in text]
-    assert len(many) == 100
-    assert many <= nearest
+    assert len(many_rows) == 100
+    assert many_rows <= nearest
     assert seldom == {first}
     assert first not in nearest
 
 
 def rows_read(node: dict[str, Any]) -> int:
-    """The rows that all nodes of a plan gave or threw away, each time that they were run."""
+    """Return the number of rows that all nodes of a plan returned or filtered, times their loops."""
     thrown = sum(value for name, value in node.items() if name.startswith("Rows Removed"))
     own = int((node["Actual Rows"] + thrown) * node["Actual Loops"])
     return own + sum(map(rows_read, node.get("Plans", ())))
@@ -214,29 +214,29 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
     }
 
     with shop_scope(shop):
-        told = {
+        messages = {
             order: plan(
                 filter_by_cursor(Customer.objects.all(), parse_search_order(order), None).values_list("pk")[:51]
             )
             for order in expected
         }
 
-    assert {order: index for order, index in expected.items() if index not in told[order]} == {}
-    assert not [order for order, text in told.items() if "Sort  (" in text or "TEMP B-TREE" in text]
+    assert {order: index for order, index in expected.items() if index not in messages[order]} == {}
+    assert not [order for order, text in messages.items() if "Sort  (" in text or "TEMP B-TREE" in text]
 
 
 def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
     with shop_scope(shop):
-        few = Customer.objects.filter(
+        few_customers = Customer.objects.filter(
             sort_tables.filter_sort_column(Customer, "email_marketing_state", "in", ["pending"])
         )
-        told = plan(few.order_by("-pk").values_list("pk")[:51])
-        counted = plan(few.order_by().values_list("pk")[:51])
+        query_plan = plan(few_customers.order_by("-pk").values_list("pk")[:51])
+        counted = plan(few_customers.order_by().values_list("pk")[:51])
 
-    assert "customers_profile_by_consent" in told
+    assert "customers_profile_by_consent" in query_plan
     assert "customers_profile_by_consent" in counted
-    assert "Sort  (" not in told
-    assert "TEMP B-TREE" not in told
+    assert "Sort  (" not in query_plan
+    assert "TEMP B-TREE" not in query_plan
 
 
 @pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
@@ -251,11 +251,11 @@ def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     )
 
     with shop_scope(shop):
-        told = {query: plan(searched(shop, query)) for query in queries}
+        query_plans = {query: plan(searched(shop, query)) for query in queries}
         counts = {query: len(searched(shop, query)) for query in queries}
 
-    assert not [query for query in queries if sqlite_fts.TABLE not in told[query]]
-    assert not [query for query in queries if "SCAN customers_customer" in told[query]]
+    assert not [query for query in queries if sqlite_fts.TABLE not in query_plans[query]]
+    assert not [query for query in queries if "SCAN customers_customer" in query_plans[query]]
     assert all(counts.values())
 
 

@@ -1,4 +1,4 @@
-"""What happens when two do it at once: real threads on PostgreSQL.
+"""Concurrency tests of customers: real threads on PostgreSQL.
 
 Rule: reliability, M10 and A12.
 """
@@ -49,8 +49,8 @@ def test_of_creates_with_the_same_contact_one_succeeds(
 ) -> None:
     answers = creates(api, *({"first_name": "A", field: value} for value in values))
 
-    assert Counter(answer.status_code for answer in answers) == {201: 1, 422: len(values) - 1}
-    refusals = [answer.json() for answer in answers if answer.status_code == 422]
+    assert Counter(response.status_code for response in answers) == {201: 1, 422: len(values) - 1}
+    refusals = [response.json() for response in answers if response.status_code == 422]
     assert refusals == [{"errors": {field: ["has already been taken"]}}] * (len(values) - 1)
     with shop_scope(shop):
         assert Customer.objects.count() == 1
@@ -68,20 +68,20 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
 
     answers = at_once(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
 
-    assert Counter(answer.status_code for answer in answers) == {200: 1, 422: 3}
+    assert Counter(response.status_code for response in answers) == {200: 1, 422: 3}
 
 
 def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop) -> None:
-    """The control: who looks whether a contact is taken does not see those who come at the same moment."""
+    """Control without the lock: the check for an existing contact does not see concurrent inserts."""
     contacts: list[dict[str, Any]] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
     with without(Customer, "shop_id", "email_key"), without(Customer, "shop_id", "phone"):
         for contact in contacts:
-            answer = unguarded(
+            response = unguarded(
                 shop,
                 partial(make_customer, **contact),
                 partial(api.post, "customers.json", {"customer": {"first_name": "A", **contact}}),
             )
-            assert answer.status_code == 201
+            assert response.status_code == 201
 
 
 def activation(shop: Shop) -> tuple[Customer, str]:
@@ -111,7 +111,7 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
 
 
 def test_without_the_condition_of_the_update_one_link_activates_twice(shop: Shop) -> None:
-    """The control: both have seen the link alive, and the second password takes the place of the first."""
+    """Control without the lock: both see a valid link, and the second password replaces the first."""
     customer, url = activation(shop)
     used = {"customers_customer": ("activation_nonce", "activation_expires_at", "state")}
 
@@ -133,7 +133,7 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
 
     answers = at_once(shop, *(lambda client=client: client.post(path) for client in clients))
 
-    urls = [answer.json()["account_activation_url"].removeprefix(settings.BASE_URL) for answer in answers]
+    urls = [response.json()["account_activation_url"].removeprefix(settings.BASE_URL) for response in answers]
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
 
 
@@ -149,9 +149,9 @@ def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Sh
         *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients),
     )
 
-    assert [answer.status_code for answer in answers] == [201] * 5
-    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
-    assert sorted(row["default"] for row in shown["addresses"]) == [False] * 4 + [True]
+    assert [response.status_code for response in answers] == [201] * 5
+    displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert sorted(row["default"] for row in displayed_customer["addresses"]) == [False] * 4 + [True]
 
 
 @pytest.mark.race(control="test_without_the_customers_lock_an_address_is_left_and_none_is_the_default")
@@ -170,12 +170,12 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
 
     assert answers[1].status_code == 200
     assert answers[0].status_code in {200, 422}
-    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
-    assert (shown["default_address"] is None) == (shown["addresses"] == [])
+    displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert (displayed_customer["default_address"] is None) == (displayed_customer["addresses"] == [])
 
 
 def test_without_the_customers_lock_an_address_is_left_and_none_is_the_default(shop: Shop) -> None:
-    """The control: who deletes the default does not see the address that is being added."""
+    """Control without the lock: the deletion of the default address does not see the address being added."""
     by: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
     with shop_scope(shop):
         customer = make_customer()

@@ -1,4 +1,4 @@
-"""The search for customers: what finds whom, in which order, and what any text at all does."""
+"""Tests of customer search: matches, order, and any text as input."""
 
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -43,22 +43,22 @@ PEOPLE: dict[str, dict[str, Any]] = {
 
 
 def add_people(shop: Shop) -> dict[str, int]:
-    """Everybody of ``PEOPLE``, with their addresses and orders."""
+    """Create all customers of ``PEOPLE``, with their addresses and orders."""
     with shop_scope(shop):
-        made = {
+        created_row = {
             name: make_customer(**attrs, at=NOON + timedelta(days=day))
             for day, (name, attrs) in enumerate(PEOPLE.items())
         }
-        make_address(made["anna"], company="Garn & Tråd AB", city="Lund", province="M", zip="222 22")
-        make_address(made["bo"], city="New York", province="NY", country="US", zip="10001")
-        make_address(made["bo"], city="Toronto", province="Ontario", country="Canada", zip="M5V")
-        Customer.objects.filter(pk=made["bo"].pk).update(
+        make_address(created_row["anna"], company="Garn & Tråd AB", city="Lund", province="M", zip="222 22")
+        make_address(created_row["bo"], city="New York", province="NY", country="US", zip="10001")
+        make_address(created_row["bo"], city="Toronto", province="Ontario", country="Canada", zip="M5V")
+        Customer.objects.filter(pk=created_row["bo"].pk).update(
             orders_count=3, total_spent="99.50", last_order_at=datetime(2026, 5, 1, tzinfo=UTC)
         )
-        Customer.objects.filter(pk=made["zoe"].pk).update(
+        Customer.objects.filter(pk=created_row["zoe"].pk).update(
             orders_count=1, total_spent="10", last_order_at=datetime(2026, 4, 1, tzinfo=UTC)
         )
-    return {name: customer.pk for name, customer in made.items()}
+    return {name: customer.pk for name, customer in created_row.items()}
 
 
 among_people = pytest.mark.shop_with(fill=add_people)
@@ -66,7 +66,7 @@ among_people = pytest.mark.shop_with(fill=add_people)
 
 @pytest.fixture
 def people(filled: dict[str, int]) -> dict[str, int]:
-    """The keys of the people of this shop, by name."""
+    """Return the ids of the shop's customers, by name."""
     return filled
 
 
@@ -208,13 +208,13 @@ def test_the_id_finds(api: ApiClient, people: dict[str, int], name: str) -> None
 def test_order_pages_through_everybody_once_and_back(
     api: ApiClient, people: dict[str, int], order: str | None, names: list[str], text: str
 ) -> None:
-    given = {"query": text, **({"order": order} if order else {})}
+    params = {"query": text, **({"order": order} if order else {})}
 
-    whole = found(api, people, text, **({"order": order} if order else {}))
-    pages, last = walked(api, given, "next")
+    full = found(api, people, text, **({"order": order} if order else {}))
+    pages, last = walked(api, params, "next")
     back, _ = walked(api, last, "previous")
 
-    assert whole == names
+    assert full == names
     assert pages == [people[name] for name in names]
     assert back == pages[::-1]
 
@@ -235,17 +235,17 @@ def test_the_whole_address_of_somebody_finds_them_alone(api: ApiClient, shop: Sh
 
 def test_the_order_by_email_has_those_without_one_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
-        made = [make_customer(email=email, first_name="A") for email in ("", "b@example.com", "", "a@example.com")]
+        customers = [make_customer(email=email, first_name="A") for email in ("", "b@example.com", "", "a@example.com")]
 
     pages, last = walked(api, {"order": "email asc"}, "next")
     back, _ = walked(api, last, "previous")
 
-    assert pages == [made[0].pk, made[2].pk, made[3].pk, made[1].pk]
+    assert pages == [customers[0].pk, customers[2].pk, customers[3].pk, customers[1].pk]
     assert back == pages[::-1]
 
 
 def walked(api: ApiClient, query: dict[str, str], direction: str) -> tuple[list[int], dict[str, str]]:
-    """The ids on pages of one row, as far as they go in a direction, and the query of the last page."""
+    """Return the ids on pages of one row, as far as they go in a direction, and the query of the last page."""
     ids = []
     while True:
         page = api.get("customers/search.json", **{"limit": "1", **query})
@@ -336,13 +336,13 @@ def test_search_text_is_bounded() -> None:
 def test_no_name_is_too_long_for_the_rest_to_be_found(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         words = " ".join(f"w{number}" for number in range(84))[:255]
-        made = make_customer(first_name=words, last_name=words, email="last@far.example", phone="+46812345678")
+        customer = make_customer(first_name=words, last_name=words, email="last@far.example", phone="+46812345678")
         for number in range(25):
-            make_address(made, company=f"Company{number} {words}"[:255], city=f"Town{number}")
+            make_address(customer, company=f"Company{number} {words}"[:255], city=f"Town{number}")
 
     for query in ("last", "last@far.example", "far.example", "0812345678"[1:], "w40", "company24", "city:town24"):
-        shown = api.get("customers/search.json", query=query).json()["customers"]
-        assert [row["id"] for row in shown] == [made.pk], query
+        customers = api.get("customers/search.json", query=query).json()["customers"]
+        assert [row["id"] for row in customers] == [customer.pk], query
 
 
 def test_customers_from_before_are_found_after_the_migration(
@@ -352,20 +352,20 @@ def test_customers_from_before_are_found_after_the_migration(
     with shop_scope(shop):
         people = [make_customer(first_name=f"Zoë{number}", tags="ÄPFEL") for number in range(5)]
         make_address(people[0], city="Ærø", company="Øl")
-        written = list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS))
+        rows = list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS))
         Customer.objects.update(search_text=" zoe zoe", search_own="", search_places="")
         monkeypatch.setattr(renewing, "BATCH", 2)
 
         renewing.renew(apps, SimpleNamespace(connection=connection, execute=lambda _sql: None))
 
-        assert list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS)) == written
+        assert list(Customer.objects.order_by("pk").values_list(*SEARCH_COLUMNS)) == rows
     assert len(api.get("customers/search.json", query="tag:äpfel").json()["customers"]) == 5
 
 
 def test_case_counts_in_no_script(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
-        made = make_customer(first_name="ZOË", last_name="Straße", note="Likes ΣΟΦΟΣ", tags="ÄPFEL, Žluťoučký kůň")
-        make_address(made, city="Ærø", company="Øl & Brød", province="Östergötland")
+        customer = make_customer(first_name="ZOË", last_name="Straße", note="Likes ΣΟΦΟΣ", tags="ÄPFEL, Žluťoučký kůň")
+        make_address(customer, city="Ærø", company="Øl & Brød", province="Östergötland")
         make_customer(first_name="Other", tags="Birnen")
 
     queries = [
@@ -380,8 +380,8 @@ def test_case_counts_in_no_script(api: ApiClient, shop: Shop) -> None:
     ]
     queries += ["tag:'ŽLUŤOUČKÝ KŮŇ'", "tag:žluťoučký Kůň", "city:ÆRØ", "company:øl", "company:BRØD", "province:öSTER"]
     for query in queries:
-        shown = api.get("customers/search.json", query=query).json()["customers"]
-        assert [row["id"] for row in shown] == [made.pk], query
+        customers = api.get("customers/search.json", query=query).json()["customers"]
+        assert [row["id"] for row in customers] == [customer.pk], query
 
 
 def test_only_emails_are_searched_by_their_end(api: ApiClient) -> None:

@@ -1,4 +1,4 @@
-"""What searches find stands beside the customers on PostgreSQL, whoever writes these, and spares their indexes."""
+"""Tests of the search table on PostgreSQL: in step with customers, without updates of their indexes."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -19,14 +19,14 @@ COLUMNS = ("pk", "shop", *SEARCH_COLUMNS)
 
 
 def differing() -> set[tuple[object, ...]]:
-    """Where words and rows differ: nowhere."""
+    """Return the rows whose search words are out of date; empty if all is well."""
     with all_shops_scope():
         rows = set(Customer.objects.values_list(*COLUMNS))
     return rows ^ set(CustomerWords.objects.values_list(*COLUMNS))
 
 
 def written(table: str) -> tuple[int, int]:
-    """How many rows of a table this transaction has updated, and how many of these without touching an index."""
+    """Return how many rows of a table this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_stat_get_xact_tuples_updated(%s::regclass), pg_stat_get_xact_tuples_hot_updated(%s::regclass)",
@@ -67,7 +67,8 @@ def test_other_words_touch_no_index_of_the_customers_and_other_changes_none_of_t
             assert api.put(f"customers/{pk}.json", {"customer": change}).status_code == 200
     after = written("customers_customer")
     assert after[0] - before[0] == 9
-    # Not all, as the page may be full of what other tests left; with an index of the words it would be none.
+    # Not all updates are heap-only, as the page may be full of other tests' rows; with an index on the words none would
+    # be.
     assert after[1] > before[1]
     assert written("customers_customerwords")[0] - words == 9
 
@@ -89,14 +90,14 @@ def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient,
     sort_tables.drop_sort_triggers(CustomerWords, "default")
     CustomerWords.objects.all().delete()
     with shop_scope(shop):
-        made = [make_customer(first_name=f"Ann{number}") for number in range(3)]
+        customers = [make_customer(first_name=f"Ann{number}") for number in range(3)]
     assert differing()
 
     filling.fill(apps, SimpleNamespace(connection=connection))
 
     assert differing() == set()
-    shown = api.get("customers/search.json", query="ann1").json()["customers"]
-    assert [row["id"] for row in shown] == [made[1].pk]
-    CustomerWords.objects.filter(pk=made[0].pk).delete()
+    displayed_customers = api.get("customers/search.json", query="ann1").json()["customers"]
+    assert [row["id"] for row in displayed_customers] == [customers[1].pk]
+    CustomerWords.objects.filter(pk=customers[0].pk).delete()
     sort_tables.create_sort_triggers(CustomerWords, "default")
     assert differing() == set()

@@ -1,4 +1,4 @@
-"""Products in files: what goes out comes back equal, and what is there already is left alone."""
+"""Tests of product files: exports that import unchanged, and existing products that stay unchanged."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ from tests.catalog.factories import PNG, make_custom, make_image, make_product, 
 from tests.orders.exchange import exported, fates, import_text
 from tests.outgoing.servers import Server, answer
 
-# What another shop gives anew.
+# Values that another shop assigns itself.
 OWN = {"id", "product_id", "image_id", "inventory_item_id", "variant_ids", "admin_graphql_api_id", "created_at",
        "updated_at", "published_at", "src", "image", "inventory_levels", "spread"}  # fmt: skip
 HEADER = "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Tags\n"
@@ -32,7 +32,7 @@ HEADER = "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Vari
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def without_own(value: Any) -> Any:
@@ -51,7 +51,7 @@ def take_in(shop: Shop, text: str, tmp_path: Path, name: str = "in.csv", **optio
 
 
 def fill(shop: Shop, tmp_path: Path) -> None:
-    """Two products with nearly everything that a file can say."""
+    """Create two products with nearly every value that a file can contain."""
     text = io.StringIO()
     rows = [
         {"Handle": "socks", "Title": "=Socks", "Body (HTML)": "<p>a, b</p>", "Vendor": "Acme", "Type": "Socks",
@@ -69,8 +69,8 @@ def fill(shop: Shop, tmp_path: Path) -> None:
     writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()
     writer.writerows(rows)
-    told = take_in(shop, text.getvalue(), tmp_path)
-    assert "2 new" in told, told
+    report = take_in(shop, text.getvalue(), tmp_path)
+    assert "2 new" in report, report
     with shop_scope(shop):
         socks = Product.objects.get(handle="socks")
         for alt in ("Front", "Back"):
@@ -91,12 +91,12 @@ def test_what_goes_out_comes_into_an_empty_shop_equal_and_changes_nothing_where_
             told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
             before = told_of.count(), list(Product.objects.order_by("pk").values_list("version", flat=True))
 
-        told = take_in(other, text, tmp_path, f"{form}.{form}")
-        again = take_in(shop, text, tmp_path, f"{form}.{form}")
+        report = take_in(other, text, tmp_path, f"{form}.{form}")
+        second_report = take_in(shop, text, tmp_path, f"{form}.{form}")
         third = take_in(other, text + "\n", tmp_path, f"{form}.{form}")
 
-        assert "2 new, 0 changed" in told, told
-        assert "0 new, 0 changed, 2 skipped, 0 failed" in again, again
+        assert "2 new, 0 changed" in report, report
+        assert "0 new, 0 changed, 2 skipped, 0 failed" in second_report, second_report
         assert "0 new, 0 changed, 2 skipped, 0 failed" in third, third
         assert without_own(shown(other)) == without_own(shown(shop)), form
         with shop_scope(other):
@@ -126,16 +126,16 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
         "twice,Twice,Size,1,,1,,\ntwice,,,1,,2,,\n"
     )
 
-    told = take_in(shop, HEADER + rows, tmp_path)
+    report = take_in(shop, HEADER + rows, tmp_path)
 
-    assert "0 new, 1 changed, 0 skipped, 3 failed" in told, told
+    assert "0 new, 1 changed, 0 skipped, 3 failed" in report, report
     with shop_scope(shop):
         [product] = Product.objects.all()
-        found = Variant.objects.order_by("position").values_list(
+        matching_rows = Variant.objects.order_by("position").values_list(
             "option1", "inventory_item__sku", "price", "inventory_quantity"
         )
         assert (product.title, product.tags, product.vendor, smart.title) == ("Cup", "new", "Acme", "Cheap")
-        assert [(a, b, int(c * 10), d) for a, b, c, d in found] == [
+        assert [(a, b, int(c * 10), d) for a, b, c, d in matching_rows] == [
             ("1", "A", 10, 4),
             ("2", "B", 35, 7),
             ("3", "C", 50, 2),
@@ -146,7 +146,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
     assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
 
 
-# The first line of the reference platform's own template, whose categories, links and measures have no place here.
+# The header of the reference platform's own template; categories, links and measures are not supported here.
 REFERENCE = (
     "Handle,Title,Body (HTML),Vendor,Product Category,Type,Tags,Published,Option1 Name,Option1 Value,"
     "Option1 Linked To,Option2 Name,Option2 Value,Option2 Linked To,Option3 Name,Option3 Value,Option3 Linked To,"
@@ -162,10 +162,10 @@ REFERENCE = (
 
 @pytest.mark.django_db
 def test_the_reference_platforms_table_comes_in_as_it_is(shop: Shop, tmp_path: Path) -> None:
-    told = take_in(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
+    report = take_in(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
 
-    assert "Unsupported columns, ignored: Product Category, Option1 Linked To," in told
-    assert "1 new, 0 changed, 0 skipped, 0 failed" in told
+    assert "Unsupported columns, ignored: Product Category, Option1 Linked To," in report
+    assert "1 new, 0 changed, 0 skipped, 0 failed" in report
     with shop_scope(shop):
         assert Product.objects.get().product_type == "Headwear"
 
@@ -176,9 +176,9 @@ def test_columns_that_cannot_be_kept_are_named_and_gift_cards_refused(shop: Shop
 
     with pytest.raises(Exception, match="Season"):
         take_in(shop, text, tmp_path)
-    told = take_in(shop, text, tmp_path, ignore_unknown=True)
+    report = take_in(shop, text, tmp_path, ignore_unknown=True)
 
-    assert "1 new, 0 changed, 0 skipped, 1 failed" in told
+    assert "1 new, 0 changed, 0 skipped, 1 failed" in report
     assert "gift cards are not supported" in fates(shop)[1][2]
 
 
@@ -202,8 +202,8 @@ def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
         server.close()
 
     assert len(server.requests) == 1
-    said = "The image http://169.254.169.254/b.png was not imported: Could not download image: refused address"
-    assert all(reason == said for _, _, reason in fates(shop))
+    reported_text = "The image http://169.254.169.254/b.png was not imported: Could not download image: refused address"
+    assert all(reason == reported_text for _, _, reason in fates(shop))
     with shop_scope(shop):
         image = ProductImage.objects.get()
         assert (image.alt, Variant.objects.get().image_id) == ("Front", image.pk)
@@ -220,18 +220,18 @@ def test_an_import_that_was_cut_off_goes_on_with_whole_products(
         for size in (1, 2, 3)
     )
     with shop_scope(shop):
-        kept = imports.save_upload(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
-        imports.skip_validation(kept)
-        with closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told:
-            next(told)
+        import_job = imports.save_upload(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
+        imports.skip_validation(import_job)
+        with closing(runner.run_import(Import.objects.get(pk=import_job.pk))) as connection:
+            next(connection)
         first = Product.objects.count()
         with (
-            closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told,
+            closing(runner.run_import(Import.objects.get(pk=import_job.pk))) as connection,
             django_assert_max_num_queries(45 * 3 + 60),
         ):
-            left = len(list(told))
+            count = len(list(connection))
 
-        assert (first, left) == (2, 3)
+        assert (first, count) == (2, 3)
         assert set(Product.objects.values_list("handle", flat=True)) == {f"p{number}" for number in range(5)}
         assert Variant.objects.count() == 15
         assert sorted(InventoryLevel.objects.values_list("available", flat=True)) == [1] * 5 + [2] * 5 + [3] * 5

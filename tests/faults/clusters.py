@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, which it may stop as often as it likes."""
+"""PostgreSQL clusters that a test may stop and restart."""
 
 import os
 import pwd
@@ -14,14 +14,14 @@ from tests.client.conftest import free_port
 
 
 def programs() -> Path | None:
-    """The folder of the server's programs, which Debian keeps out of the path."""
+    """Return the folder with the server's programs, which Debian keeps outside of PATH."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders.append(Path(shutil.which("initdb") or "/nowhere/initdb").parent)
     return next((folder for folder in folders if (folder / "initdb").exists()), None)
 
 
 class Cluster:
-    """An empty one below ``folder``, on a port of its own; or a replica ``of`` another, which streams from it."""
+    """An empty cluster below ``folder`` on a free port, or a streaming replica ``of`` another cluster."""
 
     def __init__(self, folder: Path, of: "Cluster | None" = None) -> None:
         self._bin = Path(parts.need("the programs of a PostgreSQL server", str(programs() or "") or None))
@@ -71,13 +71,13 @@ class Cluster:
         self._run("pg_ctl", "-w", "-l", str(self._data.parent / "log"), "-o", settings, "start")
 
     def stop(self, how: str) -> None:
-        """``fast`` lets nobody finish, ``immediate`` is as a crash."""
+        """Stop the server: ``fast`` ends all sessions, ``immediate`` is like a crash."""
         self._run("pg_ctl", "-w", "-m", how, "stop")
 
 
 @contextmanager
 def own_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
-    """A running one, which is gone afterwards."""
+    """Run a cluster for the block and delete the cluster afterwards."""
     with tempfile.TemporaryDirectory(prefix="cluster") as folder:
         cluster = Cluster(Path(folder), of)
         try:

@@ -1,4 +1,4 @@
-"""The database as something that fails: refusing, locked, changed under running processes."""
+"""Fixtures for database faults: refused connections, locks, schema changes under running processes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ Sql = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The test database, with real commits, emptied behind each module: after each test it takes PostgreSQL seconds."""
+    """Use the test database with real commits; flush once per module, as a flush takes PostgreSQL seconds."""
     with django_db_blocker.unblock():
         yield
         connection.close()
@@ -27,18 +27,18 @@ def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) 
 
 @pytest.fixture
 def db(transactional_db: None) -> None:
-    """Each test has a shop of its own in it."""
+    """Give each test its own shop in the database instead of a flush."""
 
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """A new shop, beside those of other tests."""
+    """Return a new shop; the database still has the shops of other tests."""
     return factories.make_shop()
 
 
 @contextmanager
 def another_connection() -> Iterator[Any]:
-    """A connection to the test's database that Django knows nothing of, as another process has."""
+    """Open a connection to the test's database outside of Django, like another process."""
     if connection.vendor == "sqlite":
         import sqlite3
 
@@ -55,7 +55,7 @@ def another_connection() -> Iterator[Any]:
 
 @pytest.fixture
 def from_elsewhere() -> Sql:
-    """Runs SQL as another process would."""
+    """Return a function that runs SQL like another process."""
 
     def run(sql: str) -> None:
         with another_connection() as other:
@@ -66,7 +66,7 @@ def from_elsewhere() -> Sql:
 
 @pytest.fixture
 def retype(from_elsewhere: Sql) -> Iterator[Callable[[str], None]]:
-    """Gives a column another type; it gets its own back, and later tests run no statement prepared before."""
+    """Return a function that changes a column's type; undo it later, and drop statements prepared before."""
 
     def change(kind: str) -> None:
         from_elsewhere(f"ALTER TABLE content_scripttag ALTER COLUMN src TYPE {kind}")
@@ -78,7 +78,7 @@ def retype(from_elsewhere: Sql) -> Iterator[Callable[[str], None]]:
 
 @pytest.fixture
 def refusing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever connects to the database now is refused."""
+    """Refuse new connections to the database."""
     connection.close()
     with monkeypatch.context() as patch:
         if connection.vendor == "sqlite":

@@ -1,4 +1,4 @@
-"""A TCP proxy that does to a connection what networks do."""
+"""A TCP proxy that simulates network faults."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ _BYTES_PER_SECOND = 1024
 
 
 class Fault(Enum):
-    """What happens to bytes on their way, of connections that stand and of new ones."""
+    """The effect on bytes of open connections and on new connections."""
 
     NONE = "none"
     SLOW = "a second late"
@@ -21,7 +21,7 @@ class Fault(Enum):
 
 
 class Proxy:
-    """Forwards ``127.0.0.1:port`` to a target on the same machine, in a thread of its own."""
+    """A proxy from ``127.0.0.1:port`` to a target on the same machine, in its own thread."""
 
     def __init__(self, target: int) -> None:
         self.port = 0
@@ -33,16 +33,16 @@ class Proxy:
         self._over = asyncio.Event()
 
     def suffer(self, fault: Fault) -> None:
-        """From now on this happens; a reset ends the connections that stand, too."""
+        """Start a fault; a reset also ends open connections."""
         self.fault = fault
         if fault is Fault.RESET:
             self._loop.call_soon_threadsafe(self._reset_all)
 
     def heal(self) -> None:
-        """All is well again for new connections. What went into silence stays lost: its connections are reset."""
-        lost = self.fault is Fault.SILENT
+        """End the fault for new connections. Bytes lost in silence stay lost: those connections are reset."""
+        was_silent = self.fault is Fault.SILENT
         self.fault = Fault.NONE
-        if lost:
+        if was_silent:
             self._loop.call_soon_threadsafe(self._reset_all)
 
     def _run(self) -> None:
@@ -97,7 +97,7 @@ class Proxy:
 
     @contextmanager
     def running(self) -> "Iterator[Proxy]":
-        """It forwards while the block runs."""
+        """Forward connections for the duration of the block."""
         self._thread.start()
         assert self._ready.wait(10)
         try:

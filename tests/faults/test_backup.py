@@ -1,4 +1,4 @@
-"""A backup that is made and restored by the commands of docs/operators.md holds the same, and works.
+"""A backup made and restored with the commands of docs/operators.md has the same data and works.
 
 Rule: reliability, F13.
 """
@@ -42,10 +42,10 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
 def command(section: str, folder: Path) -> list[str]:
-    """The shell command below a heading of the page, with this folder for the page's."""
-    found = re.search(r"# " + section + r"\n.*?```sh\n\.venv/bin/python (.*?) /var/backups/\S+\n```", PAGE, re.DOTALL)
-    assert found
-    return [sys.executable, *found[1].split(), str(folder)]
+    """Return the shell command below a heading of the page, with the given folder."""
+    match = re.search(r"# " + section + r"\n.*?```sh\n\.venv/bin/python (.*?) /var/backups/\S+\n```", PAGE, re.DOTALL)
+    assert match
+    return [sys.executable, *match[1].split(), str(folder)]
 
 
 # Runs commands of manage.py one after the other, and prints how each ended: starting Django takes longer than most.
@@ -66,63 +66,63 @@ print(json.dumps(ended))
 """
 
 
-def run(arguments: list[str], place: "Place") -> str:
+def run(arguments: list[str], installation: "Place") -> str:
     """Run a command that must succeed, and return what it printed."""
     for program in () if connection.vendor == "sqlite" else ("pg_dump", "pg_restore"):
         parts.need(program, shutil.which(program))
-    left = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
-    env = {**left, "DATABASE_URL": place.url, "BACKOFFICE_DATA_DIR": str(place.data)}
+    environment = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
+    env = {**environment, "DATABASE_URL": installation.url, "BACKOFFICE_DATA_DIR": str(installation.data)}
     ended = subprocess.run(arguments, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
 
-def run_each(commands: list[list[str]], place: "Place") -> list[tuple[int, str]]:
+def run_each(commands: list[list[str]], installation: "Place") -> list[tuple[int, str]]:
     """Run commands of manage.py in one process, and return each one's exit status with what it printed."""
     arguments = [words[words.index("manage.py") :] for words in commands]
-    ended: list[list[Any]] = json.loads(run([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], place))
-    return [(code, said) for code, said in ended]
+    ended: list[list[Any]] = json.loads(run([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], installation))
+    return [(code, output) for code, output in ended]
 
 
 class Place:
-    """A machine: a data folder, and a database that is named as one names it."""
+    """An installation: a data folder and a database URL."""
 
     def __init__(self, data: Path, url: str) -> None:
         data.mkdir(exist_ok=True)
         self.data, self.url = data, url
 
     def connect(self) -> Any:
-        """A connection that Django knows nothing of."""
+        """Return a connection that Django does not know."""
         if connection.vendor == "sqlite":
             return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None)
         return psycopg.connect(self.url, autocommit=True)
 
     def rows(self) -> dict[str, list[str]]:
-        """Every row of every table as text, and what else the database is: keys, triggers, sequences."""
+        """Return every row of every table as text, and the other objects of the database: keys, triggers, sequences."""
         if connection.vendor == "sqlite":
             tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            row, besides = "SELECT * FROM {}", _SQLITE
+            row, other_queries = "SELECT * FROM {}", _SQLITE
         else:
             tables = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'"
-            row, besides = "SELECT one::text FROM {} AS one", _POSTGRESQL
+            row, other_queries = "SELECT one::text FROM {} AS one", _POSTGRESQL
         with self.connect() as other:
             names = [name for (name,) in other.execute(tables).fetchall()]
-            asked = {name: row.format(name) for name in names} | besides
-            return {name: sorted(map(repr, other.execute(sql).fetchall())) for name, sql in asked.items()}
+            queries = {name: row.format(name) for name in names} | other_queries
+            return {name: sorted(map(repr, other.execute(sql).fetchall())) for name, sql in queries.items()}
 
     def files(self) -> dict[str, bytes]:
-        """Each file below the folder, but for the database's."""
-        found = [path for path in self.data.rglob("*") if path.is_file() and "sqlite3" not in path.name]
-        return {str(path.relative_to(self.data)): path.read_bytes() for path in found}
+        """Return each file in the folder except the database."""
+        paths = [path for path in self.data.rglob("*") if path.is_file() and "sqlite3" not in path.name]
+        return {str(path.relative_to(self.data)): path.read_bytes() for path in paths}
 
 
 _SQLITE = {"keys and triggers": "SELECT type, name, sql FROM sqlite_master"}
 _POSTGRESQL = {
-    # Types and brackets are spelt in other ways once they were read back.
+    # Types and parentheses are written differently after a restore.
     "keys": "SELECT conrelid::regclass::text, conname,"
     r" regexp_replace(pg_get_constraintdef(oid), '::(text|character varying)(\[\])?|[()]', '', 'g') FROM pg_constraint"
     " WHERE connamespace = 'public'::regnamespace",
-    # So are whole definitions of these.
+    # Whole definitions of these are written differently, too.
     "indexes": "SELECT indexrelid::regclass::text, indisunique, indisvalid, indpred IS NOT NULL FROM pg_index i"
     " JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = 'public'::regnamespace",
     "triggers": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
@@ -134,19 +134,19 @@ _POSTGRESQL = {
 
 @pytest.fixture
 def source(db: None, tmp_path: Path) -> Iterator[Place]:
-    """The test's database, with the files of a folder of its own."""
+    """Use the test's database with files in a folder of its own."""
     data = tmp_path / "data"
-    place = Place(data, database_url())
+    installation = Place(data, database_url())
     (data / "secret_key").write_text(settings.SECRET_KEY)
     if connection.vendor == "sqlite":
         (data / "backoffice.sqlite3").symlink_to(connection.settings_dict["NAME"])
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", data / "media")}):
-        yield place
+        yield installation
 
 
 @pytest.fixture
 def restored(source: Place, tmp_path: Path) -> Iterator[Place]:
-    """Another place with an empty database and an empty folder."""
+    """Return a second installation with an empty database and an empty folder."""
     data = tmp_path / "elsewhere"
     if connection.vendor == "sqlite":
         yield Place(data, f"sqlite:///{data / 'backoffice.sqlite3'}")
@@ -160,10 +160,10 @@ def restored(source: Place, tmp_path: Path) -> Iterator[Place]:
 
 
 def fill(shop: Shop, api: ApiClient) -> int:
-    """Something of all kinds of things.
+    """Create rows of many kinds.
 
     Returns:
-        The id of a product, which has a picture.
+        The id of a product with an image.
     """
     picture = base64.b64encode(plain("PNG", (40, 30))).decode()
     factories.make_member(shop, owner=True)
@@ -177,15 +177,15 @@ def fill(shop: Shop, api: ApiClient) -> int:
         },
         "script_tags.json": TAG,
     }
-    made = {path: api.post(path, body, idempotency_key=path) for path, body in bodies.items()}
-    assert {path: answer.status_code for path, answer in made.items()} == dict.fromkeys(bodies, 201)
+    responses = {path: api.post(path, body, idempotency_key=path) for path, body in bodies.items()}
+    assert {path: response.status_code for path, response in responses.items()} == dict.fromkeys(bodies, 201)
     with shop_scope(shop):
         blob_store.store_blob(b"a file of a theme")
-    return int(made["products.json"].json()["product"]["id"])
+    return int(responses["products.json"].json()["product"]["id"])
 
 
-def refused(place: Place, sql: str) -> bool:
-    with place.connect() as other:
+def refused(installation: Place, sql: str) -> bool:
+    with installation.connect() as other:
         try:
             other.execute(sql)
         except (sqlite3.Error, psycopg.Error) as error:
@@ -194,11 +194,15 @@ def refused(place: Place, sql: str) -> bool:
 
 
 @contextmanager
-def moved_to(place: Place) -> Iterator[None]:
-    """Within it, this process works there."""
+def moved_to(installation: Place) -> Iterator[None]:
+    """Connect this process to another installation for the block."""
     connection.close()
-    name = place.url.removeprefix("sqlite:///") if connection.vendor == "sqlite" else place.url.rpartition("/")[2]
-    files = {**settings.STORAGES, **get_storage_settings("", place.data / "media")}
+    name = (
+        installation.url.removeprefix("sqlite:///")
+        if connection.vendor == "sqlite"
+        else installation.url.rpartition("/")[2]
+    )
+    files = {**settings.STORAGES, **get_storage_settings("", installation.data / "media")}
     with pytest.MonkeyPatch.context() as patch, override_settings(STORAGES=files):
         patch.setitem(connection.settings_dict, "NAME", name)
         render_cache.cache.clear()
@@ -212,16 +216,16 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
     product = fill(shop, api)
-    gone = api.post("script_tags.json", TAG).json()["script_tag"]["id"]
-    api.delete(f"script_tags/{gone}.json")
+    deleted_tag_id = api.post("script_tags.json", TAG).json()["script_tag"]["id"]
+    api.delete(f"script_tags/{deleted_tag_id}.json")
     connection.close()
 
     backup = tmp_path / "backups" / "today"
-    made = run(command("Backups", backup), source)
+    output = run(command("Backups", backup), source)
     before = source.rows()
     back = run(command("Restoring", backup), restored)
 
-    assert made.startswith("The backup of ")
+    assert output.startswith("The backup of ")
     assert back.endswith("No differences.\n") or "No differences." in back
     assert len([name for name, rows in before.items() if rows]) > 30
     assert restored.rows() == before
@@ -234,18 +238,18 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     with moved_to(restored):
         assert api.get("shop.json").json()["shop"]["id"] == shop.pk
         image = api.get(f"products/{product}.json").json()["product"]["image"]["src"]
-        shown = api.http.get(image.removeprefix(settings.BASE_URL)).content
-        assert api.post("script_tags.json", TAG).json()["script_tag"]["id"] > gone
+        image_bytes = api.http.get(image.removeprefix(settings.BASE_URL)).content
+        assert api.post("script_tags.json", TAG).json()["script_tag"]["id"] > deleted_tag_id
         call_command("check_blobs", stdout=StringIO())
         call_command("check_consistency", stdout=StringIO())
 
-    assert shown in source.files().values()
-    # The comparison notices what differs.
+    assert image_bytes in source.files().values()
+    # Check that the comparison finds differences.
     differing = {name for name, rows in restored.rows().items() if rows != before[name]}
     assert {"content_scripttag", "events_event"} <= differing
 
-    # What cannot be made or restored is refused, and changes nothing.
-    here = restored.rows()
+    # A backup or restore that is impossible fails and changes nothing.
+    rows_before = restored.rows()
     assert oct(backup.stat().st_mode)[-3:] == "700"
     damaged, incomplete, unreadable = (
         shutil.copytree(backup, backup.parent / name) for name in ("damaged", "incomplete", "unreadable")
@@ -254,7 +258,7 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     archive.write_bytes(archive.read_bytes()[:-1] + b"x")
     (incomplete / "files.tar").unlink()
     (unreadable / "manifest.json").write_text("{}")
-    again, whole, broken = run_each(
+    second_backup, intact, broken = run_each(
         [
             command("Backups", backup),
             [*command("Backups", backup), "--check"],
@@ -265,13 +269,13 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     put_back = run_each(
         [command("Restoring", folder) for folder in (backup, damaged, incomplete, unreadable)], restored
     )
-    assert again == (1, f"CommandError: {backup} already exists.\n")
-    assert whole[0] == 0
-    assert "is undamaged" in whole[1]
+    assert second_backup == (1, f"CommandError: {backup} already exists.\n")
+    assert intact[0] == 0
+    assert "is undamaged" in intact[1]
     assert [code for code, _ in (broken, *put_back)] == [1] * 5
     assert "is damaged" in broken[1]
     assert "The database is not empty" in put_back[0][1]
     assert "is damaged" in put_back[1][1]
     assert f"{incomplete / 'files.tar'} is missing" in put_back[2][1]
     assert "Cannot read" in put_back[3][1]
-    assert restored.rows() == here
+    assert restored.rows() == rows_before

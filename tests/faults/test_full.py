@@ -1,4 +1,4 @@
-"""No room below the database, and none for the log.
+"""A full disk below the database and below the log.
 
 Rule: reliability, F5.
 """
@@ -28,14 +28,15 @@ LARGE = {"product": {"title": "x", "body_html": "x" * 400_000}}
 
 @pytest.fixture
 def full(db: None, from_elsewhere: Sql) -> Iterator[Callable[[], None]]:
-    """The database has no room from now on; what it answers gives the room back.
+    """Return a function that simulates a full database disk and returns a function that frees the disk.
 
-    SQLite is held to the pages that it has. Of PostgreSQL the refusal is that of a full disk, at the first event: a
-    real one would be the disk of all who use the server.
+    SQLite is limited to its current pages. On PostgreSQL the error of a full disk is raised at the first event, because
+    a
+    real full disk would affect all users of the server.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            # What was deleted before left room in the file.
+            # Deleted rows have left free space in the file.
             cursor.execute("VACUUM")
             cursor.execute("PRAGMA page_count")
             cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0]}")
@@ -74,18 +75,18 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
     before = counted(shop)
     free = request.getfixturevalue("full")
 
-    answers = [api.post("products.json", LARGE, idempotency_key="k") for _ in range(2)]
+    responses = [api.post("products.json", LARGE, idempotency_key="k") for _ in range(2)]
     if connection.vendor == "postgresql":
-        answers.append(api.post("blogs.json", BLOG))
+        responses.append(api.post("blogs.json", BLOG))
 
-    for answer in answers:
-        assert (answer.status_code, answer.json()) == (503, {"errors": "Service Unavailable"})
-        assert float(answer["Retry-After"]) > 0
+    for response in responses:
+        assert (response.status_code, response.json()) == (503, {"errors": "Service Unavailable"})
+        assert float(response["Retry-After"]) > 0
     assert counted(shop) == before
     assert api.get("products.json").status_code == 200
     free()
-    again = api.post("products.json", LARGE, idempotency_key="k")
-    assert (again.status_code, "Idempotent-Replayed" in again) == (201, False)
+    repeated = api.post("products.json", LARGE, idempotency_key="k")
+    assert (repeated.status_code, "Idempotent-Replayed" in repeated) == (201, False)
     assert api.post("blogs.json", BLOG).status_code == 201
     with shop_scope(shop):
         assert Blog.objects.count() == 1
@@ -93,7 +94,7 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
 
 
 class Mute(Server):
-    """Web processes whose log goes to a disk without room."""
+    """Web processes that log to a full disk."""
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with Path("/dev/full").open("w") as full:
@@ -113,7 +114,7 @@ def test_a_log_that_cannot_be_written_takes_no_request_down(shop: Shop, tmp_path
     try:
         server.wait()
         call = Caller(server, shop)
-        asked = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/1x.json", None)] * 2
-        assert [call(path, body).status for path, body in asked] == [200, 201, 404] * 2
+        requests = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/1x.json", None)] * 2
+        assert [call(path, body).status for path, body in requests] == [200, 201, 404] * 2
     finally:
         server.stop()

@@ -1,7 +1,7 @@
-"""A migration of many rows, as CONTRIBUTING prescribes it, while processes of the release before serve.
+"""A data migration as CONTRIBUTING prescribes it, while processes of the previous release serve requests.
 
-Rule: reliability, F14. A few thousand rows on every run, a hundred thousand with ``make soak``; ``SOAK_ROWS`` says
-otherwise.
+Rule: reliability, F14. A few thousand rows on every run, a hundred thousand with ``make soak``; set ``SOAK_ROWS`` for
+another number.
 """
 
 import os
@@ -51,7 +51,7 @@ def fill_by_batches(apps: Any, schema_editor: Any) -> None:
 
 
 def fill_at_once(apps: Any, schema_editor: Any) -> None:
-    """All rows, in the transaction that changed their table; as long as it takes where there are very many."""
+    """Update all rows in the transaction that changed their table, which takes long for many rows."""
     with connection.cursor() as cursor:
         cursor.execute(FILL, [0, 2**62])
     time.sleep(HELD_SECONDS)
@@ -71,39 +71,39 @@ ALL_AT_ONCE: list[tuple[Operations, bool]] = [
 
 @contextmanager
 def release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Migration]]:
-    """The next release: it has these migrations besides. Behind the block the database is that of ours again."""
+    """Simulate the next release with additional migrations; restore the current schema after the block."""
     newest = max(name for app, name in MigrationLoader(None).disk_migrations if app == "customers")
-    made, before = [], newest
+    migrations_made, before = [], newest
     with pytest.MonkeyPatch.context() as patch:
         for number, (operations, atomic) in enumerate(steps, start=9001):
             name = f"{number}_step"
             body = {"dependencies": [("customers", before)], "operations": operations, "atomic": atomic}
             kind = type("Migration", (migrations.Migration,), body)
-            made.append(kind(name, "customers"))
+            migrations_made.append(kind(name, "customers"))
             before = name
         build = MigrationLoader.load_disk
 
         def load(loader: MigrationLoader) -> None:
             build(loader)
-            for migration in made:
+            for migration in migrations_made:
                 loader.disk_migrations["customers", migration.name] = migration
 
         patch.setattr(MigrationLoader, "load_disk", load)
         try:
-            yield made
+            yield migrations_made
         finally:
             call_command("migrate", "customers", newest, verbosity=0, interactive=False)
 
 
 class Traffic:
-    """Callers who read and write customers without a pause, until they are told to stop."""
+    """Clients that read and write customers without a pause until stopped."""
 
     def __init__(self, server: Server, token: str, ids: range) -> None:
         self.fates = Fates()
         self.notes: dict[int, str] = {}
         self._server, self._token, self._ids = server, token, ids
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._call, args=(place,)) for place in range(CALLERS)]
+        self._threads = [threading.Thread(target=self._call, args=(index,)) for index in range(CALLERS)]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -115,11 +115,11 @@ class Traffic:
         for thread in self._threads:
             thread.join()
 
-    def _call(self, place: int) -> None:
-        """Each changes customers of its own, so that it knows what they must say in the end."""
-        caller, chance = Caller(self._server.port, self._token, self.fates), random.Random(place)
+    def _call(self, index: int) -> None:
+        """Change customers of this thread only, so that their final values are known."""
+        caller, chance = Caller(self._server.port, self._token, self.fates), random.Random(index)
         while not self._over.is_set():
-            pk = chance.choice(self._ids[place::CALLERS])
+            pk = chance.choice(self._ids[index::CALLERS])
             note = f"{chance.getrandbits(60):x}"
             caller.call(Call("GET", f"customers.json?since_id={pk}&limit=20"))
             caller.call(Call("POST", "customers.json", {"customer": {"email": f"{note}@example.com"}}))
@@ -130,7 +130,7 @@ class Traffic:
 
 @pytest.fixture
 def server(db: None, tmp_path: Path) -> Iterator[Server]:
-    """Web processes of the release before, on the test's database."""
+    """Run web processes of the previous release on the test's database."""
     server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform")
     server.wait()
     yield server
@@ -138,7 +138,7 @@ def server(db: None, tmp_path: Path) -> Iterator[Server]:
 
 
 def filled(shop: Shop, rows: int) -> range:
-    """The ids of the customers, so many, that the shop has now."""
+    """Create customers and return their ids."""
     with all_shops_scope():
         first = (Customer.objects.order_by("pk").values_list("pk", flat=True).last() or 0) + 1
         fill_customers(shop.pk, first, first + rows - 1)
@@ -154,12 +154,14 @@ def points() -> dict[int, Any]:
 @pytest.mark.django_db
 def test_the_migrations_of_these_tests_are_as_they_say() -> None:
     def judged(steps: list[tuple[Operations, bool]]) -> list[str]:
-        with release(steps) as made:
+        with release(steps) as release_migrations:
             loader = MigrationLoader(None)
             return [
                 reason
-                for each in made
-                for reason in unsafe(each, loader.project_state((each.app_label, each.name), at_end=False))
+                for migration in release_migrations
+                for reason in unsafe(
+                    migration, loader.project_state((migration.app_label, migration.name), at_end=False)
+                )
             ]
 
     assert (judged(AS_PRESCRIBED), len(judged(ALL_AT_ONCE))) == ([], 1)
@@ -185,20 +187,20 @@ def test_a_migration_as_prescribed_fails_no_request(
         took = time.monotonic() - began
         during = sum(traffic.fates.statuses.values()) - before
         time.sleep(0.5)
-        found = points()
+        statuses = points()
 
     with capsys.disabled():
         slowest = max(traffic.fates.seconds)
         print(f"\n{rows} rows in {took:.1f} s, {during} answers meanwhile, the slowest {slowest:.2f} s")  # noqa: T201
     assert during > 5
     assert set(traffic.fates.statuses) == {200, 201}
-    assert {pk: found[pk] for pk in ids} == {pk: pk % 7 for pk in ids}
+    assert {pk: statuses[pk] for pk in ids} == {pk: pk % 7 for pk in ids}
     with all_shops_scope():
-        stored = dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note"))
-    assert stored == traffic.notes
+        notes = dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note"))
+    assert notes == traffic.notes
     with all_shops_scope():
-        made = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
-    assert made == traffic.fates.statuses[201]
+        release_migrations = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
+    assert release_migrations == traffic.fates.statuses[201]
 
 
 @pytest.mark.postgres

@@ -1,4 +1,4 @@
-"""The network between a web process and its database, cache and broker: late, cut, silent, narrow.
+"""Network faults between a web process and its database, cache and broker: latency, cuts, silence, low bandwidth.
 
 Rule: reliability, F7.
 """
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 THREADS = 2
 STATEMENT_SECONDS = 3
-# A request asks the database a handful of things, and waits for one of them at most; then comes what the machine needs.
+# A request runs a few statements and waits for one of them at most; the rest is for the machine.
 LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 
@@ -37,14 +37,14 @@ def database_proxy() -> AbstractContextManager[Proxy]:
 
 @pytest.fixture
 def database() -> Iterator[Proxy]:
-    """The way to the test's database."""
+    """Proxy the connection to the test's database."""
     with database_proxy() as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
 def limited(transactional_db: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Proxy]]:
-    """A web process with a limit for statements, and its way to the database; one for all faults."""
+    """Run a web process with a statement timeout and a proxy to its database, for all faults."""
     with database_proxy() as proxy:
         server = Server(
             through(proxy, database_url()),
@@ -59,17 +59,17 @@ def limited(transactional_db: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def redis() -> Iterator[Proxy]:
-    """The way to Redis."""
+    """Proxy the connection to Redis."""
     url = parts.need("Redis", parts.redis_url())
     with Proxy(urlsplit(url).port or 6379).running() as proxy:
         yield proxy
 
 
 def through(proxy: Proxy, url: str) -> str:
-    """The address of a service behind a proxy."""
-    whole = urlsplit(url)
-    login = f"{whole.netloc.rpartition('@')[0]}@" if "@" in whole.netloc else ""
-    return whole._replace(netloc=f"{login}127.0.0.1:{proxy.port}").geturl()
+    """Return a service's URL with the proxy's address."""
+    parts = urlsplit(url)
+    login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    return parts._replace(netloc=f"{login}127.0.0.1:{proxy.port}").geturl()
 
 
 def probe(server: Server, path: str) -> Answer:
@@ -82,7 +82,7 @@ def probe(server: Server, path: str) -> Answer:
 
 
 def recovers(call: Caller) -> bool:
-    """Whether a read and a write are served again within some seconds."""
+    """Return True if a read and a write succeed within some seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         if (call("script_tags.json").status, call("script_tags.json", TAG).status) == (200, 201):
@@ -101,22 +101,22 @@ def test_no_thread_waits_for_a_database_beyond_its_limit(
     database.suffer(fault)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        asked = [pool.submit(call, "script_tags.json") for _ in range(THREADS)]
+        futures = [pool.submit(call, "script_tags.json") for _ in range(THREADS)]
         time.sleep(0.5)
         alive = probe(server, "/healthz")
-        answers = [each.result() for each in asked]
+        responses = [future.result() for future in futures]
     ready = probe(server, "/readyz")
     database.heal()
 
     assert alive.status == 200
     assert alive.seconds < patience(2)
     if fault in {Fault.RESET, Fault.SILENT}:
-        assert {answer.status for answer in answers} == {503}
-        assert all(answer.headers["Retry-After"] for answer in answers)
+        assert {response.status for response in responses} == {503}
+        assert all(response.headers["Retry-After"] for response in responses)
         assert ready.status == 503
     else:
-        assert {answer.status for answer in answers} <= {200, 503}
-    assert max(answer.seconds for answer in [*answers, ready]) < LIMIT_SECONDS
+        assert {response.status for response in responses} <= {200, 503}
+    assert max(response.seconds for response in [*responses, ready]) < LIMIT_SECONDS
     assert recovers(call)
 
 
@@ -125,21 +125,21 @@ def test_without_the_limit_a_thread_waits_for_a_silent_database(
     shop: Shop,
     database: Proxy,
 ) -> None:
-    """The control: the thread is held until the network itself says that the connection has gone."""
+    """Control: the thread waits until the network stack reports the lost connection."""
     server = start(through(database, database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0")
     call = Caller(server, shop)
     assert call("script_tags.json").status == 200
     database.suffer(Fault.SILENT)
 
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(call, "script_tags.json")
+        future = pool.submit(call, "script_tags.json")
         time.sleep(STATEMENT_SECONDS + GRACE_SECONDS + 3)
-        waits = not asked.done()
+        waits = not future.done()
         database.heal()
-        status = asked.result().status
+        status = future.result().status
 
     assert waits
-    # The statement is tried once more, over a new connection.
+    # The statement is retried over a new connection.
     assert status in {200, 503}
     assert recovers(call)
 
@@ -158,14 +158,14 @@ def test_requests_are_served_whatever_becomes_of_cache_and_broker(
     redis.suffer(fault)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        asked = [pool.submit(call, "script_tags.json", body) for body in (None, TAG)]
+        futures = [pool.submit(call, "script_tags.json", body) for body in (None, TAG)]
         time.sleep(0.2)
         alive = probe(server, "/healthz")
-        answers = [each.result() for each in asked]
+        responses = [future.result() for future in futures]
     ready = probe(server, "/readyz")
     redis.heal()
 
     assert (alive.status, alive.seconds < patience(2)) == (200, True)
-    assert [answer.status for answer in answers] == [200, 201]
-    assert max(answer.seconds for answer in [*answers, ready]) < LIMIT_SECONDS
+    assert [response.status for response in responses] == [200, 201]
+    assert max(response.seconds for response in [*responses, ready]) < LIMIT_SECONDS
     assert recovers(call)

@@ -1,4 +1,4 @@
-"""While the database does not serve, everybody is told to come again: 503 with Retry-After, never 500.
+"""While the database is unavailable, every request gets 503 with Retry-After, never 500.
 
 Rule: reliability, F3, F4, M16.
 """
@@ -34,14 +34,14 @@ def tags(shop: Shop) -> list[int]:
         return list(ScriptTag.objects.values_list("pk", flat=True))
 
 
-def assert_comes_again(answer: Response) -> None:
-    assert answer.status_code == 503
-    assert float(answer["Retry-After"]) > 0
+def assert_comes_again(response: Response) -> None:
+    assert response.status_code == 503
+    assert float(response["Retry-After"]) > 0
 
 
 @pytest.fixture
 def staff(shop: Shop) -> Panel:
-    """An account owner whose client takes the page of an error as a browser does."""
+    """Log in an account owner who gets error pages as a browser does."""
     return Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
 
 
@@ -51,12 +51,12 @@ def test_interface_tells_clients_to_come_again_where_the_database_refuses(
     request.getfixturevalue("refusing")
 
     strange = api.http.get(api.path("script_tags.json"), headers={"Host": "unheard-of.example"})
-    answers = [api.get("script_tags.json"), api.post("script_tags.json", tag()), strange]
-    answers.append(api.post("script_tags.json", tag(), idempotency_key="k"))
+    responses = [api.get("script_tags.json"), api.post("script_tags.json", tag()), strange]
+    responses.append(api.post("script_tags.json", tag(), idempotency_key="k"))
 
-    for answer in answers:
-        assert_comes_again(answer)
-        assert answer.json() == {"errors": "Service Unavailable"}
+    for response in responses:
+        assert_comes_again(response)
+        assert response.json() == {"errors": "Service Unavailable"}
 
 
 def test_pages_say_that_the_database_is_away(staff: Panel, shop: Shop, request: pytest.FixtureRequest) -> None:
@@ -64,13 +64,13 @@ def test_pages_say_that_the_database_is_away(staff: Panel, shop: Shop, request: 
     home, blogs = staff.url(), staff.url("content_blog_changelist")
     request.getfixturevalue("refusing")
 
-    answers = [staff.http.get(home), staff.http.get(blogs), staff.http.post(blogs, {})]
-    answers += [public.get(f"/storefront/{shop.handle}/theme.css"), staff.http.get("/accounts/profile/")]
+    responses = [staff.http.get(home), staff.http.get(blogs), staff.http.post(blogs, {})]
+    responses += [public.get(f"/storefront/{shop.handle}/theme.css"), staff.http.get("/accounts/profile/")]
 
-    for answer in answers[:3]:
-        assert_comes_again(answer)
-        assert "The database is not responding" in answer.text
-    assert all(answer.status_code in {404, 503} for answer in answers[3:])
+    for response in responses[:3]:
+        assert_comes_again(response)
+        assert "The database is not responding" in response.text
+    assert all(response.status_code in {404, 503} for response in responses[3:])
 
 
 def test_a_database_that_came_back_is_used_at_once(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_standby_that_may_only_be_read_takes_no_writes_and_serves_reads(api: Api
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever connects waits for a fifth of a second at most."""
+    """Limit waiting for database locks to a fifth of a second."""
     connection.close()
     with monkeypatch.context() as patch:
         patch.setitem(connection.settings_dict["OPTIONS"], "options", "-c lock_timeout=200")
@@ -116,13 +116,13 @@ def test_request_that_waits_too_long_for_a_lock_is_503(
     with another_connection() as other:
         other.execute("BEGIN")
         other.execute("LOCK TABLE content_scripttag, content_blog IN ACCESS EXCLUSIVE MODE")
-        answers = [api.get("script_tags.json"), api.post("script_tags.json", tag(), idempotency_key="k")]
-        answers += [staff.get("content_blog_changelist"), api.get("blogs/count.json")]
+        responses = [api.get("script_tags.json"), api.post("script_tags.json", tag(), idempotency_key="k")]
+        responses += [staff.get("content_blog_changelist"), api.get("blogs/count.json")]
         served = [api.get("products.json"), staff.get("catalog_product_changelist")]
 
-    for answer in answers:
-        assert_comes_again(answer)
-    assert [answer.status_code for answer in served] == [200] * 2
+    for response in responses:
+        assert_comes_again(response)
+    assert [response.status_code for response in served] == [200] * 2
 
 
 # --- readers ---
@@ -130,7 +130,7 @@ def test_request_that_waits_too_long_for_a_lock_is_503(
 
 @pytest.fixture
 def written_elsewhere(api: ApiClient, staff: Panel) -> Iterator[None]:
-    """Another process is in the middle of a write: of a row of each thing that requests keep of their own."""
+    """Keep a write of another process open: of one row in each table that requests update for themselves."""
     with another_connection() as other:
         other.execute("BEGIN" if connection.vendor == "postgresql" else "BEGIN IMMEDIATE")
         for table in ("shops_accesstoken", "shops_shop", "staff_user", "usersessions_usersession"):
@@ -148,9 +148,9 @@ def test_readers_never_wait_for_a_writer(
     request.getfixturevalue("written_elsewhere")
     began = time.monotonic()
 
-    answers = [api.get("shop.json"), api.get("products.json"), staff.http.get(home)]
+    responses = [api.get("shop.json"), api.get("products.json"), staff.http.get(home)]
 
-    assert [answer.status_code for answer in answers] == [200] * 3
+    assert [response.status_code for response in responses] == [200] * 3
     assert time.monotonic() - began < patience(2)
     with all_shops_scope():
         assert AccessToken.objects.get(installation=api.installation).last_used_at is None
@@ -163,12 +163,12 @@ def test_use_of_a_token_is_noted(api: ApiClient) -> None:
         assert AccessToken.objects.get(installation=api.installation).last_used_at is not None
 
 
-# --- what the database undoes ---
+# --- transactions that the database rolls back ---
 
 
 @pytest.fixture
 def undoes(from_elsewhere: Sql) -> Iterator[None]:
-    """The first commit that holds a new script tag or blog fails as a serialization does; ``gone`` says how many do."""
+    """Fail the first commits of a new script tag or blog with a serialization error; ``gone`` says how many."""
     from_elsewhere(
         """
         CREATE SEQUENCE undone;
@@ -195,10 +195,10 @@ def undoes(from_elsewhere: Sql) -> Iterator[None]:
 @pytest.mark.usefixtures("undoes")
 @pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["plain", "with a key"])
 def test_commit_that_fails_once_is_done_again(api: ApiClient, shop: Shop, headers: dict[str, str]) -> None:
-    answer = api.post("script_tags.json", tag(), **headers)
+    response = api.post("script_tags.json", tag(), **headers)
 
-    assert answer.status_code == 201
-    assert tags(shop) == [answer.json()["script_tag"]["id"]]
+    assert response.status_code == 201
+    assert tags(shop) == [response.json()["script_tag"]["id"]]
 
 
 @pytest.mark.postgres
@@ -223,7 +223,7 @@ def test_commit_that_fails_again_and_again_is_503_and_leaves_nothing(
 
 @pytest.fixture
 def bait(from_elsewhere: Sql) -> Iterator[None]:
-    """A script tag called ``a`` takes two locks in one order, any other in the opposite one."""
+    """Add a trigger with two locks: a script tag ``a`` takes them in one order, any other in the opposite order."""
     from_elsewhere(
         """
         CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -255,7 +255,7 @@ def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: 
 def test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again(
     client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control."""
+    """Control: set the number of attempts to one."""
     monkeypatch.setattr(views, "is_rolled_back", lambda _: False)
 
     assert posted_at_once(client_with) == [201, 503]
@@ -263,13 +263,13 @@ def test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again(
 
 
 def posted_at_once(client_with: ClientWith) -> list[int]:
-    """The statuses of two requests that take the bait's locks in opposite orders."""
+    """Send two requests that take the locks in opposite orders and return their statuses."""
     api = client_with("write_script_tags")
-    answers: list[Response] = []
+    responses: list[Response] = []
 
     def post(name: str) -> None:
         client = Client(headers={"X-Platform-Access-Token": api.token})
-        answers.append(
+        responses.append(
             client.post(api.path("script_tags.json"), json.dumps(tag(name)), content_type="application/json")
         )
         connection.close()
@@ -280,16 +280,16 @@ def posted_at_once(client_with: ClientWith) -> list[int]:
     for thread in threads:
         thread.join()
 
-    return sorted(answer.status_code for answer in answers)
+    return sorted(response.status_code for response in responses)
 
 
-# --- a table that changes under running processes ---
+# --- schema changes under running processes ---
 
 
 @pytest.mark.postgres
 def test_requests_survive_that_a_columns_type_changes(api: ApiClient, retype: Callable[[str], None]) -> None:
-    made = api.post("script_tags.json", tag()).json()["script_tag"]
-    path = f"script_tags/{made['id']}.json"
+    created = api.post("script_tags.json", tag()).json()["script_tag"]
+    path = f"script_tags/{created['id']}.json"
     before = [api.get("script_tags.json"), api.get(path), api.put(path, tag("b"))]
 
     retype("text")
@@ -300,5 +300,5 @@ def test_requests_survive_that_a_columns_type_changes(api: ApiClient, retype: Ca
         api.post("script_tags.json", tag("d")),
     ]
 
-    assert [answer.status_code for answer in before] == [200] * 3
-    assert [answer.status_code for answer in after] == [200] * 3 + [201]
+    assert [response.status_code for response in before] == [200] * 3
+    assert [response.status_code for response in after] == [200] * 3 + [201]

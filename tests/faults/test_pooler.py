@@ -1,6 +1,6 @@
-"""Behind a pooler in transaction mode everything works, and nothing stays in a session that others get.
+"""Everything works behind a pooler in transaction mode, and nothing stays in a session that other clients get.
 
-``make test-pooled`` runs the whole suite behind one.
+``make test-pooled`` runs the whole suite behind a pooler.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 SESSIONS = 2
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
-# What the pooler itself tells each session anew, and what each transaction begins with.
+# Settings that the pooler resets for each session or transaction.
 ITS_OWN = {"client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings", "application_name"}
 EACH_ANEW = {"transaction_isolation", "transaction_read_only", "transaction_deferrable"}
 
@@ -34,16 +34,16 @@ def _pooled(shop: Shop) -> Iterator[None]:
 
 
 def told_in_sessions() -> set[str]:
-    """What was set in the sessions that the pooler has, but for its own; and the channels that they listen to."""
-    found: set[str] = set()
+    """Return the settings and channels left in the pooler's sessions, without the pooler's own settings."""
+    leftovers: set[str] = set()
     lines = [psycopg.connect(database_url(), prepare_threshold=None) for _ in range(SESSIONS)]
-    # Each holds a session while the next one asks.
+    # Each connection holds a session while the next one queries.
     for line in lines:
-        found.update(name for (name,) in line.execute("SELECT name FROM pg_settings WHERE source = 'session'"))
-        found.update(name for (name,) in line.execute("SELECT pg_listening_channels()"))
+        leftovers.update(name for (name,) in line.execute("SELECT name FROM pg_settings WHERE source = 'session'"))
+        leftovers.update(name for (name,) in line.execute("SELECT pg_listening_channels()"))
     for line in lines:
         line.close()
-    return found - ITS_OWN - EACH_ANEW
+    return leftovers - ITS_OWN - EACH_ANEW
 
 
 @pytest.mark.usefixtures("_pooled")
@@ -64,14 +64,14 @@ def test_nothing_stays_in_the_sessions_of_a_pooler(shop: Shop, tmp_path: Path) -
 def test_a_read_only_shop_is_so_behind_a_pooler_and_its_archive_is_whole(shop: Shop, tmp_path: Path) -> None:
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
-    written = api.post("script_tags.json", TAG)
+    write_response = api.post("script_tags.json", TAG)
 
     call_command("export_shop", shop.domain, str(tmp_path / "archive"), "--final")
     refused = api.post("script_tags.json", TAG)
-    read = api.get("script_tags.json")
+    read_response = api.get("script_tags.json")
     call_command("set_shop_read_only", shop.domain, "--off")
 
-    assert (written.status_code, refused.status_code, read.status_code) == (201, 503, 200)
-    assert [tag["id"] for tag in read.json()["script_tags"]] == [written.json()["script_tag"]["id"]]
+    assert (write_response.status_code, refused.status_code, read_response.status_code) == (201, 503, 200)
+    assert [tag["id"] for tag in read_response.json()["script_tags"]] == [write_response.json()["script_tag"]["id"]]
     assert api.post("script_tags.json", TAG).status_code == 201
     assert told_in_sessions() == set()

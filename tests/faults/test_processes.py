@@ -1,4 +1,4 @@
-"""Real web processes on a database that is locked, pooled, or changed under them; and processes that are killed.
+"""Real web processes on a database that is locked, pooled or altered, and processes that are killed.
 
 Rule: reliability, F4, M5.
 """
@@ -35,7 +35,7 @@ LOCKED_SECONDS = 12
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server said, and after how many seconds."""
+    """A response of a server and its duration in seconds."""
 
     status: int
     seconds: float
@@ -43,7 +43,7 @@ class Answer:
 
 
 class Caller:
-    """Calls the interface of a running server with one token."""
+    """A client of a running server with one token."""
 
     def __init__(self, server: Server, shop: Shop) -> None:
         self.server, self.shop = server, shop
@@ -69,7 +69,7 @@ Start = Callable[..., Server]
 
 @pytest.fixture
 def start(db: None, tmp_path: Path) -> Iterator[Start]:
-    """Starts web processes on the test's database."""
+    """Return a function that starts web processes on the test's database."""
     running: list[Server] = []
 
     def make(url: str = "", **env: str) -> Server:
@@ -98,44 +98,44 @@ def lock_for_a_while(statement: str, ready: threading.Event) -> None:
 
 
 def test_one_locked_table_holds_no_other_route(start: Start, shop: Shop) -> None:
-    """Eight clients keep asking for what is locked, by two processes of four threads; two ask for something else."""
+    """Let eight clients request a locked table from two processes with four threads, and two clients another table."""
     call = Caller(start(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
-    wanted = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
-    assert [call(path).status for path in wanted for _ in range(4)] == [200] * 8
+    bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
+    assert [call(path).status for path in bodies for _ in range(4)] == [200] * 8
     ready, over = threading.Event(), threading.Event()
     statement = "SELECT 1" if connection.vendor == "sqlite" else "LOCK TABLE content_scripttag IN ACCESS EXCLUSIVE MODE"
     locker = threading.Thread(target=lock_for_a_while, args=(statement, ready))
 
     def ask(path: str) -> list[Answer]:
-        answers = []
+        responses = []
         while not over.is_set():
-            answers.append(call(path, wanted[path]))
+            responses.append(call(path, bodies[path]))
             time.sleep(0.05)
-        return answers
+        return responses
 
     locker.start()
     ready.wait(30)
     with ThreadPoolExecutor(10) as pool:
-        asked = [pool.submit(ask, path) for path in ["script_tags.json"] * 8 + ["products.json"] * 2]
+        futures = [pool.submit(ask, path) for path in ["script_tags.json"] * 8 + ["products.json"] * 2]
         time.sleep(LOCKED_SECONDS - 1)
         over.set()
-        locked = [answer for future in asked[:8] for answer in future.result()]
-        served = [answer for future in asked[8:] for answer in future.result()]
+        locked = [response for future in futures[:8] for response in future.result()]
+        served = [response for future in futures[8:] for response in future.result()]
     locker.join()
 
-    refused = [answer for answer in locked if answer.status == 503]
-    assert {answer.status for answer in locked} <= {503, 200, 201}
+    refused = [response for response in locked if response.status == 503]
+    assert {response.status for response in locked} <= {503, 200, 201}
     assert len(refused) >= 8
-    assert all(answer.headers["Retry-After"] for answer in refused)
-    assert max(answer.seconds for answer in refused) < LOCKED_SECONDS - 1
-    assert {answer.status for answer in served} == {200}
-    assert max(answer.seconds for answer in served) < LOCKED_SECONDS - 1
+    assert all(response.headers["Retry-After"] for response in refused)
+    assert max(response.seconds for response in refused) < LOCKED_SECONDS - 1
+    assert {response.status for response in served} == {200}
+    assert max(response.seconds for response in served) < LOCKED_SECONDS - 1
     assert call("script_tags.json").status == 200
 
 
 @pytest.fixture
 def slow_inserts(from_elsewhere: Sql) -> Iterator[None]:
-    """The insert of a script tag takes two seconds."""
+    """Delay each insert of a script tag by two seconds."""
     from_elsewhere(
         """
         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -148,7 +148,7 @@ def slow_inserts(from_elsewhere: Sql) -> Iterator[None]:
 
 
 def kill(server: Server) -> None:
-    """End the web processes as a crash would, in the middle of whatever they do."""
+    """Kill the web processes while they handle requests."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     for pid in (server.process.pid, *map(int, children)):
         os.kill(pid, signal.SIGKILL)
@@ -161,13 +161,13 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, 
     server = start()
     call = Caller(server, shop)
     headers = {"Idempotency-Key": "order-7"}
-    lost: list[Any] = []
+    results: list[Any] = []
 
     def post() -> None:
         try:
-            lost.append(call("script_tags.json", TAG, **headers))
+            results.append(call("script_tags.json", TAG, **headers))
         except OSError as error:
-            lost.append(error)
+            results.append(error)
 
     thread = threading.Thread(target=post)
     thread.start()
@@ -175,18 +175,18 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, 
     kill(server)
     thread.join()
     call.server = start()
-    again = call("script_tags.json", TAG, **headers)
+    repeated = call("script_tags.json", TAG, **headers)
     replayed = call("script_tags.json", TAG, **headers)
 
-    assert isinstance(lost[0], OSError)
-    assert (again.status, again.headers["Idempotent-Replayed"]) == (201, None)
+    assert isinstance(results[0], OSError)
+    assert (repeated.status, repeated.headers["Idempotent-Replayed"]) == (201, None)
     assert (replayed.status, replayed.headers["Idempotent-Replayed"]) == (201, "true")
     assert tags(shop) == 1
 
 
 @pytest.fixture
 def pooled() -> Iterator[str]:
-    """The URL of the test's database behind PgBouncer in transaction mode, with two sessions for everybody."""
+    """Yield the URL of the test's database behind PgBouncer in transaction mode with two sessions."""
     with pooler(sessions=2) as port:
         yield f"postgres://x@127.0.0.1:{port}/{connection.settings_dict['NAME']}"
 
@@ -202,7 +202,7 @@ def test_requests_survive_a_changed_column_with_and_without_a_pooler(
     def many() -> set[int]:
         works = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/count.json", None)] * 8
         with ThreadPoolExecutor(6) as pool:
-            return {answer.status for answer in pool.map(lambda work: call(*work), works)}
+            return {response.status for response in pool.map(lambda work: call(*work), works)}
 
     before = many()
     retype("text")

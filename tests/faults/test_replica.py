@@ -1,4 +1,4 @@
-"""Reads go to a streaming replica, and nobody notices: not who has just written, nor where it lags or is away."""
+"""Reads from a streaming replica: clients see their own writes, and a lagging or missing replica is not used."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ class World:
 
 
 class Asker:
-    """Asks a server."""
+    """A client of a server."""
 
     def __init__(self, server: Server) -> None:
         self._url = server.url
@@ -46,20 +46,20 @@ class Asker:
     def __call__(self, token: str, path: str, body: object = None) -> Any:
         headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        with urlopen(Request(f"{self._url}/admin/api/2026-07/{path}", data, headers), timeout=60) as answer:
-            return json.load(answer)
+        with urlopen(Request(f"{self._url}/admin/api/2026-07/{path}", data, headers), timeout=60) as response:
+            return json.load(response)
 
     def count(self, token: str) -> int:
         return int(self(token, "script_tags/count.json")["count"])
 
     def figures(self) -> str:
         headers = {"Authorization": f"Bearer {SCRAPER}"}
-        with urlopen(Request(f"{self._url}/metrics", headers=headers), timeout=60) as answer:
-            return str(answer.read().decode())
+        with urlopen(Request(f"{self._url}/metrics", headers=headers), timeout=60) as response:
+            return str(response.read().decode())
 
     def ready(self) -> Any:
-        with urlopen(f"{self._url}/readyz", timeout=60) as answer:
-            return json.load(answer)
+        with urlopen(f"{self._url}/readyz", timeout=60) as response:
+            return json.load(response)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ Start = Callable[..., Asker]
 
 @pytest.fixture(scope="module")
 def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Two web processes that know the replica, by the seconds that it may lag."""
+    """Return a function that starts two web processes with the replica and a maximum lag in seconds."""
     running: dict[int, Server] = {}
     cache = parts.need("Redis", parts.redis_url())
     with redis.Redis.from_url(cache) as notes:
@@ -100,7 +100,7 @@ def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         running[lag] = server
         server.wait()
         ask = Asker(server)
-        # A process reads from it once it has seen it replay what was there at the start.
+        # A process reads from the replica once the replica has replayed the position at the start.
         until(lambda: ask.ready()["parts"]["replica"], bool)
         return ask
 
@@ -111,7 +111,7 @@ def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
 
 @pytest.fixture
 def paused(world: World) -> Iterator[Callable[[], None]]:
-    """``paused()``: from now on the replica takes what comes and shows nothing of it."""
+    """Return a function that pauses the replica's replay."""
     yield lambda: world.on_replica("SELECT pg_wal_replay_pause()")
     world.on_replica("SELECT pg_wal_replay_resume()")
 
@@ -124,12 +124,12 @@ def test_who_has_written_reads_it_and_others_read_the_replica(
     until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before})
     paused()
 
-    made = ask(world.writer, "script_tags.json", TAG)["script_tag"]
+    created = ask(world.writer, "script_tags.json", TAG)["script_tag"]
 
     assert [ask.count(world.writer) for _ in range(8)] == [before + 1] * 8
-    # A process that found it away a moment ago leaves it alone for some seconds.
+    # A process that found the replica unreachable does not try again for some seconds.
     until(lambda: [ask.count(world.reader) for _ in range(8)], lambda counts: before in counts, seconds=20)
-    assert ask(world.reader, f"script_tags/{made['id']}.json")["script_tag"] == made
+    assert ask(world.reader, f"script_tags/{created['id']}.json")["script_tag"] == created
     world.on_replica("SELECT pg_wal_replay_resume()")
     until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
 
@@ -142,12 +142,13 @@ def test_a_replica_that_lags_too_long_is_not_read(world: World, start: Start, pa
 
     until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
 
-    assert until(ask.ready, lambda said: not said["parts"]["replica"])["status"] == "degraded"
-    until(ask.figures, lambda said: "\nbackoffice_replica_up 0.0" in said)
+    assert until(ask.ready, lambda metrics: not metrics["parts"]["replica"])["status"] == "degraded"
+    until(ask.figures, lambda metrics: "\nbackoffice_replica_up 0.0" in metrics)
     world.on_replica("SELECT pg_wal_replay_resume()")
     until(lambda: ask.ready()["parts"]["replica"], bool)
     until(
-        ask.figures, lambda said: "\nbackoffice_replica_up 1.0" in said and "\nbackoffice_replica_lag_seconds" in said
+        ask.figures,
+        lambda metrics: "\nbackoffice_replica_up 1.0" in metrics and "\nbackoffice_replica_lag_seconds" in metrics,
     )
 
 
@@ -158,19 +159,19 @@ def test_a_replica_that_is_away_is_missed_by_nobody(world: World, start: Start) 
     try:
         ask(world.writer, "script_tags.json", TAG)
         counts = {ask.count(world.reader) for _ in range(8)}
-        said = until(ask.ready, lambda found: not found["parts"]["replica"])
+        readiness = until(ask.ready, lambda report: not report["parts"]["replica"])
         with pytest.raises(HTTPError, match="404"):
             ask(world.reader, "script_tags/1.json")
     finally:
         world.replica.start()
 
     assert counts == {before + 1}
-    assert said["status"] == "degraded"
+    assert readiness["status"] == "degraded"
     until(lambda: ask.ready()["parts"]["replica"], bool)
 
 
 def test_of_several_servers_the_one_that_takes_writes_is_used(world: World, tmp_path: Path) -> None:
-    """An address names two, and the first that is asked can only be read."""
+    """Name two servers in the URL, a read-only one first."""
     server = Server(
         f"postgres://postgres@127.0.0.1:{world.replica.port},127.0.0.1:{world.primary.port}/restored", tmp_path
     )

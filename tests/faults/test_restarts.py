@@ -1,4 +1,4 @@
-"""The database restarts under load: who comes meanwhile is told to come again, what was answered is there and is told.
+"""The database restarts under load: requests get 503 in between, acknowledged writes are stored and delivered.
 
 Rule: reliability, F3, W10.
 """
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 RECOVERED_SECONDS = 10
 WRITTEN = 20
-"""Script tags that are written before each restart, and after the last."""
+"""Number of script tags written before each restart and after the last one."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def catcher(settings: Any) -> Iterator[WebhookReceiver]:
 
 
 def copy(source: str, target: str) -> None:
-    """All that a database holds, into an empty one."""
+    """Copy a database into an empty one."""
     dump = subprocess.run(["pg_dump", "--no-owner", source], check=True, stdout=subprocess.PIPE)
     subprocess.run(
         ["psql", "-q", "-v", "ON_ERROR_STOP=1", target], input=dump.stdout, check=True, stdout=subprocess.DEVNULL
@@ -51,7 +51,7 @@ def copy(source: str, target: str) -> None:
 
 
 class Writers:
-    """Callers who write one script tag after the other, and note what they were answered."""
+    """Clients that write script tags one after the other and record the responses."""
 
     def __init__(self, call: Caller, count: int) -> None:
         self.answers: list[tuple[str, Answer]] = []
@@ -62,10 +62,10 @@ class Writers:
             thread.start()
 
     def _write(self, number: int) -> None:
-        written = 0
+        count = 0
         while not self._over.is_set():
-            written += 1
-            src = f"https://a.example/{number}-{written}.js"
+            count += 1
+            src = f"https://a.example/{number}-{count}.js"
             tag = {"script_tag": {"src": src, "event": "onload"}}
             self.answers.append((src, self._call("script_tags.json", tag)))
             time.sleep(0.02)
@@ -76,11 +76,11 @@ class Writers:
             thread.join()
 
     def statuses(self, since: int = 0) -> list[int]:
-        return [answer.status for _, answer in self.answers[since:]]
+        return [response.status for _, response in self.answers[since:]]
 
 
 def wait_for_writes(writers: Writers) -> None:
-    """Until the first of what is written from now on is stored, soon, and then some more."""
+    """Wait until the next write is stored, then for some more."""
     since = len(writers.answers)
     until(lambda: 201 in writers.statuses(since), bool, seconds=RECOVERED_SECONDS)
     until(lambda: writers.statuses(since).count(201), WRITTEN.__le__, seconds=60)
@@ -113,16 +113,18 @@ def test_a_restart_under_load_refuses_some_and_loses_nothing(
     finally:
         writers.stop()
 
-    refusals = [answer for _, answer in writers.answers if answer.status != 201]
-    assert {answer.status for answer in refusals} == {503}
-    assert all(answer.headers["Retry-After"] for answer in refusals)
+    failed = [response for _, response in writers.answers if response.status != 201]
+    assert {response.status for response in failed} == {503}
+    assert all(response.headers["Retry-After"] for response in failed)
     with psycopg.connect(cluster.url) as other:
-        stored = {src for (src,) in other.execute("SELECT src FROM content_scripttag")}
+        stored_urls = {src for (src,) in other.execute("SELECT src FROM content_scripttag")}
         events = other.execute("SELECT count(*) FROM events_event WHERE topic = 'script_tags/create'").fetchone()
-    acknowledged = {src for src, answer in writers.answers if answer.status == 201}
+    acknowledged = {src for src, response in writers.answers if response.status == 201}
     assert len(acknowledged) >= 3 * WRITTEN
-    assert acknowledged <= stored
-    # A write whose answer was lost on its way is whole, too.
-    assert events == (len(stored),)
-    until(lambda: {json.loads(each.body)["src"] for each in list(catcher.requests)}, stored.__eq__, seconds=40)
+    assert acknowledged <= stored_urls
+    # A write without a response is complete, too.
+    assert events == (len(stored_urls),)
+    until(
+        lambda: {json.loads(request.body)["src"] for request in list(catcher.requests)}, stored_urls.__eq__, seconds=40
+    )
     end(dispatcher)

@@ -1,7 +1,7 @@
-"""Real dispatchers that are killed, stopped, cut off and told to end: nothing is lost, what comes twice is the same.
+"""Real dispatchers are killed, stopped, disconnected and terminated: no delivery is lost, duplicates are identical.
 
-Rule: reliability, W10, W12; design of webhooks, "Targets and faults". ``WEBHOOK_EVENTS`` says how many events the long
-one has.
+Rule: reliability, W10, W12; design of webhooks, "Targets and faults". ``WEBHOOK_EVENTS`` sets the number of events of
+the long test.
 """
 
 import os
@@ -46,7 +46,7 @@ def installation(shop: Shop, settings: Any) -> Installation:
 
 @pytest.fixture
 def start(db: None, tmp_path: Path) -> Iterator[Start]:
-    """Starts dispatchers on the test's database, or on what stands in front of it."""
+    """Return a function that starts dispatchers on the test's database or on a proxy."""
     running: list[Process] = []
 
     def make(url: str = "") -> Process:
@@ -76,7 +76,7 @@ def states(shop: Shop) -> Counter[str]:
 
 
 def let_leases_end(shop: Shop) -> None:
-    """Half a minute later, as far as the database can tell."""
+    """Move leases half a minute into the past."""
     with shop_scope(shop):
         Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
 
@@ -87,12 +87,12 @@ def keys(shop: Shop) -> set[str]:
 
 
 def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> None:
-    """Each delivery came, what came more often is byte for byte the same, and no more did than were under way."""
+    """Check that each delivery arrived, duplicates are identical, and there are at most ``twice`` of them."""
     bodies: dict[str, set[bytes]] = {}
-    for each in catcher.requests:
-        bodies.setdefault(each.get_header("-Webhook-Id"), set()).add(each.body)
+    for request in catcher.requests:
+        bodies.setdefault(request.get_header("-Webhook-Id"), set()).add(request.body)
     assert bodies.keys() == keys(shop)
-    assert all(len(found) == 1 for found in bodies.values())
+    assert all(len(variants) == 1 for variants in bodies.values())
     assert len(catcher.requests) - len(bodies) <= twice
     with shop_scope(shop):
         assert not Pending.objects.exists()
@@ -101,19 +101,19 @@ def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> N
 def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
     shop: Shop, installation: Installation, start: Start
 ) -> None:
-    """The receiver has read the bodies; the dispatcher dies before it can write that down."""
+    """Kill the dispatcher after the receiver has read the bodies and before the results are stored."""
     with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=1.5)) as catcher:
         subscribe(installation, catcher.url)
-        first = start()
+        first_attempt_at = start()
         happen(shop, 10)
         catcher.wait_for(2, seconds=30)
-        first.kill()
-        first.wait()
+        first_attempt_at.kill()
+        first_attempt_at.wait()
         assert states(shop)["leased"] >= 2
         catcher.behavior = ReceiverBehavior()
         let_leases_end(shop)
         start()
-        until(lambda: states(shop), lambda found: found == {"done": 10}, seconds=40)
+        until(lambda: states(shop), lambda counts: counts == {"done": 10}, seconds=40)
         assert_all_arrived(shop, catcher, twice=10)
 
 
@@ -129,7 +129,7 @@ def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing
         catcher.behavior = ReceiverBehavior()
         let_leases_end(shop)
         start()
-        until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
+        until(lambda: states(shop), lambda counts: counts == {"done": 2}, seconds=40)
         with shop_scope(shop):
             before = list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at"))
         frozen.send_signal(signal.SIGCONT)
@@ -153,11 +153,11 @@ def test_a_dispatcher_that_is_told_to_end_finishes_what_is_under_way(
         process.terminate()
         assert process.wait(timeout=15) == 0
         assert time.monotonic() - began < patience(11)
-        found = states(shop)
+        counts = states(shop)
 
-    assert found["leased"] == 0
-    assert found["done"] >= 2
-    assert found["done"] + found["due"] == 20 or found["due"] == 0
+    assert counts["leased"] == 0
+    assert counts["done"] >= 2
+    assert counts["done"] + counts["due"] == 20 or counts["due"] == 0
 
 
 def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_only(
@@ -174,10 +174,10 @@ def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_onl
         proxy.suffer(Fault.RESET)
         time.sleep(4)
         proxy.suffer(Fault.NONE)
-        until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
+        until(lambda: states(shop), lambda counts: counts == {"done": 2}, seconds=40)
         happen(shop, 20)
         catcher.behavior = ReceiverBehavior()
-        until(lambda: states(shop), lambda found: found == {"done": 22}, seconds=40)
+        until(lambda: states(shop), lambda counts: counts == {"done": 22}, seconds=40)
         assert_all_arrived(shop, catcher, twice=2)
 
 
@@ -191,15 +191,15 @@ def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installatio
             healthy = Delivery.objects.filter(shop=shop, endpoint__uri=well.url)
             until(lambda: healthy.filter(state="done").count(), lambda count: count == 200, seconds=60)
             delays = sorted(
-                (first - made).total_seconds()
-                for made, first in healthy.values_list("created_at", "first_attempt_at")
-                if first
+                (first_attempt_at - created_at).total_seconds()
+                for created_at, first_attempt_at in healthy.values_list("created_at", "first_attempt_at")
+                if first_attempt_at
             )
-            tried = Attempt.objects.filter(shop=shop, delivery__endpoint__uri=dead.url).count()
+            attempts = Attempt.objects.filter(shop=shop, delivery__endpoint__uri=dead.url).count()
 
     assert delays[int(0.95 * len(delays))] < 5
-    # The breaker opened after the first few, and uses up no attempts.
-    assert tried <= 15
+    # The circuit breaker opened after the first few and uses no attempts.
+    assert attempts <= 15
 
 
 def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, start: Start) -> None:
@@ -208,7 +208,7 @@ def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, 
         start()
         start()
         happen(shop, 300)
-        until(lambda: states(shop), lambda found: found == {"done": 300}, seconds=60)
+        until(lambda: states(shop), lambda counts: counts == {"done": 300}, seconds=60)
         assert_all_arrived(shop, catcher, twice=0)
 
 
@@ -217,7 +217,7 @@ def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, 
 def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
     shop: Shop, installation: Installation, start: Start, from_elsewhere: Sql
 ) -> None:
-    """Dispatchers are killed, their sessions ended by the database, the network reset; the two sets are equal."""
+    """Kill dispatchers, end their sessions, reset the network, and compare events with deliveries."""
     total = int(os.environ.get("WEBHOOK_EVENTS") or soaked(10_000))
     port = int(connection.settings_dict["PORT"] or 5432)
     with Proxy(port).running() as proxy, WebhookReceiver([installation.app.api_secret]) as catcher:
@@ -245,9 +245,9 @@ def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
                 time.sleep(1)
                 proxy.suffer(Fault.NONE)
         deadline = time.monotonic() + 600
-        while (found := states(shop)) != {"done": total} and time.monotonic() < deadline:
-            let_leases_end(shop) if found["leased"] > 100 else None
+        while (counts := states(shop)) != {"done": total} and time.monotonic() < deadline:
+            let_leases_end(shop) if counts["leased"] > 100 else None
             time.sleep(2)
         assert states(shop) == {"done": total}
-        assert all(all(each.verified.values()) for each in catcher.requests)
+        assert all(all(request.verified.values()) for request in catcher.requests)
         assert_all_arrived(shop, catcher, twice=200 * rounds)

@@ -1,4 +1,4 @@
-"""Fulfillment services, fulfillment orders and fulfillments for tests."""
+"""Factories for fulfillment services, fulfillment orders and fulfillments."""
 
 from datetime import timedelta
 from typing import Any
@@ -20,14 +20,14 @@ from tests.orders.factories import MUG, make_order
 
 
 def make_service(app: App, **attrs: Any) -> FulfillmentService:
-    """A service of an app in the current shop."""
+    """Create a service of an app in the current shop."""
     number = FulfillmentService.objects.count() + 1
-    given = {"name": f"Depot {number}", "callback_url": f"https://depot-{number}.example/callbacks", **attrs}
-    return services.create_service(given, app=app, actor="system", at=timezone.now())
+    fields = {"name": f"Depot {number}", "callback_url": f"https://depot-{number}.example/callbacks", **attrs}
+    return services.create_service(fields, app=app, actor="system", at=timezone.now())
 
 
 def route(order: Order) -> list[FulfillmentOrder]:
-    """The fulfillment orders of an order, made as the worker makes them."""
+    """Route an order as the worker does; return its fulfillment orders."""
     return routing.route_order(order.pk, at=timezone.now())
 
 
@@ -38,7 +38,8 @@ def make_fulfillment_order(
     request_status: str = "unsubmitted",
     **values: Any,
 ) -> FulfillmentOrder:
-    """The one fulfillment order of an order of two mugs, at the primary location or a service's, in any state."""
+    """Create the only fulfillment order of an order of two mugs, at the primary location or a service's, in any status.
+    """
     lines = values.pop("lines", [MUG])
     if service is not None:
         lines = [{**line, "fulfillment_service": service.handle} for line in lines]
@@ -48,7 +49,7 @@ def make_fulfillment_order(
 
 
 def put_into(row: FulfillmentOrder, status: str, request_status: str) -> None:
-    """Put a fulfillment order into a state, with what belongs to it."""
+    """Set the status of a fulfillment order, with the fields that belong to it."""
     row.status, row.request_status = status, request_status
     if status == "scheduled":
         row.fulfill_at = timezone.now() + timedelta(days=2)
@@ -64,13 +65,13 @@ def put_into(row: FulfillmentOrder, status: str, request_status: str) -> None:
 
 
 def make_fulfillment(row: FulfillmentOrder | None = None, **values: Any) -> Fulfillment:
-    """All that remains of a fulfillment order, sent."""
+    """Fulfill all that remains of a fulfillment order."""
     row = row or make_fulfillment_order(email="some@example.com")
     part = FulfillmentPart(row, values.pop("lines", None))
     return fulfillments.create_fulfillment([part], actor="system", at=timezone.now(), **values)
 
 
 def make_event(fulfillment: Fulfillment | None = None, **attrs: Any) -> FulfillmentEvent:
-    """A parcel in transit."""
-    given = {"status": "in_transit", **attrs}
-    return tracking.add_event(fulfillment or make_fulfillment(), given, actor="system", at=timezone.now())
+    """Create an event: in transit unless attributes say otherwise."""
+    fields = {"status": "in_transit", **attrs}
+    return tracking.add_event(fulfillment or make_fulfillment(), fields, actor="system", at=timezone.now())

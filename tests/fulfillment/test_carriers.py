@@ -1,4 +1,4 @@
-"""Carriers, told by the numbers of their parcels."""
+"""Tests of carriers, recognized by tracking number."""
 
 import pytest
 
@@ -30,15 +30,15 @@ from apps.fulfillment.domain.tracking import Tracking, complete_tracking
     ],
 )
 def test_a_number_tells_its_carrier(number: str, company: str | None) -> None:
-    found = carriers.recognize_carrier(number)
+    carrier = carriers.recognize_carrier(number)
 
-    assert (found and found.name) == company
+    assert (carrier and carrier.name) == company
 
 
 def test_every_changed_digit_is_noticed() -> None:
     for number in ("1Z5R89390357567127", "9361289878700317633795", "986578788855", "3318810025"):
-        for place in range(len(number) - 6, len(number)):
-            other = number[:place] + str((int(number[place]) + 1) % 10) + number[place + 1 :]
+        for index in range(len(number) - 6, len(number)):
+            other = number[:index] + str((int(number[index]) + 1) % 10) + number[index + 1 :]
             assert carriers.recognize_carrier(other) is None, other
 
 

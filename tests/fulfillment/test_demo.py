@@ -1,4 +1,4 @@
-"""The demo's sending: an order in each state, a warehouse that waits for its program, and books that agree."""
+"""Tests of the demo's fulfillment: an order in each status, a waiting warehouse, and consistent stock."""
 
 from datetime import timedelta
 
@@ -34,8 +34,8 @@ def test_the_demo_has_work_in_each_state_and_refunds(in_shop: Shop) -> None:
     refunds.create_demo_refunds(in_shop, now)
 
     assert set(FulfillmentOrder.objects.values_list("status", "request_status")) == STATES
-    told = set(Fulfillment.objects.values_list("shipment_status", flat=True))
-    assert told == {"", "in_transit", "attempted_delivery", "delivered"}
+    shipment_statuses = set(Fulfillment.objects.values_list("shipment_status", flat=True))
+    assert shipment_statuses == {"", "in_transit", "attempted_delivery", "delivered"}
     assert {"partial", "fulfilled"} <= set(Order.objects.values_list("fulfillment_status", flat=True))
     assert Refund.objects.count() == 4
     assert Refund.objects.get(order=old).refund_line_items.get().restock_type == "cancel"

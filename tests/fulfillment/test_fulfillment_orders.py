@@ -1,4 +1,4 @@
-"""Fulfillment orders over REST: each action with its answer, what it refuses, and what the tables of the wire say."""
+"""Tests of fulfillment orders over REST: each action with its response and errors, against the wire tables."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -35,13 +35,13 @@ PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 
 
 def do(api: ApiClient, row: FulfillmentOrder | int, action: str, body: Any = None, status: int = 200) -> dict[str, Any]:
     pk = row if isinstance(row, int) else row.pk
-    answer = api.post(f"fulfillment_orders/{pk}/{action}.json", body)
-    assert answer.status_code == status, answer.content
-    return dict(answer.json())
+    response = api.post(f"fulfillment_orders/{pk}/{action}.json", body)
+    assert response.status_code == status, response.content
+    return dict(response.json())
 
 
-def units(shown: dict[str, Any] | None) -> list[int]:
-    return [line["fulfillable_quantity"] for line in shown["line_items"]] if shown else []
+def units(fulfillment_order: dict[str, Any] | None) -> list[int]:
+    return [line["fulfillable_quantity"] for line in fulfillment_order["line_items"]] if fulfillment_order else []
 
 
 def some(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
@@ -57,20 +57,20 @@ def conserved() -> bool:
 
 @pytest.fixture
 def service_row(api: ApiClient, in_shop: Shop) -> FulfillmentOrder:
-    """Three mugs that the calling app's own service is to send."""
+    """Create a fulfillment order of three mugs for the calling app's own service."""
     service = make_service(api.installation.app)
     return make_fulfillment_order(service, lines=[PLAIN], shipping_address=ADDRESS, email="ada@example.com")
 
 
 def test_a_request_is_accepted_and_asked_back(api: ApiClient, service_row: FulfillmentOrder) -> None:
-    sent = do(
+    body = do(
         api, service_row, "fulfillment_request", {"fulfillment_request": {"message": "Soon", **some(service_row, 2)}}
     )
-    assert units(sent["submitted_fulfillment_order"]) == [2]
-    assert units(sent["unsubmitted_fulfillment_order"]) == [1]
-    assert sent["original_fulfillment_order"]["id"] == sent["submitted_fulfillment_order"]["id"] == service_row.pk
-    said = sent["submitted_fulfillment_order"]["outgoing_requests"]
-    assert [(each["kind"], each["message"]) for each in said] == [("fulfillment_request", "Soon")]
+    assert units(body["submitted_fulfillment_order"]) == [2]
+    assert units(body["unsubmitted_fulfillment_order"]) == [1]
+    assert body["original_fulfillment_order"]["id"] == body["submitted_fulfillment_order"]["id"] == service_row.pk
+    outgoing_requests = body["submitted_fulfillment_order"]["outgoing_requests"]
+    assert [(item["kind"], item["message"]) for item in outgoing_requests] == [("fulfillment_request", "Soon")]
     accepted = do(api, service_row, "fulfillment_request/accept", {"fulfillment_request": {"message": "Yes"}})
     assert accepted["fulfillment_order"]["status"] == "in_progress"
 
@@ -98,9 +98,9 @@ def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: Fulfillment
     assert refused == {"errors": {"line_items.0.fulfillment_order_line_item_id": ["is invalid"]}}
 
     body = {"reason": "other", "line_items": [{"fulfillment_order_line_item_id": line, "message": "None left"}]}
-    shown = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})["fulfillment_order"]
+    fulfillment_order = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})["fulfillment_order"]
 
-    assert (shown["status"], shown["request_status"]) == ("open", "rejected")
+    assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("open", "rejected")
     assert MerchantRequest.objects.get().line_messages == [{"id": line, "message": "None left"}]
     do(api, service_row, "fulfillment_request")
 
@@ -108,19 +108,19 @@ def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: Fulfillment
 def test_the_merchants_own_location_takes_no_requests(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    said = do(api, row, "fulfillment_request", status=422)
+    body = do(api, row, "fulfillment_request", status=422)
 
     expected = "request_fulfillment is not possible: the fulfillment order is open and its request unsubmitted, "
-    assert said == {"errors": {"base": [f"{expected}at a location of the merchant's"]}}
+    assert body == {"errors": {"base": [f"{expected}at a location of the merchant's"]}}
 
 
 def test_a_cancelled_one_is_replaced(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    said = do(api, row, "cancel")
+    body = do(api, row, "cancel")
 
-    assert (said["fulfillment_order"]["status"], units(said["fulfillment_order"])) == ("closed", [])
-    replacement = said["replacement_fulfillment_order"]
+    assert (body["fulfillment_order"]["status"], units(body["fulfillment_order"])) == ("closed", [])
+    replacement = body["replacement_fulfillment_order"]
     assert (replacement["status"], units(replacement)) == ("open", [2])
     assert do(api, row, "cancel", status=422)["errors"]["base"]
     assert conserved()
@@ -131,11 +131,11 @@ def test_what_a_service_does_not_finish_is_to_be_sent_by_somebody(
 ) -> None:
     put_into(service_row, "in_progress", "accepted")
 
-    shown = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})["fulfillment_order"]
+    fulfillment_order = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})["fulfillment_order"]
 
-    assert (shown["status"], shown["request_status"]) == ("incomplete", "closed")
-    others = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()
-    assert (others.status, others.lines.get().fulfillable_quantity) == ("open", 3)
+    assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("incomplete", "closed")
+    other_fulfillment_order = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()
+    assert (other_fulfillment_order.status, other_fulfillment_order.lines.get().fulfillable_quantity) == ("open", 3)
     assert conserved()
 
 
@@ -143,11 +143,11 @@ def test_units_wait_for_several_reasons(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(lines=[PLAIN])
     hold = {"reason": "incorrect_address", "reason_notes": "No street", **some(row, 1)}
 
-    shown = do(api, row, "hold", {"fulfillment_hold": hold})["fulfillment_order"]
+    fulfillment_order = do(api, row, "hold", {"fulfillment_hold": hold})["fulfillment_order"]
     do(api, row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})
 
-    assert (shown["status"], units(shown)) == ("on_hold", [1])
-    assert shown["fulfillment_holds"] == [{"reason": "incorrect_address", "reason_notes": "No street"}]
+    assert (fulfillment_order["status"], units(fulfillment_order)) == ("on_hold", [1])
+    assert fulfillment_order["fulfillment_holds"] == [{"reason": "incorrect_address", "reason_notes": "No street"}]
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
     assert (other.status, other.lines.get().fulfillable_quantity) == ("open", 2)
     assert FulfillmentHold.objects.filter(fulfillment_order=row).count() == 2
@@ -194,22 +194,22 @@ def test_a_scheduled_one_is_rescheduled_and_opened(api: ApiClient, in_shop: Shop
 
 
 def test_a_deadline_is_set_for_all_or_none(api: ApiClient, in_shop: Shop) -> None:
-    one, done = make_fulfillment_order(), make_fulfillment_order(status="closed")
+    first_fulfillment_order, fulfillment_order = make_fulfillment_order(), make_fulfillment_order(status="closed")
     path = "fulfillment_orders/set_fulfillment_orders_deadline.json"
 
     def ask(*pks: int) -> Any:
         body = {"fulfillment_order_ids": list(pks), "fulfillment_deadline": "2031-03-02T12:00:00Z"}
         return api.post(path, body)
 
-    closed, unknown = ask(one.pk, done.pk), ask(one.pk, 1)
-    one.refresh_from_db()
-    before = one.fulfill_by
-    good = ask(one.pk)
+    closed, unknown = ask(first_fulfillment_order.pk, fulfillment_order.pk), ask(first_fulfillment_order.pk, 1)
+    first_fulfillment_order.refresh_from_db()
+    before = first_fulfillment_order.fulfill_by
+    good = ask(first_fulfillment_order.pk)
 
     assert (closed.status_code, unknown.status_code, good.status_code, good.json()) == (422, 422, 200, {})
     assert unknown.json() == {"errors": {"fulfillment_order_ids": ["is invalid"]}}
-    one.refresh_from_db()
-    assert (before, str(one.fulfill_by)) == (None, "2031-03-02 12:00:00+00:00")
+    first_fulfillment_order.refresh_from_db()
+    assert (before, str(first_fulfillment_order.fulfill_by)) == (None, "2031-03-02 12:00:00+00:00")
 
 
 def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_shop: Shop) -> None:
@@ -218,17 +218,17 @@ def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_sh
     line = {"variant_id": variant.pk, "quantity": 3}
     row = route(make_order(lines=[line], inventory_behaviour="decrement_obeying_policy"))[0]
 
-    said = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk, **some(row, 2)}})
+    body = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk, **some(row, 2)}})
 
-    assert units(said["moved_fulfillment_order"]) == [2]
-    assert said["moved_fulfillment_order"]["assigned_location_id"] == cellar.pk
-    assert said["remaining_fulfillment_order"]["id"] == said["original_fulfillment_order"]["id"] == row.pk
+    assert units(body["moved_fulfillment_order"]) == [2]
+    assert body["moved_fulfillment_order"]["assigned_location_id"] == cellar.pk
+    assert body["remaining_fulfillment_order"]["id"] == body["original_fulfillment_order"]["id"] == row.pk
     levels = variant.inventory_item.levels.order_by("location_id").values_list("available", flat=True)
     assert list(levels) == [4, -1]
-    taken = row.order.line_items.get().taken_from
-    assert taken == {str(row.assigned_location_id): 1, str(cellar.pk): 2}
+    taken_from = row.order.line_items.get().taken_from
+    assert taken_from == {str(row.assigned_location_id): 1, str(cellar.pk): 2}
     assert conserved()
-    # All of it comes back when the order is cancelled.
+    # Canceling the order restores all of the stock.
     api.post(f"orders/{row.order_id}/cancel.json")
     assert list(levels.all()) == [5, 1]
 
@@ -236,12 +236,12 @@ def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_sh
 def test_all_units_move(api: ApiClient, in_shop: Shop) -> None:
     row, cellar = make_fulfillment_order(), make_location(in_shop, name="Cellar")
 
-    said = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk}})
+    body = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk}})
 
-    assert said["remaining_fulfillment_order"] is None
-    original = said["original_fulfillment_order"]
+    assert body["remaining_fulfillment_order"] is None
+    original = body["original_fulfillment_order"]
     assert (original["status"], original["line_items"], original["supported_actions"]) == ("closed", [], [])
-    assert units(said["moved_fulfillment_order"]) == [2]
+    assert units(body["moved_fulfillment_order"]) == [2]
 
 
 def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) -> None:
@@ -251,10 +251,10 @@ def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) ->
     stock.set_available(variant.inventory_item, cellar, 1, actor="system", at=timezone.now())
     row = make_fulfillment_order(lines=[{"variant_id": variant.pk}])
 
-    listed = api.get(f"fulfillment_orders/{row.pk}/locations_for_move.json").json()["locations_for_move"]
+    locations_for_move = api.get(f"fulfillment_orders/{row.pk}/locations_for_move.json").json()["locations_for_move"]
 
-    found = {each["location"]["name"]: (each["movable"], each["message"]) for each in listed}
-    assert found == {
+    locations = {item["location"]["name"]: (item["movable"], item["message"]) for item in locations_for_move}
+    assert locations == {
         "Attic": (False, "No items are stocked at this location."),
         "Cellar": (True, ""),
         "Shop location": (False, "Current location."),
@@ -263,11 +263,11 @@ def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) ->
         attic.pk: location_moves.NOTHING_STOCKED,
         row.assigned_location_id: location_moves.CURRENT_LOCATION,
     }.items():
-        said = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
-        assert said == {"errors": {"new_location_id": [message]}}
+        body = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        assert body == {"errors": {"new_location_id": [message]}}
     for target in (closed.pk, 1):
-        said = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
-        assert said == {"errors": {"new_location_id": ["is invalid"]}}
+        body = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        assert body == {"errors": {"new_location_id": ["is invalid"]}}
 
 
 def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
@@ -286,9 +286,9 @@ def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
     make_fulfillment_order()
 
     def listed(query: str) -> list[int]:
-        answer = api.get(f"assigned_fulfillment_orders.json?{query}")
-        assert answer.status_code == 200, answer.content
-        return [row["id"] for row in answer.json()["fulfillment_orders"]]
+        response = api.get(f"assigned_fulfillment_orders.json?{query}")
+        assert response.status_code == 200, response.content
+        return [row["id"] for row in response.json()["fulfillment_orders"]]
 
     for word, pk in rows.items():
         assert listed(f"assignment_status={word}&location_ids[]={mine.location_id}") == [pk]
@@ -298,8 +298,8 @@ def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
     assert listed(both) == [*rows.values(), elsewhere]
     first = api.get(f"assigned_fulfillment_orders.json?{both}&limit=2")
     assert [row["id"] for row in first.json()["fulfillment_orders"]] == list(rows.values())[:2]
-    further = api.http.get(first["Link"].split("<")[1].split(">")[0].removeprefix("http://localhost:8000"))
-    assert [row["id"] for row in further.json()["fulfillment_orders"]] == list(rows.values())[2:]
+    response = api.http.get(first["Link"].split("<")[1].split(">")[0].removeprefix("http://localhost:8000"))
+    assert [row["id"] for row in response.json()["fulfillment_orders"]] == list(rows.values())[2:]
     assert api.get("assigned_fulfillment_orders.json?assignment_status=all").status_code == 400
 
 
@@ -312,39 +312,39 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         codes=[{"code": "TEN", "amount": Decimal(1), "type": "fixed_amount"}],
         shipping=[{"title": "Post", "code": "STD", "price": Decimal(1)}],
     )
-    one, cellar = "/fulfillment_orders/{id}", make_location(in_shop, name="Cellar")
+    path, cellar = "/fulfillment_orders/{id}", make_location(in_shop, name="Cellar")
     full = {"include_financial_summaries": "true", "include_order_reference_fields": "true"}
     single = api.get(f"fulfillment_orders/{row.pk}.json", **full).json()
-    assert_fits("fulfillment_order", f"GET {one}.json", single)
+    assert_fits("fulfillment_order", f"GET {path}.json", single)
     summary = single["fulfillment_order"]["line_items"][0]["financial_summaries"][0]
     assert (summary["original_unit_price_set"], summary["approximate_discounted_unit_price_set"]) == ("10.00", "9.50")
     assert summary["discount_allocations"][0]["amount"] == "1.00"
     plain = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
     assert "order_name" not in plain
     assert "financial_summaries" not in plain["line_items"][0]
-    listed = api.get(f"orders/{row.order_id}/fulfillment_orders.json", **full).json()
-    assert_fits("fulfillment_order", "GET /orders/{id}/fulfillment_orders.json", listed)
+    listed_body = api.get(f"orders/{row.order_id}/fulfillment_orders.json", **full).json()
+    assert_fits("fulfillment_order", "GET /orders/{id}/fulfillment_orders.json", listed_body)
     table = "locations_for_move"
-    assert_fits(table, f"GET {one}/{table}.json", api.get(f"fulfillment_orders/{row.pk}/{table}.json").json())
+    assert_fits(table, f"GET {path}/{table}.json", api.get(f"fulfillment_orders/{row.pk}/{table}.json").json())
     hold = {"fulfillment_hold": {"reason": "other", "reason_notes": "x"}}
     move = {"fulfillment_order": {"new_location_id": cellar.pk}}
     for action, body in {"hold": hold, "release_hold": None, "cancel": None}.items():
-        shown = do(api, row, action, body)
-        # What the table says of every fulfillment order holds for reads; writes leave out what nobody asked for.
-        assert shown["fulfillment_order"].keys() >= plain.keys()
+        displayed_body = do(api, row, action, body)
+        # The table's fields apply to reads; writes leave out fields that were not requested.
+        assert displayed_body["fulfillment_order"].keys() >= plain.keys()
     replacement = FulfillmentOrder.objects.order_by("pk").last()
     assert replacement is not None
     moved = do(api, replacement, "move", move)
     assert moved["moved_fulfillment_order"]["assigned_location"]["name"] == "Cellar"
-    assert_fits("fulfillment_order", f"POST {one}/move.json", moved)
+    assert_fits("fulfillment_order", f"POST {path}/move.json", moved)
     at_service = make_fulfillment_order(
         make_service(api.installation.app),
         lines=[{"variant_id": variant.pk, "quantity": 2}],
         shipping_address=ADDRESS,
         email="ada@example.com",
     )
-    said = do(api, at_service, "fulfillment_request", {"fulfillment_request": some(at_service, 1)})
-    assert_fits("fulfillment_request", f"POST {one}/fulfillment_request.json", said)
+    reported_body = do(api, at_service, "fulfillment_request", {"fulfillment_request": some(at_service, 1)})
+    assert_fits("fulfillment_request", f"POST {path}/fulfillment_request.json", reported_body)
     assigned = api.get("assigned_fulfillment_orders.json").json()
     assert_fits("assigned_fulfillment_order", "GET /assigned_fulfillment_orders.json", assigned)
     for action, table in {
@@ -352,4 +352,4 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         "cancellation_request": "cancellation_request",
         "cancellation_request/reject": "cancellation_request",
     }.items():
-        assert_fits(table, f"POST {one}/{action}.json", do(api, at_service, action))
+        assert_fits(table, f"POST {path}/{action}.json", do(api, at_service, action))

@@ -1,4 +1,4 @@
-"""Fulfillments over REST: whole and in parts, for several fulfillment orders, tracked, cancelled, with events."""
+"""Tests of fulfillments over REST: full and partial, of several fulfillment orders, tracked, canceled, with events."""
 
 from decimal import Decimal
 from typing import Any
@@ -26,10 +26,10 @@ PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 
 
 
 def part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
-    """What a body says of a fulfillment order: all that remains, or so many of each line."""
+    """Return a body's part for a fulfillment order: all that remains, or quantities per line item."""
     lines = zip(row.lines.order_by("pk"), quantities, strict=False)
-    named = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
-    return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": named} if named else {})}
+    line_items = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
+    return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": line_items} if line_items else {})}
 
 
 def send(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
@@ -37,8 +37,8 @@ def send(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
 
 
 def shown_of(api: ApiClient, order: int) -> dict[str, Any]:
-    shown: dict[str, Any] = api.get(f"orders/{order}.json").json()["order"]
-    return shown
+    displayed_order: dict[str, Any] = api.get(f"orders/{order}.json").json()["order"]
+    return displayed_order
 
 
 def agrees() -> bool:
@@ -51,21 +51,21 @@ def agrees() -> bool:
 def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    answer = send(api, part(row), tracking_info={"number": "1Z5R89390357567127"})
+    response = send(api, part(row), tracking_info={"number": "1Z5R89390357567127"})
 
-    assert answer.status_code == 201, answer.content
-    made = answer.json()["fulfillment"]
-    where = answer["Location"].removeprefix(f"{settings.BASE_URL}/admin/api/{VERSION}/")
-    assert where == f"orders/{row.order_id}/fulfillments/{made['id']}.json"
-    assert api.get(where).json()["fulfillment"] == made
-    assert made["name"] == f"{row.order.name}.1"
-    assert (made["status"], made["service"], made["tracking_company"]) == ("success", "manual", "UPS")
-    assert made["tracking_urls"] == ["https://www.ups.com/track?tracknum=1Z5R89390357567127"]
-    assert [(line["quantity"], line["fulfillment_status"]) for line in made["line_items"]] == [(2, "fulfilled")]
+    assert response.status_code == 201, response.content
+    fulfillment = response.json()["fulfillment"]
+    where = response["Location"].removeprefix(f"{settings.BASE_URL}/admin/api/{VERSION}/")
+    assert where == f"orders/{row.order_id}/fulfillments/{fulfillment['id']}.json"
+    assert api.get(where).json()["fulfillment"] == fulfillment
+    assert fulfillment["name"] == f"{row.order.name}.1"
+    assert (fulfillment["status"], fulfillment["service"], fulfillment["tracking_company"]) == ("success", "manual", "UPS")
+    assert fulfillment["tracking_urls"] == ["https://www.ups.com/track?tracknum=1Z5R89390357567127"]
+    assert [(line["quantity"], line["fulfillment_status"]) for line in fulfillment["line_items"]] == [(2, "fulfilled")]
     row.refresh_from_db()
     assert row.status == "closed"
     order = shown_of(api, row.order_id)
-    assert (order["fulfillment_status"], [each["id"] for each in order["fulfillments"]]) == ("fulfilled", [made["id"]])
+    assert (order["fulfillment_status"], [single_fulfillment["id"] for single_fulfillment in order["fulfillments"]]) == ("fulfilled", [fulfillment["id"]])
     assert [line["fulfillable_quantity"] for line in order["line_items"]] == [0]
     topics = set(Event.objects.values_list("topic", flat=True))
     assert {"fulfillments/create", "orders/fulfilled"} <= topics
@@ -77,8 +77,8 @@ def test_parts_are_sent_one_after_the_other(api: ApiClient, in_shop: Shop) -> No
 
     first, second, third = (send(api, part(row, 1)) for _ in range(3))
 
-    assert [answer.status_code for answer in (first, second, third)] == [201, 201, 422]
-    assert [answer.json()["fulfillment"]["name"] for answer in (first, second)] == ["#1001.1", "#1001.2"]
+    assert [response.status_code for response in (first, second, third)] == [201, 201, 422]
+    assert [response.json()["fulfillment"]["name"] for response in (first, second)] == ["#1001.1", "#1001.2"]
     assert "closed" in third.json()["errors"]["base"][0]
     topics = Event.objects.filter(topic__in=("orders/partially_fulfilled", "orders/fulfilled")).order_by("pk")
     assert list(topics.values_list("topic", flat=True)) == ["orders/partially_fulfilled", "orders/fulfilled"]
@@ -91,16 +91,16 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
 
     before = everything_stored()
 
-    answer = send(api, part(row, 1, 3))
+    response = send(api, part(row, 1, 3))
     none = send(api, part(row, 0))
     unknown = send(api, {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": [{"id": 1}]})
 
     assert everything_stored() == before
 
-    assert answer.json() == {"errors": {f"{path}.1.quantity": ["is more than remains (2)"]}}
+    assert response.json() == {"errors": {f"{path}.1.quantity": ["is more than remains (2)"]}}
     assert none.json() == {"errors": {f"{path}.0.quantity": ["must be greater than or equal to 1"]}}
     assert unknown.json() == {"errors": {f"{path}.0.id": ["is invalid"]}}
-    assert {answer.status_code, none.status_code, unknown.status_code} == {422}
+    assert {response.status_code, none.status_code, unknown.status_code} == {422}
 
 
 @pytest.mark.parametrize(
@@ -108,47 +108,47 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
     [("orders", "must all be of one order"), ("locations", "must all be at one location"), ("none", "can't be blank")],
 )
 def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
-    one = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
-    others = {
+    first_fulfillment_order = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
+    other_rows = {
         "orders": make_fulfillment_order(),
-        "locations": FulfillmentOrder.objects.filter(order=one.order_id).exclude(pk=one.pk).get(),
+        "locations": FulfillmentOrder.objects.filter(order=first_fulfillment_order.order_id).exclude(pk=first_fulfillment_order.pk).get(),
     }
     if what == "locations":
-        others[what].assigned_location = make_location(in_shop)
-        others[what].save()
-    parts = [] if what == "none" else [part(one), part(others[what])]
+        other_rows[what].assigned_location = make_location(in_shop)
+        other_rows[what].save()
+    parts = [] if what == "none" else [part(first_fulfillment_order), part(other_rows[what])]
 
-    answer = send(api, *parts)
+    response = send(api, *parts)
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": {"line_items_by_fulfillment_order": [message]}})
+    assert (response.status_code, response.json()) == (422, {"errors": {"line_items_by_fulfillment_order": [message]}})
 
 
 def test_several_fulfillment_orders_are_sent_together(api: ApiClient, in_shop: Shop) -> None:
     order = make_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
     first, second = route(order)
 
-    made = send(api, part(first, 1), part(second)).json()["fulfillment"]
+    fulfillment = send(api, part(first, 1), part(second)).json()["fulfillment"]
 
-    assert [line["quantity"] for line in made["line_items"]] == [1, 2]
+    assert [line["quantity"] for line in fulfillment["line_items"]] == [1, 2]
     of_second = api.get(f"fulfillment_orders/{second.pk}/fulfillments.json").json()["fulfillments"]
-    assert [row["id"] for row in of_second] == [made["id"]]
+    assert [row["id"] for row in of_second] == [fulfillment["id"]]
     assert [FulfillmentOrder.objects.get(pk=row.pk).status for row in (first, second)] == ["in_progress", "closed"]
     assert api.get(f"orders/{order.pk}/fulfillments/count.json").json() == {"count": 1}
-    assert api.get(f"orders/{order.pk}/fulfillments.json", since_id=made["id"]).json() == {"fulfillments": []}
+    assert api.get(f"orders/{order.pk}/fulfillments.json", since_id=fulfillment["id"]).json() == {"fulfillments": []}
     assert agrees()
 
 
 def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
-    made = send(api, part(row, 1)).json()["fulfillment"]
+    fulfillment = send(api, part(row, 1)).json()["fulfillment"]
 
-    cancelled = api.post(f"fulfillments/{made['id']}/cancel.json")
-    again = api.post(f"fulfillments/{made['id']}/cancel.json")
+    cancelled = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
+    second_response = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
 
     assert (cancelled.status_code, cancelled.json()["fulfillment"]["status"]) == (200, "cancelled")
-    assert (again.status_code, again.json()) == (422, {"errors": {"base": ["The fulfillment is cancelled"]}})
+    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"base": ["The fulfillment is cancelled"]}})
     rows = list(FulfillmentOrder.objects.filter(order=row.order_id).order_by("pk"))
-    assert [(each.status, each.lines.get().quantity) for each in rows] == [("in_progress", 1), ("open", 1)]
+    assert [(single_row.status, single_row.lines.get().quantity) for single_row in rows] == [("in_progress", 1), ("open", 1)]
     order = shown_of(api, row.order_id)
     assert (order["fulfillment_status"], order["line_items"][0]["fulfillable_quantity"]) == (None, 2)
     assert agrees()
@@ -171,17 +171,17 @@ def test_tracking_is_replaced_and_told_by_mail(api: ApiClient, in_shop: Shop) ->
     before = shown_of(api, fulfillment.order_id)
 
     body = {"fulfillment": {"notify_customer": True, "tracking_info": {"number": "3318810025", "company": "DHL"}}}
-    answer = api.post(path, body)
+    response = api.post(path, body)
 
-    shown = answer.json()["fulfillment"]
-    assert (shown["tracking_company"], shown["tracking_number"]) == ("DHL", "3318810025")
+    displayed_fulfillment = response.json()["fulfillment"]
+    assert (displayed_fulfillment["tracking_company"], displayed_fulfillment["tracking_number"]) == ("DHL", "3318810025")
     assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
     assert before["fulfillments"][0]["tracking_number"] is None
     queue.run_job(Job.objects.get(task="fulfillment.shipped").key)
-    [sent] = mail.outbox
-    assert sent.to == ["some@example.com"]
-    assert "3318810025" in sent.body
-    assert "https://www.dhl.com/global-en/home/tracking.html?tracking-id=3318810025" in sent.body
+    [message] = mail.outbox
+    assert message.to == ["some@example.com"]
+    assert "3318810025" in message.body
+    assert "https://www.dhl.com/global-en/home/tracking.html?tracking-id=3318810025" in message.body
     events = Event.objects.filter(topic="fulfillments/update").count()
     assert api.post(path, {"fulfillment": {"tracking_info": {"number": "3318810025"}}}).status_code == 200
     assert Event.objects.filter(topic="fulfillments/update").count() == events
@@ -191,9 +191,9 @@ def test_a_cancelled_fulfillment_is_not_tracked(api: ApiClient, in_shop: Shop) -
     fulfillment = make_fulfillment()
     api.post(f"fulfillments/{fulfillment.pk}/cancel.json")
 
-    answer = api.post(f"fulfillments/{fulfillment.pk}/update_tracking.json", {"fulfillment": {"tracking_info": {}}})
+    response = api.post(f"fulfillments/{fulfillment.pk}/update_tracking.json", {"fulfillment": {"tracking_info": {}}})
 
-    assert answer.status_code == 422
+    assert response.status_code == 422
 
 
 def test_the_status_follows_the_event_that_happened_last(api: ApiClient, in_shop: Shop) -> None:
@@ -201,13 +201,13 @@ def test_the_status_follows_the_event_that_happened_last(api: ApiClient, in_shop
     path = f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}"
 
     def note(status: str, at: str) -> int:
-        made = api.post(f"{path}/events.json", {"event": {"status": status, "happened_at": at}})
-        assert made.status_code == 201, made.content
-        return int(made.json()["fulfillment_event"]["id"])
+        response = api.post(f"{path}/events.json", {"event": {"status": status, "happened_at": at}})
+        assert response.status_code == 201, response.content
+        return int(response.json()["fulfillment_event"]["id"])
 
     def status() -> str | None:
-        shown: str | None = api.get(f"{path}.json").json()["fulfillment"]["shipment_status"]
-        return shown
+        shipment_status: str | None = api.get(f"{path}.json").json()["fulfillment"]["shipment_status"]
+        return shipment_status
 
     assert status() is None
     delivered = note("delivered", "2026-03-03T12:00:00Z")
@@ -215,10 +215,10 @@ def test_the_status_follows_the_event_that_happened_last(api: ApiClient, in_shop
     assert status() == "delivered"
     assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["shipment_status"] == "delivered"
 
-    answer = api.delete(f"{path}/events/{delivered}.json")
+    response = api.delete(f"{path}/events/{delivered}.json")
 
-    assert (answer.status_code, answer.json(), status()) == (200, {}, "in_transit")
-    assert "X-Platform-API-Deprecated-Reason" in answer
+    assert (response.status_code, response.json(), status()) == (200, {}, "in_transit")
+    assert "X-Platform-API-Deprecated-Reason" in response
     assert Event.objects.filter(topic="fulfillment_events/delete").count() == 1
     assert api.get(f"{path}/events/{delivered}.json").status_code == 404
 
@@ -229,7 +229,7 @@ def test_an_unknown_status_of_an_event_is_refused(api: ApiClient, in_shop: Shop)
 
     answers = [api.post(path, {"event": event}) for event in ({"status": "lost"}, {}, {"status": "x", "latitude": 91})]
 
-    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert [response.status_code for response in answers] == [422, 422, 422]
     assert answers[0].json() == {"errors": {"status": ["is not included in the list"]}}
     assert answers[1].json() == {"errors": {"status": ["can't be blank"]}}
 
@@ -254,26 +254,26 @@ def test_an_order_that_was_sent_before_comes_with_its_fulfillment(api: ApiClient
         "send_fulfillment_receipt": True,
     }
 
-    made = api.post("orders.json", {"order": body})
+    response = api.post("orders.json", {"order": body})
 
-    assert made.status_code == 201, made.content
-    order = made.json()["order"]
+    assert response.status_code == 201, response.content
+    order = response.json()["order"]
     assert order["fulfillment_status"] == "fulfilled"
-    [sent] = order["fulfillments"]
-    assert (sent["location_id"], sent["tracking_company"]) == (location.pk, "DHL")
-    assert [line["quantity"] for line in sent["line_items"]] == [3]
+    [fulfillment] = order["fulfillments"]
+    assert (fulfillment["location_id"], fulfillment["tracking_company"]) == (location.pk, "DHL")
+    assert [line["quantity"] for line in fulfillment["line_items"]] == [3]
     assert FulfillmentOrder.objects.get().status == "closed"
     assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.shipped"}
     assert agrees()
 
 
-@pytest.mark.parametrize("given", ["x", [1], [{"location_id": 1}], [{"tracking_number": 5}], [{}, {}]])
-def test_what_is_no_fulfillment_makes_no_order(given: Any, api: ApiClient, in_shop: Shop) -> None:
-    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfillments": given}
+@pytest.mark.parametrize("values", ["x", [1], [{"location_id": 1}], [{"tracking_number": 5}], [{}, {}]])
+def test_what_is_no_fulfillment_makes_no_order(values: Any, api: ApiClient, in_shop: Shop) -> None:
+    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfillments": values}
 
-    answer = api.post("orders.json", {"order": body})
+    response = api.post("orders.json", {"order": body})
 
-    assert answer.status_code == 422, answer.content
+    assert response.status_code == 422, response.content
     assert not Order.objects.exists()
 
 
@@ -284,25 +284,25 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         codes=[{"code": "TEN", "amount": Decimal(1), "type": "fixed_amount"}],
     )
     origin = {"address1": "1 Dock Road", "city": "Lund", "zip": "1", "province_code": "M", "country_code": "SE"}
-    made = send(api, part(row), tracking_info={"number": "3318810025"}, origin_address=origin)
-    one = f"{row.order_id}/fulfillments/{made.json()['fulfillment']['id']}"
-    parcel = f"fulfillments/{made.json()['fulfillment']['id']}"
-    event = api.post(f"orders/{one}/events.json", {"event": {"status": "in_transit"}})
+    response = send(api, part(row), tracking_info={"number": "3318810025"}, origin_address=origin)
+    path = f"{row.order_id}/fulfillments/{response.json()['fulfillment']['id']}"
+    parcel = f"fulfillments/{response.json()['fulfillment']['id']}"
+    event = api.post(f"orders/{path}/events.json", {"event": {"status": "in_transit"}})
     tracked = {"fulfillment": {"tracking_info": {"number": "1"}}}
 
-    assert_fits("fulfillment", "POST /fulfillments.json", made.json())
-    for route_name, answer in {
+    assert_fits("fulfillment", "POST /fulfillments.json", response.json())
+    for route_name, result in {
         "GET /orders/{id}/fulfillments.json": api.get(f"orders/{row.order_id}/fulfillments.json"),
-        "GET /orders/{id}/fulfillments/{id}.json": api.get(f"orders/{one}.json"),
+        "GET /orders/{id}/fulfillments/{id}.json": api.get(f"orders/{path}.json"),
         "GET /fulfillment_orders/{id}/fulfillments.json": api.get(f"fulfillment_orders/{row.pk}/fulfillments.json"),
         "POST /fulfillments/{id}/update_tracking.json": api.post(f"{parcel}/update_tracking.json", tracked),
         "POST /fulfillments/{id}/cancel.json": api.post(f"{parcel}/cancel.json"),
     }.items():
-        assert_fits("fulfillment", route_name, answer.json())
-    event_path = f"orders/{one}/events"
+        assert_fits("fulfillment", route_name, result.json())
+    event_path = f"orders/{path}/events"
     assert_fits("fulfillment_event", "POST /orders/{id}/fulfillments/{id}/events.json", event.json())
-    listed = api.get(f"{event_path}.json").json()
-    assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events.json", listed)
+    body = api.get(f"{event_path}.json").json()
+    assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events.json", body)
     single = api.get(f"{event_path}/{event.json()['fulfillment_event']['id']}.json").json()
     assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events/{id}.json", single)
     assert_fits("order", "GET /orders/{id}.json", api.get(f"orders/{row.order_id}.json").json())

@@ -1,7 +1,7 @@
-"""Whatever is done in whatever order to orders, fulfillment orders, fulfillments and stock, units are conserved.
+"""Stateful tests: any sequence of changes to orders, fulfillments and stock conserves the quantities.
 
-Hypothesis makes the histories; what is refused must change nothing. Rule: reliability, M17. The short form runs with
-the suite and always tries the same; ``make soak`` tries anew, at length.
+Hypothesis generates the steps; a refused step must change nothing. Rule: reliability, M17. The short form runs with the
+suite and always tries the same steps; ``make soak`` tries new and more steps.
 """
 
 from datetime import datetime
@@ -43,7 +43,7 @@ BOTH = pytest.mark.parametrize(
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
 )
 NEXT = "2031-03-02T12:00:00Z"
-# By action of ``supported_actions``: the end of the path, and the body but for lines.
+# By action of ``supported_actions``: the end of the path, and the body without line items.
 ACTIONS: dict[str, tuple[str, Any]] = {
     "request_fulfillment": ("fulfillment_request", {"fulfillment_request": {}}),
     "accept_fulfillment_request": ("fulfillment_request/accept", None),
@@ -82,14 +82,14 @@ class Histories(RuleBasedStateMachine):
 
     def _post(self, path: str, body: Any = None) -> Any:
         before = everything_stored()
-        answer = self.api.post(path, body)
-        assert answer.status_code in {200, 201, 422}, (path, answer.content)
-        assert answer.status_code < 300 or everything_stored() == before
-        return answer.json() if answer.status_code < 300 else None
+        response = self.api.post(path, body)
+        assert response.status_code in {200, 201, 422}, (path, response.content)
+        assert response.status_code < 300 or everything_stored() == before
+        return response.json() if response.status_code < 300 else None
 
-    def _row(self, place: int) -> FulfillmentOrder | None:
+    def _row(self, index: int) -> FulfillmentOrder | None:
         rows = list(FulfillmentOrder.objects.select_related("assigned_location").order_by("pk"))
-        return rows[place * len(rows) // 10] if rows else None
+        return rows[index * len(rows) // 10] if rows else None
 
     @initialize()
     def open(self) -> None:
@@ -101,66 +101,66 @@ class Histories(RuleBasedStateMachine):
         self.total = self._stock()
 
     def _stock(self) -> int:
-        taken = sum(sum(line.taken_from.values()) for line in LineItem.objects.all())
-        return taken + int(InventoryLevel.objects.aggregate(all=Sum("available"))["all"] or 0)
+        count = sum(sum(line.taken_from.values()) for line in LineItem.objects.all())
+        return count + int(InventoryLevel.objects.aggregate(all=Sum("available"))["all"] or 0)
 
     @rule(units=st.lists(st.integers(1, 3), min_size=1, max_size=3), at_service=st.booleans(), later=st.booleans())
     def order(self, units: list[int], at_service: bool, later: bool) -> None:
         handle = {"fulfillment_service": self.handle} if at_service else {}
         lines = [
-            {"variant_id": self.variants[place % 2], "quantity": count, **(handle if place == 0 else {})}
-            for place, count in enumerate(units)
+            {"variant_id": self.variants[index % 2], "quantity": count, **(handle if index == 0 else {})}
+            for index, count in enumerate(units)
         ]
         behaviour = "decrement_ignoring_policy"
         body = {"line_items": lines, "inventory_behaviour": behaviour, **({"fulfill_at": NEXT} if later else {})}
-        made = self._post("orders.json", {"order": body})
-        self.orders.append(made["order"]["id"])
-        due = datetime.fromisoformat(NEXT) if later else None
-        routing.route_order(self.orders[-1], at=timezone.now(), fulfill_at=due)
+        new_body = self._post("orders.json", {"order": body})
+        self.orders.append(new_body["order"]["id"])
+        due_rows = datetime.fromisoformat(NEXT) if later else None
+        routing.route_order(self.orders[-1], at=timezone.now(), fulfill_at=due_rows)
 
     @rule(place=PLACES, action=st.sampled_from(sorted(ACTIONS)), units=UNITS, far=st.booleans())
-    def act(self, place: int, action: str, units: int, far: bool) -> None:
-        row = self._row(place)
+    def act(self, index: int, action: str, units: int, far: bool) -> None:
+        row = self._row(index)
         if row is None:
             return
         end, body = ACTIONS[action]
         line = row.lines.order_by("pk").first()
         if body is not None:
             name = next(iter(body))
-            named = [{"id": line.pk, "quantity": units}] if units and line else []
-            body = {name: {**body[name], "fulfillment_order_line_items": named}}
+            line_items = [{"id": line.pk, "quantity": units}] if units and line else []
+            body = {name: {**body[name], "fulfillment_order_line_items": line_items}}
             if action == "move":
                 body[name]["new_location_id"] = self.service if far else self.other
         supported = states.get_supported_actions(
             (row.status, row.request_status), get_manager(at_service=row.assigned_location.legacy)
         )
-        done = self._post(f"fulfillment_orders/{row.pk}/{end}.json", body)
-        # What is not supported never succeeds; what is may still fail for the units or the location that are named.
-        assert done is None or action in supported
+        result = self._post(f"fulfillment_orders/{row.pk}/{end}.json", body)
+        # Unsupported actions never succeed; supported ones may still fail for the given quantities or location.
+        assert result is None or action in supported
         if action in supported and not units and action != "move":
-            assert done is not None
+            assert result is not None
 
     @rule(place=PLACES, units=UNITS)
-    def send(self, place: int, units: int) -> None:
-        row = self._row(place)
+    def send(self, index: int, units: int) -> None:
+        row = self._row(index)
         if row is None:
             return
         line = row.lines.order_by("pk").first()
-        named = [{"id": line.pk, "quantity": units}] if units and line else []
-        part = {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": named}
+        line_items = [{"id": line.pk, "quantity": units}] if units and line else []
+        part = {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": line_items}
         self._post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": [part]}})
 
     @rule(place=PLACES)
-    def take_back(self, place: int) -> None:
-        row = self._row(place)
-        sent = row and row.sent_lines.order_by("pk").first()
-        if sent:
-            self._post(f"fulfillments/{sent.fulfillment_id}/cancel.json")
+    def take_back(self, index: int) -> None:
+        row = self._row(index)
+        sent_row = row and row.sent_lines.order_by("pk").first()
+        if sent_row:
+            self._post(f"fulfillments/{sent_row.fulfillment_id}/cancel.json")
 
     @rule(place=PLACES, restock=st.booleans())
-    def cancel(self, place: int, restock: bool) -> None:
+    def cancel(self, index: int, restock: bool) -> None:
         if self.orders:
-            self._post(f"orders/{self.orders[place % len(self.orders)]}/cancel.json", {"restock": restock})
+            self._post(f"orders/{self.orders[index % len(self.orders)]}/cancel.json", {"restock": restock})
 
     @invariant()
     def units_are_conserved(self) -> None:
@@ -169,12 +169,12 @@ class Histories(RuleBasedStateMachine):
             *reconciliation.find_wrong_fulfilled_quantities(),
         ] == []
         rows = FulfillmentOrderLine.objects.values("line_item")
-        given = {
+        values = {
             row["line_item"]: (row["left"], row["sent"])
             for row in rows.annotate(left=Sum("fulfillable_quantity"), sent=Sum("fulfilled_quantity")).order_by()
         }
         for line in LineItem.objects.all():
-            assert given.get(line.pk, (0, 0)) == (line.fulfillable_quantity, line.fulfilled_quantity)
+            assert values.get(line.pk, (0, 0)) == (line.fulfillable_quantity, line.fulfilled_quantity)
         alive = LineItem.objects.filter(order__cancelled_at=None)
         assert not alive.exclude(quantity=F("fulfillable_quantity") + F("fulfilled_quantity")).exists()
 
@@ -187,10 +187,10 @@ class Histories(RuleBasedStateMachine):
     def orders_say_how_far_they_are(self) -> None:
         for order in Order.objects.all():
             lines = list(order.line_items.all())
-            sent = sum(line.fulfilled_quantity for line in lines)
-            left = sum(line.fulfillable_quantity for line in lines)
+            count = sum(line.fulfilled_quantity for line in lines)
+            remaining_count = sum(line.fulfillable_quantity for line in lines)
             if order.cancelled_at is None:
-                expected = "" if not sent else "partial" if left else "fulfilled"
+                expected = "" if not count else "partial" if remaining_count else "fulfilled"
                 assert order.fulfillment_status == expected
 
 

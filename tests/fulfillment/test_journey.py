@@ -1,4 +1,4 @@
-"""What a buyer reads of the sending of an order: each parcel's way in plain words, and what is still to come."""
+"""Tests of tracking on the order status page: each fulfillment's progress, and what is not yet fulfilled."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ SCARF = {**MUG, "title": "Scarf", "quantity": 1}
 
 
 def page(order: Order) -> str:
-    """The text of the page, its white space made single."""
+    """Return the page's text with collapsed white space."""
     response = Client().get(f"/orders/{order.shop_id}/{order.token}")
     assert response.status_code == 200
     return " ".join(response.content.decode().split())
@@ -46,17 +46,17 @@ def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> Non
         estimated_delivery_at=NOON.replace(day=4),
     )
 
-    shown = page(order)
+    page_text = page(order)
 
-    assert "<h3> Out for delivery </h3>" in shown
-    assert "Estimated delivery: Wednesday, 4 March" in shown
-    assert "2 × Mug" in shown
-    assert f'href="https://www.ups.com/track?tracknum={UPS}" target="_blank" rel="noopener noreferrer"' in shown
-    assert "Shipped with UPS <a" in shown
-    assert shown.index("Out for delivery</span>") < shown.index("In transit, Boston, United States</span>")
-    assert "Not shipped yet" not in shown
+    assert "<h3> Out for delivery </h3>" in page_text
+    assert "Estimated delivery: Wednesday, 4 March" in page_text
+    assert "2 × Mug" in page_text
+    assert f'href="https://www.ups.com/track?tracknum={UPS}" target="_blank" rel="noopener noreferrer"' in page_text
+    assert "Shipped with UPS <a" in page_text
+    assert page_text.index("Out for delivery</span>") < page_text.index("In transit, Boston, United States</span>")
+    assert "Not shipped yet" not in page_text
     for part in ("Ada", "Secret", "02110"):
-        assert part not in shown
+        assert part not in page_text
 
 
 def test_every_event_has_words_and_an_end_has_no_expectation(in_shop: Shop) -> None:
@@ -65,10 +65,10 @@ def test_every_event_has_words_and_an_end_has_no_expectation(in_shop: Shop) -> N
 
     for minute, status in enumerate(FulfillmentEvent.Status.values):
         make_event(parcel, status=status, happened_at=NOON + timedelta(minutes=minute), estimated_delivery_at=NOON)
-        (told,) = customer_tracking.get_shipments(order)
-        assert told.status == customer_tracking.EVENT_TEXTS[status]
-        assert (told.expected is None) == (status in {"delivered", "picked_up", "failure"})
-        assert told.status in page(order)
+        (shipment,) = customer_tracking.get_shipments(order)
+        assert shipment.status == customer_tracking.EVENT_TEXTS[status]
+        assert (shipment.expected is None) == (status in {"delivered", "picked_up", "failure"})
+        assert shipment.status in page(order)
 
 
 def test_what_is_still_to_come_is_told_with_its_reason(in_shop: Shop) -> None:
@@ -78,11 +78,11 @@ def test_what_is_still_to_come_is_told_with_its_reason(in_shop: Shop) -> None:
     mug = row.lines.order_by("pk")[0]
     make_fulfillment(row, lines=[{"id": mug.pk, "quantity": 1}])
 
-    shown = page(order)
+    page_text = page(order)
 
-    assert "Your shipment" in shown
-    assert "Not shipped yet" in shown
-    waiting = shown[shown.index("Not shipped yet") :]
+    assert "Your shipment" in page_text
+    assert "Not shipped yet" in page_text
+    waiting = page_text[page_text.index("Not shipped yet") :]
     assert "Being packed" in waiting
     assert "1 × Mug" in waiting
     assert "1 × Scarf" in waiting
@@ -95,11 +95,11 @@ def test_each_hold_has_words_for_the_buyer_and_keeps_what_staff_noted(in_shop: S
         FulfillmentHold.objects.all().delete()
         transitions.hold_fulfillment_order(row, actor="system", at=NOON, reason=reason, notes="Ada is a cheat")
 
-        shown = page(row.order)
+        page_text = page(row.order)
 
-        assert customer_tracking.HOLD_TEXTS[reason] in shown
+        assert customer_tracking.HOLD_TEXTS[reason] in page_text
         for part in ("cheat", "fraud"):
-            assert part not in shown
+            assert part not in page_text
 
 
 def test_a_scheduled_order_tells_its_day_in_the_shops_time(in_shop: Shop) -> None:
@@ -116,11 +116,11 @@ def test_an_address_that_is_none_of_the_web_is_no_link(in_shop: Shop, url: str) 
     order = make_order(lines=[MUG])
     sent(order, tracking=Tracking(("77",), (url,), "Bike <b>"))
 
-    shown = page(order)
+    page_text = page(order)
 
-    assert "Tracking number 77" in shown
-    assert "Bike &lt;b&gt;" in shown
-    assert url not in shown
+    assert "Tracking number 77" in page_text
+    assert "Bike &lt;b&gt;" in page_text
+    assert url not in page_text
 
 
 def test_parcels_that_were_taken_back_and_cancelled_orders_tell_nothing(in_shop: Shop, api: ApiClient) -> None:

@@ -1,4 +1,4 @@
-"""What services are told: signed, tried again, on record, and nothing once they or their app are gone.
+"""Tests of notifications to services: signed, retried, recorded, and stopped when the service or app is deleted.
 
 Rule: spec part B, Callbacks to a fulfillment service.
 """
@@ -61,10 +61,10 @@ def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, wareh
         caught = warehouse.wait_for(2)
         assert settled(shop) == {"done": 2}
 
-    assert {each.path for each in caught} == {"/callbacks/fulfillment_order_notification"}
-    bodies = [json.loads(each.body) for each in caught]
+    assert {delivery.path for delivery in caught} == {"/callbacks/fulfillment_order_notification"}
+    bodies = [json.loads(delivery.body) for delivery in caught]
     assert sorted(body["kind"] for body in bodies) == ["CANCELLATION_REQUEST", "FULFILLMENT_REQUEST"]
-    assert [each.verified for each in caught] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 2
+    assert [delivery.verified for delivery in caught] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 2
     assert caught[0].get_header("-Topic") == "fulfillment_order_notification"
     assert caught[0].get_header("-Shop-Domain") == shop.domain
     assert recorded(shop) == [(1, "ok", 200), (1, "ok", 200)]

@@ -1,4 +1,4 @@
-"""What services are asked by the clock: how, when again, and that bad answers change nothing.
+"""Tests of polling services: the request, its schedule, and that bad responses change nothing.
 
 Rule: decisions, Fulfillment (Callbacks); reliability, W13.
 """
@@ -55,20 +55,20 @@ def service(warehouse: Server, installation: Installation) -> FulfillmentService
 
 @pytest.fixture
 def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
-    """Seven of them lie with the service."""
+    """Create a mug of which the service has seven in stock."""
     item = make_item(in_shop, sku="MUG")
     put(item, service.location, 7)
     return item
 
 
 def says(warehouse: Server, *body: object) -> None:
-    """Let the warehouse answer with a JSON value, or with bytes as they are."""
+    """Set the warehouse's response to a JSON value, or to raw bytes."""
     (value,) = body
     warehouse.behave = answer(value if isinstance(value, bytes) else json.dumps(value).encode())
 
 
 def pull(service: FulfillmentService, **options: Any) -> PullAttempt:
-    """Ask the service now; the record of the call."""
+    """Poll the service now; return the record of the call."""
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
     assert Job.objects.filter(task=service_polling.PULL_TASK, state=Job.State.FAILED).count() == 0
     return PullAttempt.objects.order_by("-id")[0]
@@ -83,7 +83,7 @@ def test_stock_is_asked_for_signed_and_set(
 
     head, _, body = warehouse.requests[0].partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
-    headers = dict(each.split(": ", 1) for each in lines)
+    headers = dict(pair.split(": ", 1) for pair in lines)
     target = urlsplit(line.split(" ")[1])
     query = parse_qs(target.query)
     assert (line.split(" ")[0], target.path, body) == ("GET", "/fetch_stock", b"")
@@ -104,7 +104,7 @@ def test_stock_is_asked_for_signed_and_set(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b"", "The response is not a JSON object."),
         (b"<!doctype html><h1>Welcome</h1>", "The response is not valid JSON: "),
@@ -128,16 +128,16 @@ def test_stock_is_asked_for_signed_and_set(
     ],
 )
 def test_a_bad_answer_changes_nothing_and_the_next_one_is_taken(
-    service: FulfillmentService, warehouse: Server, mug: InventoryItem, body: object, said: str
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, body: object, message: str
 ) -> None:
     says(warehouse, body)
-    told = Event.objects.count()
+    event_count = Event.objects.count()
 
     record = pull(service)
 
     assert (record.outcome, record.changed) == ("bad_answer", 0)
-    assert said in record.message
-    assert (level_of(mug, service.location), Event.objects.count()) == (7, told)
+    assert message in record.message
+    assert (level_of(mug, service.location), Event.objects.count()) == (7, event_count)
     assert not Job.objects.filter(state=Job.State.WAITING).exists()
     says(warehouse, {"MUG": 12})
     assert (pull(service).outcome, level_of(mug, service.location)) == ("ok", 12)
@@ -252,12 +252,12 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
     record = pull(service)
 
     assert ((record.outcome, record.status), record.number) == (ended, 1)
-    again = Job.objects.get(task=service_polling.PULL_TASK, state=Job.State.WAITING)
-    waits = (again.due_at - before).total_seconds()
+    second_job = Job.objects.get(task=service_polling.PULL_TASK, state=Job.State.WAITING)
+    waits = (second_job.due_at - before).total_seconds()
     assert RETRY_SECONDS[0] * 0.8 <= waits <= RETRY_SECONDS[0] * 1.2 + 5
     says(warehouse, {"MUG": 12})
-    Job.objects.filter(pk=again.pk).update(due_at=before)
-    assert queue.run_job(again.key)
+    Job.objects.filter(pk=second_job.pk).update(due_at=before)
+    assert queue.run_job(second_job.key)
     assert level_of(mug, service.location) == 12
     assert PullAttempt.objects.order_by("-id")[0].number == 2
     assert len(warehouse.requests) == 2
@@ -310,12 +310,12 @@ def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
 def test_a_late_answer_changes_nothing(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the first answer is on its way, another round begins."""
+    """Start another round during the first response."""
     says(warehouse, {"MUG": 12})
 
-    def request_late(*given: Any, **options: Any) -> CallbackResponse:
+    def request_late(*values: Any, **options: Any) -> CallbackResponse:
         Pull.objects.update(round=F("round") + 1)
-        return send_request(*given, **options)
+        return send_request(*values, **options)
 
     monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)

@@ -1,4 +1,4 @@
-"""Two at once, on PostgreSQL: of what excludes each other one happens, the other is refused.
+"""Concurrency tests on PostgreSQL: of two conflicting actions one succeeds and the other is refused.
 
 Rule: reliability, M8.
 """
@@ -138,7 +138,7 @@ def test_an_order_is_routed_once_by_many_workers(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
-    """The control: whoever does not hold the order gives out what another is giving out."""
+    """Control without the lock on the order: both assign the same items."""
     with shop_scope(shop):
         order = make_order()
 

@@ -1,4 +1,4 @@
-"""Routing: which location sends what, once, and in how many statements."""
+"""Tests of routing: which location fulfills what, once, and in how many statements."""
 
 import math
 from datetime import timedelta
@@ -35,7 +35,7 @@ def put(variant: Any, location: Location, units: int) -> None:
 
 
 def placed(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
-    """By location, the lines with their units."""
+    """Return the line items and quantities by location."""
     return {
         row.assigned_location.name: [
             (line.line_item.title, line.fulfillable_quantity) for line in row.lines.order_by("line_item__position")
@@ -77,11 +77,11 @@ def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: 
     rows = route(order)
 
     assert placed(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
-    # The service's units were taken from other stock, which has them again.
+    # The service's items were taken from other stock, which is restored.
     levels = {level.location.name: level.available for level in theirs.inventory_item.levels.select_related("location")}
     assert levels == {"Shop location": 4, "North Depot": -1}
-    taken = order.line_items.order_by("position").values_list("taken_from", flat=True)
-    assert list(taken) == [{str(cellar.pk): 2}, {str(service.location_id): 1}]
+    line_items = order.line_items.order_by("position").values_list("taken_from", flat=True)
+    assert list(line_items) == [{str(cellar.pk): 2}, {str(service.location_id): 1}]
 
 
 def test_what_needs_no_shipping_is_work_of_its_own(in_shop: Shop) -> None:
@@ -106,21 +106,21 @@ def test_routing_twice_makes_nothing_more(in_shop: Shop) -> None:
 
 
 def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None:
-    made = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 3}]}})
+    response = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 3}]}})
     job = Job.objects.get(task=routing.ROUTE_TASK)
 
     assert queue.run_job(job.key)
 
-    shown = api.get(f"orders/{made.json()['order']['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
-    assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in shown] == [[3]]
-    assert shown[0]["fulfill_at"] == made.json()["order"]["created_at"]
+    fulfillment_orders = api.get(f"orders/{response.json()['order']['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
+    assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in fulfillment_orders] == [[3]]
+    assert fulfillment_orders[0]["fulfill_at"] == response.json()["order"]["created_at"]
 
 
-@pytest.mark.parametrize("gone", ["cancelled", "deleted"])
-def test_an_order_that_is_gone_is_not_routed(gone: str, api: ApiClient, in_shop: Shop) -> None:
+@pytest.mark.parametrize("deleted", ["cancelled", "deleted"])
+def test_an_order_that_is_gone_is_not_routed(deleted: str, api: ApiClient, in_shop: Shop) -> None:
     order = make_order()
     pk = order.pk
-    if gone == "deleted":
+    if deleted == "deleted":
         order.delete()
     else:
         api.post(f"orders/{pk}/cancel.json")
@@ -129,17 +129,17 @@ def test_an_order_that_is_gone_is_not_routed(gone: str, api: ApiClient, in_shop:
 
 
 def test_an_order_for_later_is_scheduled_and_opens_once_when_it_is_due(api: ApiClient, in_shop: Shop) -> None:
-    due = timezone.now() + timedelta(hours=3)
-    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": due.isoformat()}
+    now = timezone.now() + timedelta(hours=3)
+    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": now.isoformat()}
     api.post("orders.json", {"order": body})
     queue.run_job(Job.objects.get(task=routing.ROUTE_TASK).key)
     row = FulfillmentOrder.objects.get()
-    assert (row.status, row.fulfill_at) == ("scheduled", due)
+    assert (row.status, row.fulfill_at) == ("scheduled", now)
     job = Job.objects.get(task=transitions.OPEN_TASK)
-    assert (job.due_at, job.arguments) == (due, {"fulfillment_order_id": row.pk})
+    assert (job.due_at, job.arguments) == (now, {"fulfillment_order_id": row.pk})
 
-    early = transitions.open_if_due(row.pk, at=due - timedelta(seconds=1))
-    opened = [transitions.open_if_due(row.pk, at=due) for _ in range(2)]
+    early = transitions.open_if_due(row.pk, at=now - timedelta(seconds=1))
+    opened = [transitions.open_if_due(row.pk, at=now) for _ in range(2)]
 
     row.refresh_from_db()
     assert (early, opened, row.status) == (False, [True, False], "open")
@@ -149,9 +149,9 @@ def test_an_order_for_later_is_scheduled_and_opens_once_when_it_is_due(api: ApiC
 def test_a_moment_that_is_none_is_refused(api: ApiClient, in_shop: Shop) -> None:
     body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": "soon"}
 
-    answer = api.post("orders.json", {"order": body})
+    response = api.post("orders.json", {"order": body})
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": {"fulfill_at": ["is invalid"]}})
+    assert (response.status_code, response.json()) == (422, {"errors": {"fulfill_at": ["is invalid"]}})
     assert not Order.objects.exists()
 
 
@@ -160,9 +160,9 @@ def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Sho
     order = make_order()
     row = route(order)[0]
 
-    said = list(locations.get_deactivation_objections(row.assigned_location))
+    deactivation_objections = list(locations.get_deactivation_objections(row.assigned_location))
 
-    assert said == ["It has 1 unfinished fulfillment order."]
+    assert deactivation_objections == ["It has 1 unfinished fulfillment order."]
     assert list(locations.get_deactivation_objections(cellar)) == []
 
 
@@ -175,35 +175,35 @@ def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_s
         variant.inventory_item.save()
         put(variant, places[number], 5)
         variants.append(variant)
-    few = make_order(lines=[{"variant_id": variants[0].pk}])
-    many = make_order(lines=[{"variant_id": variants[number % 20].pk} for number in range(100)])
-    # What a process asks once only is asked before.
+    few_order = make_order(lines=[{"variant_id": variants[0].pk}])
+    many_order = make_order(lines=[{"variant_id": variants[number % 20].pk} for number in range(100)])
+    # Warm up: queries that a process runs only once.
     route(make_order(lines=[{"variant_id": variants[0].pk}]))
-    # Nor does a second of the test's own end between the two, after which it is asked who listens.
+    # Keep within one second of the clock, after which subscriptions are read again.
     in_shop.listening_read_at = math.inf
     with CaptureQueriesContext(connection) as statements_of_few:
-        route(few)
+        route(few_order)
 
     with CaptureQueriesContext(connection) as statements:
-        rows = route(many)
+        rows = route(many_order)
 
     assert len(rows) == 20
     assert len(statements) == len(statements_of_few) <= 20
 
 
 def test_orders_that_were_never_routed_are_found(in_shop: Shop) -> None:
-    old, routed, young, sent = make_order(), make_order(), make_order(), make_order(fulfillment_status="fulfilled")
+    old, routed, young, order = make_order(), make_order(), make_order(), make_order(fulfillment_status="fulfilled")
     route(routed)
     Order.objects.exclude(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=7))
     Job.objects.all().delete()
 
     with all_shops_scope():
-        found = routing.enqueue_missing_routing(timezone.now())
+        routed_count = routing.enqueue_missing_routing(timezone.now())
 
     job = Job.objects.get(task=routing.ROUTE_TASK)
-    assert (found, job.arguments) == (1, {"order_id": old.pk})
+    assert (routed_count, job.arguments) == (1, {"order_id": old.pk})
     assert queue.run_job(job.key)
     assert FulfillmentOrder.objects.filter(order=old).count() == 1
     with all_shops_scope():
         assert routing.enqueue_missing_routing(timezone.now()) == 0
-    assert sent.fulfillment_status == "fulfilled"
+    assert order.fulfillment_status == "fulfilled"

@@ -1,4 +1,4 @@
-"""What a client sees and may do with each of the six scopes, alone and together, and what webhooks tell it.
+"""Tests of the six fulfillment scopes, alone and combined: reads, actions and webhooks.
 
 Rule: reliability, A7.
 """
@@ -34,7 +34,7 @@ def writes(scopes: set[str], word: str) -> bool:
 
 @pytest.mark.parametrize("scopes", SETS, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop) -> None:
-    """All 64 sets, as the rows are asked for and as events are told."""
+    """All 64 scope sets, for reading rows and for events."""
     installation = factories.make_installation(in_shop, scopes)
     strangers = factories.make_installation(in_shop, [])
     rows = {
@@ -42,24 +42,24 @@ def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop)
         "own": make_fulfillment_order(make_service(installation.app)),
         "others": make_fulfillment_order(make_service(strangers.app)),
     }
-    expected = {place for place in PLACES if reads(scopes, COVERED[place])}
+    expected = {index for index in PLACES if reads(scopes, COVERED[index])}
     granted = installation.all_scopes
 
-    seen = scope_filter.get_visible_condition(granted, installation.app_id)
-    found = set(FulfillmentOrder.objects.filter(seen).values_list("pk", flat=True))
+    visible_condition = scope_filter.get_visible_condition(granted, installation.app_id)
+    ids = set(FulfillmentOrder.objects.filter(visible_condition).values_list("pk", flat=True))
     hears = scope_filter.create_audience_check("assigned_location_id")
-    told = {
-        place
-        for place, row in rows.items()
+    reported_rows = {
+        index
+        for index, row in rows.items()
         if hears({"assigned_location_id": row.assigned_location_id}, installation.app_id, granted)
     }
 
-    assert found == {rows[place].pk for place in expected}
-    assert told == expected
+    assert ids == {rows[index].pk for index in expected}
+    assert reported_rows == expected
 
 
 class World:
-    """A client with some scopes, and a fulfillment order in a state at a place."""
+    """A client with some scopes, and a fulfillment order in a status at a location."""
 
     def __init__(self, client_with: ClientWith, shop: Shop, scopes: set[str]) -> None:
         self.client: ApiClient = client_with(*scopes)
@@ -68,8 +68,8 @@ class World:
             "others": factories.make_installation(shop, []).app,
         }
 
-    def row(self, place: str, status: str = "open", request: str = "unsubmitted") -> FulfillmentOrder:
-        service = None if place == "merchant" else make_service(self.apps[place])
+    def row(self, location_kind: str, status: str = "open", request: str = "unsubmitted") -> FulfillmentOrder:
+        service = None if location_kind == "merchant" else make_service(self.apps[location_kind])
         return make_fulfillment_order(service, status=status, request_status=request)
 
 
@@ -93,7 +93,7 @@ ANSWERS = {
     "close": ("in_progress", "accepted", None),
 }
 ACTIONS = {**MERCHANT, **REQUESTS, **ANSWERS}
-# Those that are told apart by what an action may ask for; every further scope adds to one of them.
+# The scopes that an action may require; every further scope adds to one of these sets.
 CHOSEN = [
     set(),
     *({scope} for scope in SIX),
@@ -105,86 +105,86 @@ CHOSEN = [
 ]
 
 
-def expected_of(action: str, place: str, scopes: set[str]) -> int:
-    """The status that the rules of ``docs/fulfillment.md`` ask for."""
+def expected_of(action: str, location_kind: str, scopes: set[str]) -> int:
+    """Return the response status according to ``docs/fulfillment.md``."""
     if action in MERCHANT:
-        wanted: tuple[str, ...] = ("merchant_managed", "third_party")
+        expected: tuple[str, ...] = ("merchant_managed", "third_party")
     elif action in REQUESTS:
-        wanted = ("third_party",)
+        expected = ("third_party",)
     elif action == "close":
-        wanted = ("merchant_managed", "assigned")
+        expected = ("merchant_managed", "assigned")
     else:
-        wanted = ("assigned",)
-    if not any(writes(scopes, word) for word in wanted):
+        expected = ("assigned",)
+    if not any(writes(scopes, word) for word in expected):
         return 403
-    if not reads(scopes, COVERED[place]):
+    if not reads(scopes, COVERED[location_kind]):
         return 404
     if action in ANSWERS:
-        if place == "others":
+        if location_kind == "others":
             return 403
-        return 200 if writes(scopes, COVERED[place]) else 403
-    return 200 if writes(scopes, "merchant_managed" if place == "merchant" else "third_party") else 403
+        return 200 if writes(scopes, COVERED[location_kind]) else 403
+    return 200 if writes(scopes, "merchant_managed" if location_kind == "merchant" else "third_party") else 403
 
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
-@pytest.mark.parametrize("place", PLACES)
-def test_each_action_asks_for_its_scope(place: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
+@pytest.mark.parametrize("position", PLACES)
+def test_each_action_asks_for_its_scope(position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
     world = World(client_with, in_shop, scopes)
     wrong: dict[str, tuple[int, int]] = {}
     for action, (status, request, body) in ACTIONS.items():
-        if place == "merchant" and action != "close" and action not in MERCHANT:
+        if position == "merchant" and action != "close" and action not in MERCHANT:
             continue
-        row = world.row(place, status, "unsubmitted" if place == "merchant" else request)
+        row = world.row(position, status, "unsubmitted" if position == "merchant" else request)
         if action == "move":
             body = {"fulfillment_order": {"new_location_id": another(row).pk}}
         before = everything_stored()
-        answer = world.client.post(f"fulfillment_orders/{row.pk}/{action}.json", body)
-        expected = expected_of(action, place, scopes)
-        if answer.status_code != expected:
-            wrong[action] = (answer.status_code, expected)
-        assert answer.status_code == 200 or everything_stored() == before
+        response = world.client.post(f"fulfillment_orders/{row.pk}/{action}.json", body)
+        expected = expected_of(action, position, scopes)
+        if response.status_code != expected:
+            wrong[action] = (response.status_code, expected)
+        assert response.status_code == 200 or everything_stored() == before
 
     assert wrong == {}
 
 
 def another(row: FulfillmentOrder) -> Location:
-    found = Location.objects.exclude(pk=row.assigned_location_id).filter(active=True).order_by("pk").first()
-    if found is None:
-        found = make_service(factories.make_installation(row.shop, []).app).location
-    return found
+    location = Location.objects.exclude(pk=row.assigned_location_id).filter(active=True).order_by("pk").first()
+    if location is None:
+        location = make_service(factories.make_installation(row.shop, []).app).location
+    return location
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("position", PLACES)
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 def test_fulfillments_are_made_and_changed_by_who_works_there(
-    scopes: set[str], place: str, client_with: ClientWith, in_shop: Shop
+    scopes: set[str], position: str, client_with: ClientWith, in_shop: Shop
 ) -> None:
     world = World(client_with, in_shop, scopes)
-    status, request = ("open", "unsubmitted") if place == "merchant" else ("in_progress", "accepted")
-    works = place != "others" and writes(scopes, COVERED[place])
-    row = world.row(place, status, request)
+    status, request = ("open", "unsubmitted") if position == "merchant" else ("in_progress", "accepted")
+    works = position != "others" and writes(scopes, COVERED[position])
+    row = world.row(position, status, request)
     body: dict[str, Any] = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
 
-    made = world.client.post("fulfillments.json", {"fulfillment": body})
-    sent = make_fulfillment(world.row(place, status, request))
-    read = world.client.get(f"orders/{sent.order_id}/fulfillments/{sent.pk}.json")
-    cancelled = world.client.post(f"fulfillments/{sent.pk}/cancel.json")
+    response = world.client.post("fulfillments.json", {"fulfillment": body})
+    fulfillment = make_fulfillment(world.row(position, status, request))
+    loaded_response = world.client.get(f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}.json")
+    cancelled = world.client.post(f"fulfillments/{fulfillment.pk}/cancel.json")
 
     comes_in = writes(scopes, "merchant_managed") or writes(scopes, "assigned")
-    sees = reads(scopes, COVERED[place])
-    assert made.status_code == (201 if works else 403 if not comes_in or sees else 422)
-    assert read.status_code == (200 if sees else 404 if any(reads(scopes, word) for word in WORDS) else 403)
-    assert (cancelled.status_code == 200) == (works or (place == "others" and writes(scopes, "third_party")))
+    sees = reads(scopes, COVERED[position])
+    assert response.status_code == (201 if works else 403 if not comes_in or sees else 422)
+    assert loaded_response.status_code == (200 if sees else 404 if any(reads(scopes, word) for word in WORDS) else 403)
+    assert (cancelled.status_code == 200) == (works or (position == "others" and writes(scopes, "third_party")))
 
 
 def test_the_assigned_list_is_the_apps_own(client_with: ClientWith, in_shop: Shop) -> None:
     world = World(client_with, in_shop, {"read_assigned_fulfillment_orders", "read_third_party_fulfillment_orders"})
     rows = {
-        place: world.row(place, request="submitted") if place != "merchant" else world.row(place) for place in PLACES
+        index: world.row(index, request="submitted") if index != "merchant" else world.row(index) for index in PLACES
     }
 
-    listed = world.client.get("assigned_fulfillment_orders.json").json()["fulfillment_orders"]
+    fulfillment_orders = world.client.get("assigned_fulfillment_orders.json").json()["fulfillment_orders"]
     poor = client_with("read_third_party_fulfillment_orders").get("assigned_fulfillment_orders.json")
 
-    assert [row["id"] for row in listed] == [rows["own"].pk]
+    assert [row["id"] for row in fulfillment_orders] == [rows["own"].pk]
     assert poor.status_code == 403

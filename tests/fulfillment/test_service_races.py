@@ -1,4 +1,4 @@
-"""Services that are made or reported on at the same moment, on PostgreSQL."""
+"""Concurrency tests of services that are created or report stock, on PostgreSQL."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ Work = Callable[[], Any]
 
 
 def making(app: App, handle: str) -> Work:
-    """A service of one name; the handles are told apart by numbers."""
+    """Return a function that creates a service by name; numbers make the handles unique."""
     return lambda: make_service(app, name="Depot", callback_url=f"https://{handle}.example/")
 
 
@@ -39,14 +39,14 @@ def legacy(shop: Shop) -> int:
 def test_of_two_services_of_one_name_one_is_made(shop: Shop) -> None:
     app = make_installation(shop).app
 
-    results = at_once(shop, making(app, "one"), making(app, "two"), refusals=IntegrityError)
+    results = at_once(shop, making(app, "one"), making(app, "two"), expected_errors=IntegrityError)
 
     assert sorted(type(result).__name__ for result in results) == ["FulfillmentService", "IntegrityError"]
     assert legacy(shop) == 1
 
 
 def test_without_the_unique_key_two_services_have_one_name(shop: Shop) -> None:
-    """The control: nothing else keeps them apart."""
+    """Control: without the lock both services are created."""
     app = make_installation(shop).app
 
     with without(FulfillmentService, "shop_id", "name"):
@@ -64,16 +64,16 @@ def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
             make_service(app, name=f"Depot {number}", inventory_management=True, tracking_support=True)
     now = timezone.now()
 
-    begun = at_once(shop, *[lambda: service_polling.begin_due_rounds(now)] * 3)
+    results = at_once(shop, *[lambda: service_polling.begin_due_rounds(now)] * 3)
 
-    assert sum(begun) == 10
+    assert sum(results) == 10
     with shop_scope(shop):
         assert Job.objects.filter(task=service_polling.PULL_TASK).count() == 10
         assert {*Pull.objects.values_list("round", flat=True)} == {1}
 
 
 class Shelf:
-    """A depot that has ten mugs, which nobody else has; it counts them while they are sold."""
+    """A service's location with ten mugs, the only stock; the service counts them while they are sold."""
 
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
@@ -87,20 +87,20 @@ class Shelf:
             self.reported(10)()
 
     def reported(self, count: int) -> Work:
-        """A report of so many mugs."""
+        """Report this count of mugs."""
         return lambda: stock_sync.set_reported_stock(self.service, {"MUG": count}, hold=lambda: None, at=timezone.now())
 
     def sold(self, count: int) -> Work:
-        """An order of so many mugs, of those that are there."""
+        """Order this count of mugs, out of the available stock."""
         line = {"variant_id": self.variant.pk, "quantity": count}
         return lambda: make_order(lines=[line], inventory_behaviour="decrement_obeying_policy")
 
     def left(self) -> int:
-        """How many the books have there; the ledger agrees."""
+        """Return the available quantity, which equals the sum of the stock changes."""
         with shop_scope(self.shop):
-            found = stock.get_total_available([self.item.pk])[self.item.pk]
+            total_available = stock.get_total_available([self.item.pk])[self.item.pk]
         assert sum(delta for delta, *_ in ledger_of(self.item, self.location)) == level_of(self.item, self.location)
-        return found
+        return total_available
 
 
 @pytest.mark.race(control="test_without_the_levels_lock_a_report_takes_what_was_sold_off_again")
@@ -115,7 +115,7 @@ def test_a_report_beside_a_sale_is_what_the_books_say(shop: Shop) -> None:
 
 
 def test_without_the_levels_lock_a_report_takes_what_was_sold_off_again(shop: Shop) -> None:
-    """The control: who reads the level before the sale is committed takes its units off once more."""
+    """Control: a report that reads the level before the sale commits subtracts the sold items twice."""
     shelf = Shelf(shop)
 
     unguarded(shop, shelf.sold(2), shelf.reported(7), locks={"inventory_inventorylevel", "inventory_inventoryitem"})

@@ -1,4 +1,4 @@
-"""Fulfillment services: registered, listed, changed and given up, each with its location."""
+"""Tests of fulfillment services: created, listed, updated and deleted, each with its location."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
 
 def create(api: ApiClient, **fields: object) -> dict[str, Any]:
     body = {"name": NAME, "callback_url": URL, "inventory_management": True, **fields}
-    answer = api.post("fulfillment_services.json", {"fulfillment_service": body})
-    assert answer.status_code == 201, answer.content
-    return answer.json()["fulfillment_service"]
+    response = api.post("fulfillment_services.json", {"fulfillment_service": body})
+    assert response.status_code == 201, response.content
+    return response.json()["fulfillment_service"]
 
 
 def ids(api: ApiClient, **query: str) -> list[int]:
@@ -34,17 +34,17 @@ def ids(api: ApiClient, **query: str) -> list[int]:
 
 def refusal(api: ApiClient, **fields: object) -> Any:
     body = {"name": NAME, "callback_url": URL, **fields}
-    answer = api.post("fulfillment_services.json", {"fulfillment_service": body})
-    assert answer.status_code == 422, answer.content
-    return answer.json()["errors"]
+    response = api.post("fulfillment_services.json", {"fulfillment_service": body})
+    assert response.status_code == 422, response.content
+    return response.json()["errors"]
 
 
 def test_answers_fit_the_wire_tables(api: ApiClient) -> None:
     old = api.at("2026-01")
-    made = old.post("fulfillment_services.json", {"fulfillment_service": {"name": NAME, "callback_url": URL}})
-    path = f"fulfillment_services/{made.json()['fulfillment_service']['id']}.json"
+    created_row = old.post("fulfillment_services.json", {"fulfillment_service": {"name": NAME, "callback_url": URL}})
+    path = f"fulfillment_services/{created_row.json()['fulfillment_service']['id']}.json"
 
-    assert_fits("fulfillment_service", "POST /fulfillment_services.json", made.json())
+    assert_fits("fulfillment_service", "POST /fulfillment_services.json", created_row.json())
     assert_fits("fulfillment_service", "GET /fulfillment_services.json", old.get("fulfillment_services.json").json())
     assert_fits("fulfillment_service", "GET /fulfillment_services/{id}.json", old.get(path).json())
     changed = old.put(path, {"fulfillment_service": {"name": "South Depot"}})
@@ -53,12 +53,12 @@ def test_answers_fit_the_wire_tables(api: ApiClient) -> None:
 
 
 def test_create_brings_a_location_of_its_name(api: ApiClient, in_shop: Shop) -> None:
-    made = create(api)
+    service = create(api)
 
-    location = Location.objects.get(pk=made.pop("location_id"))
+    location = Location.objects.get(pk=service.pop("location_id"))
     assert (location.name, location.legacy, location.active) == (NAME, True, True)
-    assert made == {
-        "id": made["id"],
+    assert service == {
+        "id": service["id"],
         "name": NAME,
         "email": None,
         "service_name": NAME,
@@ -69,11 +69,11 @@ def test_create_brings_a_location_of_its_name(api: ApiClient, in_shop: Shop) -> 
         "callback_url": f"{URL}/",
         "tracking_support": False,
         "inventory_management": True,
-        "admin_graphql_api_id": f"gid://platform/FulfillmentService/{made['id']}",
+        "admin_graphql_api_id": f"gid://platform/FulfillmentService/{service['id']}",
         "requires_shipping_method": True,
     }
     recorded = Event.objects.order_by("-id").values_list("topic", "subject_id")[:2]
-    assert [*recorded] == [("fulfillment_services/create", made["id"]), ("locations/create", location.pk)]
+    assert [*recorded] == [("fulfillment_services/create", service["id"]), ("locations/create", location.pk)]
 
 
 def test_sku_sharing_is_known_until_it_goes(api: ApiClient, in_shop: Shop) -> None:
@@ -114,9 +114,9 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
 
 
 def test_a_callback_url_is_kept_in_its_canonical_form(api: ApiClient) -> None:
-    made = create(api, callback_url="HTTPS://Depot.Example:443/höhe")
+    service = create(api, callback_url="HTTPS://Depot.Example:443/höhe")
 
-    assert made["callback_url"] == "https://depot.example/h%C3%B6he/"
+    assert service["callback_url"] == "https://depot.example/h%C3%B6he/"
 
 
 def test_names_that_read_alike_get_handles_of_their_own(api: ApiClient) -> None:
@@ -153,16 +153,16 @@ def test_only_its_app_writes_a_service(api: ApiClient, client_with: ClientWith, 
 
 
 def test_a_new_name_is_the_locations_and_leaves_the_handle(api: ApiClient, in_shop: Shop) -> None:
-    made = create(api)
-    path = f"fulfillment_services/{made['id']}.json"
+    service = create(api)
+    path = f"fulfillment_services/{service['id']}.json"
 
     changed = api.put(path, {"fulfillment_service": {"name": "South Depot", "callback_url": f"{URL}//"}}).json()
-    again = api.put(path, {"fulfillment_service": changed["fulfillment_service"]}).json()
+    second_body = api.put(path, {"fulfillment_service": changed["fulfillment_service"]}).json()
 
     assert (
         changed["fulfillment_service"]
-        == {**made, "name": "South Depot", "service_name": "South Depot"}
-        == again["fulfillment_service"]
+        == {**service, "name": "South Depot", "service_name": "South Depot"}
+        == second_body["fulfillment_service"]
     )
     assert Location.objects.get(legacy=True).name == "South Depot"
     assert Event.objects.filter(topic="fulfillment_services/update").count() == 1
@@ -179,11 +179,11 @@ def test_variants_may_name_a_service(api: ApiClient) -> None:
 
 
 def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
-    made = create(api)
+    service = create(api)
     item = make_item(in_shop)
-    stock.connect_item(item, Location.objects.get(pk=made["location_id"]), **BY)
+    stock.connect_item(item, Location.objects.get(pk=service["location_id"]), **BY)
 
-    assert api.delete(f"fulfillment_services/{made['id']}.json").json() == {}
+    assert api.delete(f"fulfillment_services/{service['id']}.json").json() == {}
 
     assert not FulfillmentService.objects.exists()
     assert not Location.objects.filter(legacy=True).exists()
@@ -193,27 +193,27 @@ def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
 
 
 def test_a_location_with_a_history_is_only_deactivated(api: ApiClient, in_shop: Shop) -> None:
-    made = create(api)
-    depot, item = Location.objects.get(pk=made["location_id"]), make_item(in_shop)
+    service = create(api)
+    depot, item = Location.objects.get(pk=service["location_id"]), make_item(in_shop)
     put(item, depot, 5)
 
-    assert api.delete(f"fulfillment_services/{made['id']}.json").status_code == 200
+    assert api.delete(f"fulfillment_services/{service['id']}.json").status_code == 200
 
     depot.refresh_from_db()
     assert (depot.active, depot.legacy) == (False, True)
     assert not InventoryLevel.objects.filter(location=depot).exists()
     assert ledger_of(item, depot)[-1] == (-5, 0, "disconnected")
     assert level_of(item, first_location(in_shop)) == 0
-    assert create(api)["handle"] == made["handle"]
+    assert create(api)["handle"] == service["handle"]
 
 
 def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
-    made, yard = create(api), make_location(in_shop, name="Yard")
-    depot, mug, jug = Location.objects.get(pk=made["location_id"]), make_item(in_shop), make_item(in_shop)
+    service, yard = create(api), make_location(in_shop, name="Yard")
+    depot, mug, jug = Location.objects.get(pk=service["location_id"]), make_item(in_shop), make_item(in_shop)
     put(mug, depot, 5)
     put(mug, yard, 2)
     stock.reserve_stock(jug, depot, 3, policy=stock.CONTINUE, **BY)
-    path = f"fulfillment_services/{made['id']}.json?inventory_action=transfer"
+    path = f"fulfillment_services/{service['id']}.json?inventory_action=transfer"
 
     assert api.delete(f"{path}&location_id={yard.pk}").status_code == 200
 
@@ -222,11 +222,11 @@ def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
 
 
 def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in_shop: Shop) -> None:
-    made = create(api)
-    body = {"title": "Mug", "variants": [{"fulfillment_service": made["handle"]}]}
+    service = create(api)
+    body = {"title": "Mug", "variants": [{"fulfillment_service": service["handle"]}]}
     product = api.post("products.json", {"product": body}).json()["product"]
 
-    assert api.delete(f"fulfillment_services/{made['id']}.json").status_code == 200
+    assert api.delete(f"fulfillment_services/{service['id']}.json").status_code == 200
 
     (variant,) = api.get(f"products/{product['id']}.json").json()["product"]["variants"]
     assert variant["fulfillment_service"] == "manual"
@@ -243,16 +243,16 @@ def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in
     ],
 )
 def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, query: str, errors: object) -> None:
-    made = create(api)
+    service = create(api)
 
-    answer = api.delete(f"fulfillment_services/{made['id']}.json?{query.format(own=made['location_id'])}")
+    response = api.delete(f"fulfillment_services/{service['id']}.json?{query.format(own=service['location_id'])}")
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": errors})
-    assert FulfillmentService.objects.filter(pk=made["id"]).exists()
+    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    assert FulfillmentService.objects.filter(pk=service["id"]).exists()
 
 
 def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
-    """What they were to send is the merchant's to send, and nothing names them any more."""
+    """Check that the merchant takes over the service's items, and that nothing refers to the service any more."""
     installation = factories.make_installation(in_shop)
     service, other = make_service(installation.app), make_service(factories.make_installation(in_shop).app)
     row = make_fulfillment_order(service, request_status="accepted", status="in_progress")
@@ -263,5 +263,5 @@ def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
     assert list(FulfillmentService.objects.all()) == [other]
     assert not Location.objects.filter(pk=location, active=True).exists()
     row.refresh_from_db()
-    (left,) = FulfillmentOrder.objects.filter(order=row.order_id, status="open")
-    assert (row.status, left.assigned_location_id) == ("closed", first_location(in_shop).pk)
+    (fulfillment_order,) = FulfillmentOrder.objects.filter(order=row.order_id, status="open")
+    assert (row.status, fulfillment_order.assigned_location_id) == ("closed", first_location(in_shop).pk)

@@ -1,4 +1,4 @@
-"""The table of states: what it leads to, what it says of itself, and that it is all that happens."""
+"""Tests of the table of statuses: allowed actions, their results, and that no other action works."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,33 +22,33 @@ from tests.inventory.factories import make_location
 
 PAGE = Path(settings.BASE_DIR) / "docs" / "fulfillment.md"
 BEGINNINGS = {("open", "unsubmitted"), ("scheduled", "unsubmitted")}
-# An order that is cancelled ends the work that nobody has taken on.
+# A canceled order ends the work that no service has accepted.
 BY_THE_ORDER = {(status, request) for status in ("open", "scheduled", "on_hold") for request in RequestStatus}
 
 
 def test_the_table_leads_to_the_possible_states_and_to_no_others() -> None:
-    reached = {(place, *state) for place in ManagedBy for state in BEGINNINGS}
+    reached = {(index, *state) for index in ManagedBy for state in BEGINNINGS}
     while True:
-        further = set(reached)
-        for place, status, request in reached:
+        more_reached = set(reached)
+        for index, status, request in reached:
             for rule in TABLE:
-                if rule.allows((status, request), place):
-                    further |= {(place, str(to), str(rule.request or request)) for to in rule.to}
+                if rule.allows((status, request), index):
+                    more_reached |= {(index, str(to), str(rule.request or request)) for to in rule.to}
             if (status, request) in BY_THE_ORDER:
-                further.add((place, "closed", request))
-        if further == reached:
+                more_reached.add((index, "closed", request))
+        if more_reached == reached:
             break
-        reached = further
+        reached = more_reached
 
     assert {(status, request) for _, status, request in reached} == set(iterate_states())
 
 
 def test_no_action_has_two_rules_for_a_state() -> None:
-    for place in ManagedBy:
+    for index in ManagedBy:
         for status in Status:
             for request in RequestStatus:
-                found = [rule.action for rule in TABLE if rule.allows((status, request), place)]
-                assert len(found) == len(set(found))
+                actions = [rule.action for rule in TABLE if rule.allows((status, request), index)]
+                assert len(actions) == len(set(actions))
 
 
 def test_a_refusal_names_both_states() -> None:
@@ -95,22 +95,22 @@ DO: dict[Action, Do] = {
 }
 
 
-@pytest.mark.parametrize("place", ManagedBy)
+@pytest.mark.parametrize("position", ManagedBy)
 @pytest.mark.parametrize("state", list(iterate_states()), ids="/".join)
 def test_what_is_supported_succeeds_and_all_else_changes_nothing(
-    state: tuple[str, str], place: ManagedBy, in_shop: Shop
+    state: tuple[str, str], position: ManagedBy, in_shop: Shop
 ) -> None:
-    """Every pair of a state and an action, at both kinds of location."""
-    service = make_service(factories.make_installation(in_shop, []).app) if place is ManagedBy.SERVICE else None
+    """Check every pair of status and action, at both kinds of location."""
+    service = make_service(factories.make_installation(in_shop, []).app) if position is ManagedBy.SERVICE else None
     other = make_location(in_shop, name="Depot").pk
-    supported = states.get_supported_actions(state, place)
+    supported = states.get_supported_actions(state, position)
 
     for action, do in DO.items():
         row = make_fulfillment_order(service, status=state[0], request_status=state[1])
         if action in supported:
             do(row, {"other": other})
             row.refresh_from_db()
-            rule = get_rule(action, state, place)
+            rule = get_rule(action, state, position)
             assert not rule.to or row.status in rule.to
             assert row.request_status == (rule.request or state[1])
         else:

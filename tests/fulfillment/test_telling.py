@@ -1,4 +1,4 @@
-"""Who is told: services by their callback, once; apps by webhooks, of what they see; none of a service that is gone."""
+"""Tests of notifications: services by callback, once; apps by webhook, only for what they may see."""
 
 from typing import Any
 
@@ -39,8 +39,8 @@ def test_an_app_is_told_of_what_its_scopes_cover(in_shop: Shop) -> None:
         fulfillment_requests.request_fulfillment(row, at=timezone.now(), **BY)
     fan_out.create_deliveries()
 
-    told = Delivery.objects.filter(topic=topic).order_by("event_id", "pk").values_list("app_id", "event__subject_id")
-    assert set(told) == {
+    reported_rows = Delivery.objects.filter(topic=topic).order_by("event_id", "pk").values_list("app_id", "event__subject_id")
+    assert set(reported_rows) == {
         (mine.app_id, rows[0].pk),
         (manager.app_id, rows[0].pk),
         (manager.app_id, rows[1].pk),
@@ -97,22 +97,22 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
         )
         for status, request in states
     ]
-    done = rows.pop()
-    FulfillmentOrder.objects.filter(pk=done.pk).update(status="in_progress", request_status="accepted")
-    make_fulfillment(FulfillmentOrder.objects.get(pk=done.pk))
+    finished_row = rows.pop()
+    FulfillmentOrder.objects.filter(pk=finished_row.pk).update(status="in_progress", request_status="accepted")
+    make_fulfillment(FulfillmentOrder.objects.get(pk=finished_row.pk))
     before = available(variant)
 
     services.delete_service(service, at=timezone.now(), inventory_action="transfer", **BY)
 
     primary = stock.get_primary_location()
     moved = FulfillmentOrder.objects.filter(assigned_location=primary).order_by("pk")
-    found = [(row.status, row.request_status, row.lines.get().fulfillable_quantity) for row in moved]
-    assert found == [("open", "unsubmitted", 2), ("open", "unsubmitted", 2), ("on_hold", "unsubmitted", 2)]
+    matching_states = [(row.status, row.request_status, row.lines.get().fulfillable_quantity) for row in moved]
+    assert matching_states == [("open", "unsubmitted", 2), ("open", "unsubmitted", 2), ("on_hold", "unsubmitted", 2)]
     assert {row.holds.count() for row in moved if row.status == "on_hold"} == {1}
     assert not Location.objects.get(pk=service.location_id).active
     assert available(variant) == before
-    taken = [item.taken_from for item in LineItem.objects.filter(fulfilled_quantity=0)]
-    assert taken == [{str(primary.pk): 2}] * 3
+    taken_froms = [item.taken_from for item in LineItem.objects.filter(fulfilled_quantity=0)]
+    assert taken_froms == [{str(primary.pk): 2}] * 3
     assert [
         *reconciliation.find_wrong_fulfillable_quantities(),
         *reconciliation.find_wrong_fulfilled_quantities(),

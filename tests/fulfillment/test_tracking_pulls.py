@@ -1,4 +1,4 @@
-"""Tracking numbers that services tell when they are asked, and that bad answers change nothing.
+"""Tests of polling services for tracking numbers, and that bad responses change nothing.
 
 Rule: decisions, Fulfillment (Callbacks); reliability, W13.
 """
@@ -40,12 +40,12 @@ def service(warehouse: Server, in_shop: Shop) -> FulfillmentService:
 
 @pytest.fixture
 def sent(service: FulfillmentService) -> Fulfillment:
-    """Two mugs that the service sent, and told no number of."""
+    """Create a fulfillment of two mugs by the service, without a tracking number."""
     return make_fulfillment(make_fulfillment_order(service, status="in_progress", request_status="accepted"))
 
 
 def pull(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
-    """Let the warehouse answer so, and ask it now; the record of the call, if there was one."""
+    """Poll the warehouse with this response; return the record of the call, if there was one."""
     warehouse.behave = answer(body if isinstance(body, bytes) else json.dumps(body).encode())
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
     return PullAttempt.objects.order_by("-id").first()
@@ -72,7 +72,7 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b"<h1>Welcome</h1>", "no JSON that we take"),
         ([], "The response is not a JSON object."),
@@ -91,7 +91,7 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
     ],
 )
 def test_a_bad_answer_changes_nothing(
-    service: FulfillmentService, warehouse: Server, sent: Fulfillment, body: object, said: str
+    service: FulfillmentService, warehouse: Server, sent: Fulfillment, body: object, message: str
 ) -> None:
     answered = body if isinstance(body, bytes) else json.dumps(body).replace("{name}", sent.name).encode()
 
@@ -99,7 +99,7 @@ def test_a_bad_answer_changes_nothing(
 
     assert record is not None
     assert (record.outcome, record.changed) == ("bad_answer", 0)
-    assert said in record.message
+    assert message in record.message
     sent.refresh_from_db()
     assert sent.tracking_numbers == []
 
@@ -128,13 +128,13 @@ def test_a_cancelled_fulfillment_is_not_asked_for(
 def test_a_number_that_came_meanwhile_stays(
     service: FulfillmentService, warehouse: Server, sent: Fulfillment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the answer is on its way, the service tells the number over REST."""
+    """Let the service send the number over REST during the response."""
 
-    def request_late(*given: Any, **options: Any) -> CallbackResponse:
+    def request_late(*values: Any, **options: Any) -> CallbackResponse:
         tracking.update_tracking(
             sent, tracking.complete_tracking({"number": "pushed"}), actor="system", at=timezone.now()
         )
-        return send_request(*given, **options)
+        return send_request(*values, **options)
 
     monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
 

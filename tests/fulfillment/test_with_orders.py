@@ -1,4 +1,4 @@
-"""What becomes of an order's parts when it is cancelled, edited or erased: the table of docs/fulfillment.md."""
+"""Tests of an order's fulfillment orders when it is canceled, edited or erased: the table of docs/fulfillment.md."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from tests.conftest import ApiClient, Response
 from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
 
 ADDRESS = {"address1": "Storgatan 1", "city": "Lund", "country": "Sweden", "last_name": "Lovelace"}
-# How far a part is: the status and that of its request, and whether a service has it.
+# The stages: status and request status, and whether a service has the items.
 STAGES = {
     "open": ("open", "unsubmitted", False),
     "scheduled": ("scheduled", "unsubmitted", False),
@@ -28,7 +28,7 @@ STAGES = {
 
 
 def part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
-    """The part of an order of two mugs, as far as a stage says; of a half shipped one a mug was sent."""
+    """Create the fulfillment order of an order of two mugs at a stage; a half shipped one has one mug fulfilled."""
     if stage == "half shipped":
         row = make_fulfillment_order(**values)
         line = row.lines.get()
@@ -44,9 +44,9 @@ def part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
 def test_cancelling_an_order_ends_work_that_nobody_has_taken_on(stage: str, api: ApiClient, in_shop: Shop) -> None:
     row = part(api, stage)
 
-    answer = api.post(f"orders/{row.order_id}/cancel.json")
+    response = api.post(f"orders/{row.order_id}/cancel.json")
 
-    assert answer.status_code == 200, answer.content
+    assert response.status_code == 200, response.content
     row.refresh_from_db()
     assert (row.status, row.lines.count()) == ("closed", 0)
     assert FulfillmentOrder.objects.count() == 1
@@ -59,9 +59,9 @@ def test_cancelling_an_order_ends_work_that_nobody_has_taken_on(stage: str, api:
 def test_an_order_that_somebody_works_on_is_not_cancelled(stage: str, api: ApiClient, in_shop: Shop) -> None:
     row = part(api, stage)
 
-    answer = api.post(f"orders/{row.order_id}/cancel.json")
+    response = api.post(f"orders/{row.order_id}/cancel.json")
 
-    assert answer.status_code == 422
+    assert response.status_code == 422
     row.refresh_from_db()
     assert (row.status, row.order.cancelled_at) == ("in_progress", None)
     assert row.lines.get().fulfillable_quantity == (2 if stage == "accepted" else 1)
@@ -73,8 +73,8 @@ def test_an_edited_address_is_where_the_part_goes(stage: str, api: ApiClient, in
 
     api.put(f"orders/{row.order_id}.json", {"order": {"shipping_address": {"city": "Umeå"}}})
 
-    shown = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
-    assert (shown["destination"]["city"], shown["status"]) == ("Umeå", row.status)
+    fulfillment_order = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
+    assert (fulfillment_order["destination"]["city"], fulfillment_order["status"]) == ("Umeå", row.status)
 
 
 def refund(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
@@ -89,8 +89,8 @@ def test_units_that_leave_the_order_leave_what_nobody_works_on(stage: str, api: 
     row = part(api, stage)
 
     for _ in range(LineItem.objects.get().fulfillable_quantity):
-        answer = refund(api, row, "cancel")
-        assert answer.status_code == 201, answer.content
+        response = refund(api, row, "cancel")
+        assert response.status_code == 201, response.content
         assert [
             *reconciliation.find_wrong_fulfillable_quantities(),
             *reconciliation.find_wrong_fulfilled_quantities(),
@@ -105,10 +105,10 @@ def test_units_that_leave_the_order_leave_what_nobody_works_on(stage: str, api: 
 def test_units_that_a_service_has_taken_on_stay_with_it(api: ApiClient, in_shop: Shop) -> None:
     row = part(api, "accepted")
 
-    answer = refund(api, row, "cancel")
+    response = refund(api, row, "cancel")
 
-    assert answer.status_code == 422
-    assert "ask them to cancel first" in answer.json()["errors"]["base"][0]
+    assert response.status_code == 422
+    assert "ask them to cancel first" in response.json()["errors"]["base"][0]
     assert row.lines.get().quantity == 2
     assert refund(api, row, "no_restock").status_code == 201
     assert row.lines.get().quantity == 2
@@ -117,9 +117,9 @@ def test_units_that_a_service_has_taken_on_stay_with_it(api: ApiClient, in_shop:
 def test_an_order_that_is_cancelled_with_its_money_back_has_no_work_left(api: ApiClient, in_shop: Shop) -> None:
     row = part(api, "open", transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
 
-    answer = api.post(f"orders/{row.order_id}/cancel.json", {"amount": "20.00", "currency": "USD"})
+    response = api.post(f"orders/{row.order_id}/cancel.json", {"amount": "20.00", "currency": "USD"})
 
-    assert answer.status_code == 200, answer.content
+    assert response.status_code == 200, response.content
     row.refresh_from_db()
     assert (row.status, row.lines.count()) == ("closed", 0)
     assert [
@@ -168,9 +168,9 @@ def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, ap
 
     personal_data.redact_customer(order.customer, actor="staff:1", at=timezone.now())
 
-    whole = api.get(f"orders/{order.pk}/fulfillment_orders.json").content + api.get(f"orders/{order.pk}.json").content
+    content = api.get(f"orders/{order.pk}/fulfillment_orders.json").content + api.get(f"orders/{order.pk}.json").content
     for word in (b"Ada", b"Lund", b"Lovelace", b"1Z5R8"):
-        assert word not in whole
+        assert word not in content
     before = row.status
     row.refresh_from_db()
     assert row.status == before
@@ -179,8 +179,8 @@ def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, ap
 def test_erasing_the_buyer_takes_what_was_said_when_work_was_closed(api: ApiClient, in_shop: Shop) -> None:
     row = part(api, "accepted", customer={"email": "ada@example.com"})
     other = part(api, "accepted")
-    for each in (row, other):
-        transitions.close_fulfillment_order(each, message="Ada Lovelace moved", actor="staff:1", at=timezone.now())
+    for current_row in (row, other):
+        transitions.close_fulfillment_order(current_row, message="Ada Lovelace moved", actor="staff:1", at=timezone.now())
     assert row.order.customer is not None
 
     personal_data.redact_customer(row.order.customer, actor="staff:1", at=timezone.now())
@@ -195,5 +195,5 @@ def test_a_closed_order_is_no_matter_to_its_parts(api: ApiClient, in_shop: Shop)
 
     api.post(f"orders/{row.order_id}/close.json")
 
-    shown = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
-    assert "create_fulfillment" in shown["supported_actions"]
+    fulfillment_order = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
+    assert "create_fulfillment" in fulfillment_order["supported_actions"]

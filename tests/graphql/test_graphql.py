@@ -1,4 +1,4 @@
-"""The address of GraphQL: what it answers, what a document may ask, and what stays hidden.
+"""The GraphQL endpoint: responses, limits of documents, and hidden data.
 
 Rule: design, Webhooks (GraphQL); decisions, Errors.
 """
@@ -24,29 +24,29 @@ SHOP = "{ shop { id name myplatformDomain currencyCode } }"
 
 
 def ask(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
-    answer = api.post("graphql.json", {"query": query, "variables": variables, **rest})
-    assert answer.status_code == 200, answer.content
-    assert answer["Content-Type"] == "application/json; charset=utf-8"
-    told: dict[str, Any] = answer.json()
-    return told
+    response = api.post("graphql.json", {"query": query, "variables": variables, **rest})
+    assert response.status_code == 200, response.content
+    assert response["Content-Type"] == "application/json; charset=utf-8"
+    result: dict[str, Any] = response.json()
+    return result
 
 
 def data(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
-    answer = ask(api, query, variables, **rest)
-    assert "errors" not in answer, answer["errors"]
-    found: dict[str, Any] = answer["data"]
-    return found
+    result = ask(api, query, variables, **rest)
+    assert "errors" not in result, result["errors"]
+    data_: dict[str, Any] = result["data"]
+    return data_
 
 
-def codes(answer: dict[str, Any]) -> list[str]:
-    assert all(error["message"] for error in answer["errors"])
-    return [error["extensions"]["code"] for error in answer["errors"]]
+def codes(result: dict[str, Any]) -> list[str]:
+    assert all(error["message"] for error in result["errors"])
+    return [error["extensions"]["code"] for error in result["errors"]]
 
 
 def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api: ApiClient, shop: Shop) -> None:
     app = f"gid://platform/App/{api.installation.app_id}"
-    here = f"gid://platform/AppInstallation/{api.installation.pk}"
-    found = data(
+    installation_id = f"gid://platform/AppInstallation/{api.installation.pk}"
+    result = data(
         api,
         """
         query ($app: ID!, $here: ID!) {
@@ -58,7 +58,7 @@ def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api
           publicApiVersions { handle supported }
         }
         """,
-        {"app": app, "here": here},
+        {"app": app, "here": installation_id},
     )
     stranger = data(
         foreign_api,
@@ -67,26 +67,26 @@ def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api
           app(id: $app) { id } node(id: $here) { id } appInstallation(id: $here) { id }
         }
         """,
-        {"app": app, "here": here},
+        {"app": app, "here": installation_id},
     )
 
-    assert found["shop"]["id"] == f"gid://platform/Shop/{shop.pk}"
-    assert found["shop"]["myplatformDomain"] == shop.domain
-    assert found["shop"]["createdAt"].endswith("Z")
-    assert found["app"] == {"id": app, "title": api.installation.app.name, "installation": {"id": here}}
-    assert found["again"] == {"id": app, "apiKey": api.installation.app.api_key}
-    granted = [each["handle"] for each in found["currentAppInstallation"]["accessScopes"]]
+    assert result["shop"]["id"] == f"gid://platform/Shop/{shop.pk}"
+    assert result["shop"]["myplatformDomain"] == shop.domain
+    assert result["shop"]["createdAt"].endswith("Z")
+    assert result["app"] == {"id": app, "title": api.installation.app.name, "installation": {"id": installation_id}}
+    assert result["again"] == {"id": app, "apiKey": api.installation.app.api_key}
+    granted = [item["handle"] for item in result["currentAppInstallation"]["accessScopes"]]
     assert granted == api.installation.scopes
-    assert found["nodes"] == [{"__typename": "AppInstallation", "id": here}, None]
-    assert [each["handle"] for each in found["publicApiVersions"]] == list(get_served_versions())
+    assert result["nodes"] == [{"__typename": "AppInstallation", "id": installation_id}, None]
+    assert [item["handle"] for item in result["publicApiVersions"]] == list(get_served_versions())
     assert stranger == {"app": None, "node": None, "appInstallation": None}
 
 
 def test_the_document_may_be_the_whole_body(api: ApiClient, shop: Shop) -> None:
-    answer = api.post("graphql.json", SHOP.encode(), content_type="application/graphql")
+    response = api.post("graphql.json", SHOP.encode(), content_type="application/graphql")
     broken = api.post("graphql.json", b"\xff", content_type="application/graphql")
 
-    assert answer.json()["data"]["shop"]["name"] == shop.name
+    assert response.json()["data"]["shop"]["name"] == shop.name
     assert (broken.status_code, broken.json()["errors"]) == (400, "Bad Request")
 
 
@@ -117,9 +117,9 @@ BAD_DOCUMENTS = {
 
 
 def test_documents_that_cannot_be_answered_say_why(api: ApiClient) -> None:
-    found = {query: codes(ask(api, query))[0] for query in BAD_DOCUMENTS}
+    result = {query: codes(ask(api, query))[0] for query in BAD_DOCUMENTS}
 
-    assert found == BAD_DOCUMENTS
+    assert result == BAD_DOCUMENTS
 
 
 def test_an_operation_that_is_not_there_is_an_error(api: ApiClient) -> None:
@@ -134,10 +134,10 @@ def test_an_operation_that_is_not_there_is_an_error(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"query": ""}, {"query": 1}, {"query": SHOP, "variables": []}])
 def test_what_is_no_request_is_400(api: ApiClient, body: Any) -> None:
-    answer = api.post("graphql.json", body)
+    response = api.post("graphql.json", body)
 
-    assert answer.status_code == 400
-    assert list(answer.json()) == ["errors"]
+    assert response.status_code == 400
+    assert list(response.json()) == ["errors"]
 
 
 def test_values_of_variables_are_checked_first(api: ApiClient) -> None:
@@ -150,9 +150,9 @@ def test_values_of_variables_are_checked_first(api: ApiClient) -> None:
         {**good, "webhookSubscription": {"nonsense": 1}},
         {**good, "webhookSubscription": {"callbackUrl": {"a": 1}}},
     ]
-    answers = [ask(api, CREATE, variables) for variables in strange]
+    results = [ask(api, CREATE, variables) for variables in strange]
 
-    assert [codes(answer)[0] for answer in answers] == ["INVALID_VARIABLE"] * len(strange)
+    assert [codes(response)[0] for response in results] == ["INVALID_VARIABLE"] * len(strange)
     assert not Subscription.objects.exists()
 
 
@@ -165,41 +165,41 @@ def test_every_version_describes_itself(api: ApiClient) -> None:
         assert "SHOP_REDACT" not in topics
 
 
-def _members(api: ApiClient, kind: str) -> dict[str, bool]:
+def _get_fields(api: ApiClient, kind: str) -> dict[str, bool]:
     query = """
     query ($kind: String!) { __type(name: $kind) {
       fields(includeDeprecated: true) { name isDeprecated }
       inputFields(includeDeprecated: true) { name isDeprecated }
     } }
     """
-    found = data(api, query, {"kind": kind})["__type"]
-    return {each["name"]: each["isDeprecated"] for each in found["fields"] or found["inputFields"]}
+    type_info = data(api, query, {"kind": kind})["__type"]
+    return {member["name"]: member["isDeprecated"] for member in type_info["fields"] or type_info["inputFields"]}
 
 
 def test_versions_differ_as_clients_know(api: ApiClient) -> None:
-    first, uri, named = api.at("2024-10"), api.at("2025-10"), api.at("2026-04")
+    first, uri, newest = api.at("2024-10"), api.at("2025-10"), api.at("2026-04")
 
-    oldest = _members(first, "WebhookSubscriptionInput")
+    oldest = _get_fields(first, "WebhookSubscriptionInput")
     assert oldest == dict.fromkeys(("callbackUrl", "format", "filter", "includeFields", "metafieldNamespaces"), False)
-    assert _members(uri, "WebhookSubscriptionInput") == {
+    assert _get_fields(uri, "WebhookSubscriptionInput") == {
         **oldest,
         "callbackUrl": True,
         "uri": False,
         "metafields": False,
     }
-    assert _members(named, "WebhookSubscriptionInput").keys() - _members(uri, "WebhookSubscriptionInput").keys() == {
+    assert _get_fields(newest, "WebhookSubscriptionInput").keys() - _get_fields(uri, "WebhookSubscriptionInput").keys() == {
         "name"
     }
-    assert "metafields" in _members(api.at("2025-01"), "WebhookSubscriptionInput")
-    assert not {"uri", "name", "metafields"} & _members(first, "WebhookSubscription").keys()
-    assert _members(named, "WebhookSubscription")["endpoint"]
-    assert not _members(first, "WebhookSubscription")["endpoint"]
-    assert not _members(first, "Mutation")["pubSubWebhookSubscriptionCreate"]
-    assert _members(uri, "Mutation")["pubSubWebhookSubscriptionCreate"]
+    assert "metafields" in _get_fields(api.at("2025-01"), "WebhookSubscriptionInput")
+    assert not {"uri", "name", "metafields"} & _get_fields(first, "WebhookSubscription").keys()
+    assert _get_fields(newest, "WebhookSubscription")["endpoint"]
+    assert not _get_fields(first, "WebhookSubscription")["endpoint"]
+    assert not _get_fields(first, "Mutation")["pubSubWebhookSubscriptionCreate"]
+    assert _get_fields(uri, "Mutation")["pubSubWebhookSubscriptionCreate"]
     assert codes(ask(first, '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')) == ["argumentNotAccepted"]
 
 
-# --- limits ----------------------------------------------------------------------------------------------------------
+# --- limits ---
 
 
 @pytest.fixture
@@ -211,9 +211,9 @@ def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time
     return time_machine
 
 
-def cost(answer: dict[str, Any]) -> tuple[int, int | None, float]:
-    told = answer["extensions"]["cost"]
-    return told["requestedQueryCost"], told["actualQueryCost"], told["throttleStatus"]["currentlyAvailable"]
+def cost(result: dict[str, Any]) -> tuple[int, int | None, float]:
+    cost_ = result["extensions"]["cost"]
+    return cost_["requestedQueryCost"], cost_["actualQueryCost"], cost_["throttleStatus"]["currentlyAvailable"]
 
 
 def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_there(api: ApiClient, limited: Any) -> None:
@@ -224,7 +224,7 @@ def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_ther
     first = ask(api, SHOP)
     second = ask(api, rows)
     third = ask(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}})
-    again = ask(api, "{ shop { id } shop { name } }")
+    repeated = ask(api, "{ shop { id } shop { name } }")
     introspected = ask(api, "{ __schema { types { name } } }")
     limited.move_to("2026-03-02T12:00:01Z", tick=False)
     later = ask(api, SHOP)
@@ -236,7 +236,7 @@ def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_ther
     }
     assert cost(second) == (102, 2, 1997)
     assert cost(third) == (12, 11, 1986)
-    assert cost(again) == (1, 1, 1985)
+    assert cost(repeated) == (1, 1, 1985)
     assert cost(introspected) == (0, 0, 1985)
     assert cost(later)[2] == 1999
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/40"
@@ -246,13 +246,13 @@ def test_who_has_no_points_left_is_throttled(api: ApiClient, limited: Any, setti
     settings.RATE_LIMIT_BURST = 2
 
     poor = ask(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
-    found = ask(api, SHOP)
+    result = ask(api, SHOP)
     wrong = [ask(api, "{") for _ in range(100)]
 
     assert codes(poor) == ["THROTTLED"]
     assert poor["errors"][0]["message"] == "Throttled"
     assert cost(poor)[::2] == (252, 99)
-    assert found["data"]["shop"]
+    assert result["data"]["shop"]
     assert codes(wrong[0]) == ["PARSE_ERROR"]
     assert codes(wrong[-1]) == ["THROTTLED"]
 
@@ -263,23 +263,23 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
     twice = "on App {{ a: installation {{ app {{ ...f{0} }} }} b: installation {{ app {{ ...f{0} }} }} }}"
     bomb = " ".join(f"fragment f{n} {twice.format(n + 1)}" for n in range(40))
 
-    answers = [
+    results = [
         ask(api, f"{{ {dear} }}"),
         ask(api, f"{{ {deep} }}"),
         ask(api, "{ app { ...f0 } } " + bomb + " fragment f40 on App { id }"),
         ask(api, "{ " + " ".join(f"a{n}: __typename" for n in range(6000)) + " }"),
     ]
 
-    assert [codes(answer)[0] for answer in answers[:3]] == [
+    assert [codes(response)[0] for response in results[:3]] == [
         "MAX_COST_EXCEEDED",
         "MAX_DEPTH_EXCEEDED",
         "MAX_DEPTH_EXCEEDED",
     ]
-    assert "errors" in answers[3]
-    assert cost(answers[0])[:2] == (1008, None)
+    assert "errors" in results[3]
+    assert cost(results[0])[:2] == (1008, None)
 
 
-# --- what breaks -----------------------------------------------------------------------------------------------------
+# --- errors ---
 
 
 def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,11 +287,11 @@ def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytes
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(subscriptions, "get_api_subscriptions", fail)
-    answer = ask(api, "{ shop { id } webhookSubscriptionsCount { count } }")
+    response = ask(api, "{ shop { id } webhookSubscriptionsCount { count } }")
 
-    assert codes(answer) == ["INTERNAL_SERVER_ERROR"]
-    assert answer["data"]["shop"]
-    assert "secret" not in json.dumps(answer)
+    assert codes(response) == ["INTERNAL_SERVER_ERROR"]
+    assert response["data"]["shop"]
+    assert "secret" not in json.dumps(response)
 
 
 def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
@@ -309,9 +309,9 @@ def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
       }}
       webhookSubscriptionDelete(id: "{row}") {{ deletedWebhookSubscriptionId }}
     }}"""
-    answer = api.post("graphql.json", {"query": both})
+    response = api.post("graphql.json", {"query": both})
 
-    assert (answer.status_code, answer.json()) == (503, {"errors": "Service Unavailable"})
+    assert (response.status_code, response.json()) == (503, {"errors": "Service Unavailable"})
     assert data(api, "{ webhookSubscriptionsCount { count precision } }") == {
         "webhookSubscriptionsCount": {"count": 1, "precision": "EXACT"}
     }

@@ -1,4 +1,4 @@
-"""The demo store's locations."""
+"""Tests of the demo shop's locations."""
 
 from django.utils import timezone
 

@@ -1,4 +1,4 @@
-"""Inventory items over REST, and what all routes of inventory share."""
+"""Tests of inventory items over REST, and of what all inventory routes share."""
 
 from typing import Any
 
@@ -38,12 +38,12 @@ def test_every_route_of_items_and_levels_answers_as_its_clients_know_it(api: Api
     }
     deleted = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
 
-    for route, answer in items.items():
-        assert answer.status_code == 200
-        assert_fits("inventory_item", route, answer.json())
-    for route, answer in levels.items():
-        assert answer.status_code == (201 if "connect" in route else 200), answer.content
-        assert_fits("inventory_level", route, answer.json())
+    for route, response in items.items():
+        assert response.status_code == 200
+        assert_fits("inventory_item", route, response.json())
+    for route, response in levels.items():
+        assert response.status_code == (201 if "connect" in route else 200), response.content
+        assert_fits("inventory_level", route, response.json())
     assert levels["POST /inventory_levels/adjust.json"].json()["inventory_level"]["available"] == 5
     assert (deleted.status_code, deleted.json()) == (200, {})
 
@@ -61,9 +61,9 @@ def test_an_item_takes_its_customs_data(api: ApiClient, shop: Shop) -> None:
 
     response = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": body})
 
-    shown = response.json()["inventory_item"]
+    inventory_item = response.json()["inventory_item"]
     assert response.status_code == 200
-    assert {name: shown[name] for name in body} == body | {
+    assert {name: inventory_item[name] for name in body} == body | {
         "country_code_of_origin": "CA",
         "province_code_of_origin": "QC",
         "cost": "0.00",
@@ -117,21 +117,21 @@ def test_costs_have_the_decimals_of_the_shops_currency(
 def test_a_province_goes_with_its_country(api: ApiClient, shop: Shop, country: str | None) -> None:
     item = make_item(shop, country_code_of_origin="CA", province_code_of_origin="QC")
 
-    kept = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": "CA"}}).json()
+    body = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": "CA"}}).json()
     moved = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": country}}).json()
 
-    assert kept["inventory_item"]["province_code_of_origin"] == "QC"
+    assert body["inventory_item"]["province_code_of_origin"] == "QC"
     assert moved["inventory_item"]["country_code_of_origin"] == country
     assert moved["inventory_item"]["province_code_of_origin"] is None
 
 
 def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    mine, here = make_item(shop), first_location(shop)
+    mine, own = make_item(shop), first_location(shop)
     theirs, there = make_item(other_shop), first_location(other_shop)
     before = put(theirs, there, 5).available
 
     answers = [
-        api.post("inventory_levels/set.json", body_of(theirs, here, available=1)),
+        api.post("inventory_levels/set.json", body_of(theirs, own, available=1)),
         api.post("inventory_levels/set.json", body_of(mine, there, available=1)),
         api.post("inventory_levels/adjust.json", body_of(theirs, there, available_adjustment=1)),
         api.post("inventory_levels/connect.json", body_of(mine, there)),
@@ -142,7 +142,7 @@ def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Sh
         api.get(f"locations/{there.pk}/inventory_levels.json"),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * len(answers)
+    assert [response.status_code for response in answers] == [404] * len(answers)
     assert api.get("inventory_levels.json", inventory_item_ids=str(theirs.pk)).json() == {"inventory_levels": []}
     assert level_of(theirs, there) == before
 

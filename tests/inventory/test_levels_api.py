@@ -1,4 +1,4 @@
-"""Inventory levels over REST: listed, set, adjusted, connected, deleted."""
+"""Tests of inventory levels over REST: listed, set, adjusted, connected, deleted."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> 
     location = first_location(shop)
     level = put(item, location, 4)
 
-    listed = api.get("inventory_levels.json", location_ids=str(location.pk)).json()["inventory_levels"]
+    inventory_levels = api.get("inventory_levels.json", location_ids=str(location.pk)).json()["inventory_levels"]
 
-    assert [row | {"updated_at": ""} for row in listed] == [
+    assert [row | {"updated_at": ""} for row in inventory_levels] == [
         {
             "inventory_item_id": item.pk,
             "location_id": location.pk,
@@ -39,19 +39,19 @@ def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> 
 
 
 def test_levels_are_narrowed_by_items_and_locations(api: ApiClient, shop: Shop) -> None:
-    one, two, depot, first = make_item(shop), make_item(shop), make_location(shop), first_location(shop)
-    put(one, depot, 1)
+    first_item, two, depot, first = make_item(shop), make_item(shop), make_location(shop), first_location(shop)
+    put(first_item, depot, 1)
     put(two, depot, 2)
 
     def listed(**query: str) -> list[tuple[int, int]]:
         rows = api.get("inventory_levels.json", **query).json()["inventory_levels"]
         return sorted((row["inventory_item_id"], row["location_id"]) for row in rows)
 
-    both = f"{one.pk},{two.pk}"
+    both = f"{first_item.pk},{two.pk}"
     assert listed(inventory_item_ids=both) == sorted(
-        [(one.pk, first.pk), (one.pk, depot.pk), (two.pk, first.pk), (two.pk, depot.pk)]
+        [(first_item.pk, first.pk), (first_item.pk, depot.pk), (two.pk, first.pk), (two.pk, depot.pk)]
     )
-    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [(one.pk, depot.pk), (two.pk, depot.pk)]
+    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [(first_item.pk, depot.pk), (two.pk, depot.pk)]
     assert listed(location_ids="999999") == []
 
 
@@ -76,19 +76,19 @@ def test_levels_page_on_without_their_filters(api: ApiClient, shop: Shop) -> Non
     token = first["Link"].split("page_info=")[1].split(">")[0]
     second = api.get("inventory_levels.json", page_info=token, limit=2)
 
-    seen = first.json()["inventory_levels"] + second.json()["inventory_levels"]
-    assert [row["inventory_item_id"] for row in seen] == [item.pk for item in items]
+    inventory_levels = first.json()["inventory_levels"] + second.json()["inventory_levels"]
+    assert [row["inventory_item_id"] for row in inventory_levels] == [item.pk for item in items]
 
 
 def test_set_connects_and_adjust_does_not(api: ApiClient, shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
     refused = api.post("inventory_levels/adjust.json", body_of(item, depot, available_adjustment=1))
-    done = api.post("inventory_levels/set.json", body_of(item, depot, available=9))
+    response = api.post("inventory_levels/set.json", body_of(item, depot, available=9))
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"base": ["The item is not stocked at this location."]}}
-    assert done.json()["inventory_level"]["available"] == 9
+    assert response.json()["inventory_level"]["available"] == 9
     assert ledger_of(item, depot) == [(9, 9, "count")]
 
 
@@ -153,14 +153,14 @@ def test_a_sum_beyond_the_range_is_refused(api: ApiClient, shop: Shop) -> None:
 def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiClient, shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
     first = api.post("inventory_levels/connect.json", body_of(item, depot))
-    again = api.post("inventory_levels/connect.json", body_of(item, depot))
+    second_response = api.post("inventory_levels/connect.json", body_of(item, depot))
     put(item, depot, 6)
 
-    gone = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
+    response = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
     missing = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
 
-    assert first.json() == again.json()
-    assert [first.status_code, again.status_code, gone.status_code, missing.status_code] == [201, 201, 200, 404]
+    assert first.json() == second_response.json()
+    assert [first.status_code, second_response.status_code, response.status_code, missing.status_code] == [201, 201, 200, 404]
     assert ledger_of(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
     assert topics_of(shop, "inventory_levels/")[1:] == [
         "inventory_levels/connect",
@@ -176,11 +176,11 @@ def test_the_last_level_of_an_item_cannot_be_deleted(api: ApiClient, shop: Shop)
 
     refused = api.delete(f"{path}{first.pk}")
     api.post("inventory_levels/connect.json", body_of(item, depot))
-    gone = api.delete(f"{path}{first.pk}")
+    response = api.delete(f"{path}{first.pk}")
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"base": ["Shop location is the only location that stocks the item."]}}
-    assert gone.status_code == 200
+    assert response.status_code == 200
     assert ledger_of(item, first) == [(6, 6, "count"), (-6, 0, "disconnected")]
     assert api.delete(f"{path}{depot.pk}").status_code == 422
 

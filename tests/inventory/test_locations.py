@@ -1,4 +1,4 @@
-"""The life of a location: what opens, changes and deactivates it, and what stands in the way."""
+"""Tests of creating, updating and deactivating locations, and what prevents a deactivation."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -28,10 +28,10 @@ def test_the_only_active_location_stays(in_shop: Shop) -> None:
     first = first_location(in_shop)
     make_location(in_shop, name="Service", legacy=True)
 
-    with pytest.raises(LocationInUse) as refusal:
+    with pytest.raises(LocationInUse) as error:
         locations.deactivate_location(first, **BY)
 
-    assert refusal.value.errors == {"base": ["This is the only active location."]}
+    assert error.value.errors == {"base": ["This is the only active location."]}
     first.refresh_from_db()
     assert first.active
     assert topics_of(first) == ["locations/create"]
@@ -44,10 +44,10 @@ def test_a_location_with_stock_or_an_objection_stays_and_all_reasons_are_named(
     put(make_item(in_shop), depot, 1)
     monkeypatch.setattr(locations, "_objection_sources", {"orders": lambda location: [f"{location} has open orders."]})
 
-    with pytest.raises(LocationInUse) as refusal:
+    with pytest.raises(LocationInUse) as error:
         locations.deactivate_location(depot, **BY)
 
-    assert refusal.value.errors == {"base": ["1 item still has stock here.", "Depot has open orders."]}
+    assert error.value.errors == {"base": ["1 item still has stock here.", "Depot has open orders."]}
     assert Location.objects.get(pk=depot.pk).active
 
 
@@ -134,7 +134,7 @@ def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "refusal"),
+    ("fields", "error"),
     [
         ({"country": "Atlantis"}, UnknownCountry),
         ({"country": None}, UnknownCountry),
@@ -143,9 +143,9 @@ def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
     ],
 )
 def test_a_location_that_does_not_fit_is_not_opened(
-    in_shop: Shop, fields: dict[str, Any], refusal: type[Exception]
+    in_shop: Shop, fields: dict[str, Any], error: type[Exception]
 ) -> None:
-    with pytest.raises(refusal):
+    with pytest.raises(error):
         make_location(in_shop, **fields)
 
     assert Location.objects.count() == 1

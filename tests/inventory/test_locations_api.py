@@ -1,4 +1,4 @@
-"""Locations over REST."""
+"""Tests of locations over REST."""
 
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -17,11 +17,11 @@ def test_every_route_of_locations_answers_as_its_clients_know_it(api: ApiClient,
         "GET /locations/{id}/inventory_levels.json": api.get(f"locations/{depot.pk}/inventory_levels.json"),
     }
 
-    for route, answer in answers.items():
-        assert answer.status_code == 200
-        body = answer.json()
+    for route, response in answers.items():
+        assert response.status_code == 200
+        body = response.json()
         if route == "GET /locations/{id}.json":
-            # The table shows a bare null for what this one has.
+            # The table has null where this location has a value.
             assert body["location"]["province_code"] == "QC"
         assert_fits("location", route, body)
 
@@ -31,9 +31,9 @@ def test_a_location_is_shown_whole(api: ApiClient, shop: Shop) -> None:
     shop.save()
     depot = make_location(shop)
 
-    shown = api.get(f"locations/{depot.pk}.json").json()["location"]
+    location = api.get(f"locations/{depot.pk}.json").json()["location"]
 
-    assert shown | {"created_at": "", "updated_at": ""} == {
+    assert location | {"created_at": "", "updated_at": ""} == {
         "id": depot.pk,
         "name": "Depot",
         "address1": "1 Dock Road",
@@ -57,11 +57,11 @@ def test_a_location_is_shown_whole(api: ApiClient, shop: Shop) -> None:
 
 
 def test_a_new_shop_has_one_location_and_it_is_the_primary_one(api: ApiClient, shop: Shop) -> None:
-    listed = api.get("locations.json").json()["locations"]
+    locations = api.get("locations.json").json()["locations"]
 
-    assert [row["id"] for row in listed] == [shop.primary_location_id]
+    assert [row["id"] for row in locations] == [shop.primary_location_id]
     assert api.get("locations/count.json").json() == {"count": 1}
-    assert api.get("shop.json").json()["shop"]["primary_location_id"] == listed[0]["id"]
+    assert api.get("shop.json").json()["shop"]["primary_location_id"] == locations[0]["id"]
     assert topics_of(shop, "locations/") == ["locations/create"]
 
 

@@ -1,4 +1,4 @@
-"""Movements of stock write rows in place: PostgreSQL touches no index of the tables that they change most."""
+"""Tests that stock changes are heap-only updates on PostgreSQL in the most changed tables."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ TIMES = 4
 
 
 def updates() -> dict[str, tuple[int, int]]:
-    """By table how many rows this transaction has updated, and how many of these without touching an index."""
+    """Return by table how many rows this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"

@@ -1,4 +1,4 @@
-"""Stock by its services: all or nothing, each change in the ledger, nothing below zero but by an order that may."""
+"""Tests of stock services: all or nothing, every change recorded, below zero only by allowed orders."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -22,11 +22,11 @@ BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What listeners are told."""
-    told: list[Any] = []
-    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: told.append(dict(deltas))])
-    monkeypatch.setattr(listeners, "_item_listeners", [lambda ids: told.append(list(ids))])
-    return told
+    """Record what listeners receive."""
+    messages: list[Any] = []
+    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: messages.append(dict(deltas))])
+    monkeypatch.setattr(listeners, "_item_listeners", [lambda ids: messages.append(list(ids))])
+    return messages
 
 
 def test_a_new_item_lies_at_the_primary_location_with_none_available(in_shop: Shop) -> None:
@@ -93,20 +93,20 @@ def test_an_untracked_item_is_sold_without_being_counted(in_shop: Shop) -> None:
 
 
 def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None:
-    one, two, first = make_item(in_shop), make_item(in_shop), first_location(in_shop)
-    put(one, first, 5)
+    first_item, two, first = make_item(in_shop), make_item(in_shop), first_location(in_shop)
+    put(first_item, first, 5)
     put(two, first, 1)
     heard.clear()
 
     with pytest.raises(OutOfStock):
-        apply_in_transaction([StockChange(one.pk, first.pk, -2), StockChange(two.pk, first.pk, -2)])
-    assert (level_of(one, first), level_of(two, first), heard) == (5, 1, [])
+        apply_in_transaction([StockChange(first_item.pk, first.pk, -2), StockChange(two.pk, first.pk, -2)])
+    assert (level_of(first_item, first), level_of(two, first), heard) == (5, 1, [])
 
     apply_in_transaction(
-        [StockChange(two.pk, first.pk, -1), StockChange(one.pk, first.pk, -2), StockChange(one.pk, first.pk, -1)]
+        [StockChange(two.pk, first.pk, -1), StockChange(first_item.pk, first.pk, -2), StockChange(first_item.pk, first.pk, -1)]
     )
-    assert ledger_of(one, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
-    assert heard == [{one.pk: -3, two.pk: -1}]
+    assert ledger_of(first_item, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
+    assert heard == [{first_item.pk: -3, two.pk: -1}]
 
 
 def apply_in_transaction(moves: list[StockChange]) -> None:
@@ -151,11 +151,11 @@ def test_listeners_hear_of_every_change_and_of_nothing_else(
 
 
 def test_totals_are_summed_over_the_locations(in_shop: Shop) -> None:
-    one, two = make_item(in_shop), make_item(in_shop)
-    put(one, first_location(in_shop), 5)
-    put(one, make_location(in_shop), 2)
+    first_item, two = make_item(in_shop), make_item(in_shop)
+    put(first_item, first_location(in_shop), 5)
+    put(first_item, make_location(in_shop), 2)
 
-    assert services.get_total_available([one.pk, two.pk, 999]) == {one.pk: 7, two.pk: 0, 999: 0}
+    assert services.get_total_available([first_item.pk, two.pk, 999]) == {first_item.pk: 7, two.pk: 0, 999: 0}
 
 
 def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
@@ -179,12 +179,12 @@ def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
 
 
 def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
-    item, kept = make_item(in_shop), make_item(in_shop)
+    item, saved_item = make_item(in_shop), make_item(in_shop)
     put(item, first_location(in_shop), 5)
 
     services.delete_items([item.pk], **BY)
 
-    assert list(InventoryItem.objects.all()) == [kept]
+    assert list(InventoryItem.objects.all()) == [saved_item]
     assert not StockMovement.objects.exists()
 
 
@@ -224,9 +224,9 @@ def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[Inve
 
 
 def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Mapping[int, int]] = []
-    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: told.append(deltas)])
+    quantities: list[Mapping[int, int]] = []
+    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: quantities.append(deltas)])
 
     listeners.notify_stock_listeners({9: 1, 2: -1, 5: 0}, **BY)
 
-    assert [list(deltas.items()) for deltas in told] == [[(2, -1), (9, 1)]]
+    assert [list(deltas.items()) for deltas in quantities] == [[(2, -1), (9, 1)]]

@@ -1,4 +1,4 @@
-"""Stock under simultaneous writers, on PostgreSQL with real threads."""
+"""Concurrency tests of stock, on PostgreSQL with real threads."""
 
 import threading
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
 
 
 def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
-    """The control: reading first and writing then is what the guard is for."""
+    """Control without the lock: reading first and then writing loses a change."""
     item, first = make_item(shop), first_location(shop)
     put(item, first, 5)
     all_have_read = threading.Barrier(TWENTY)
@@ -84,9 +84,9 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
             )
             return True
 
-    sold = at_once(shop, *[take_unguarded] * TWENTY)
+    results = at_once(shop, *[take_unguarded] * TWENTY)
 
-    assert sold.count(True) == TWENTY
+    assert results.count(True) == TWENTY
     assert level_of(item, first) == -15
 
 
@@ -118,25 +118,25 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
     works = [order(items if index % 2 else items[::-1], -1 if index < 15 else 1) for index in range(TWENTY)]
     results = at_once(shop, *works)
 
-    sold = sum(result is None for result in results[:15])
-    assert [level_of(item, first) for item in items] == [5 - sold + 5] * 4
-    assert sold <= 10
+    count = sum(result is None for result in results[:15])
+    assert [level_of(item, first) for item in items] == [5 - count + 5] * 4
+    assert count <= 10
     assert ledger_is_sound()
 
 
 @pytest.mark.deadlocks(1)
 def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: levels are changed in the order in which they are named."""
+    """Control: levels are locked in the order of the request."""
     monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
     first = first_location(shop)
-    one, two = make_item(shop), make_item(shop)
+    first_item, two = make_item(shop), make_item(shop)
 
     def take(*items: Any) -> Callable[[], Any]:
         moves = [StockChange(item.pk, first.pk, -1, may_oversell=True) for item in items]
         return lambda: movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, hold_level(one), in_transaction(take(two, one)), then=hold_level(two))
+        meanwhile(shop, hold_level(first_item), in_transaction(take(two, first_item)), then=hold_level(two))
 
 
 def hold_level(item: Any) -> Callable[[], Any]:
@@ -160,7 +160,7 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
 
 
 def test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one(shop: Shop) -> None:
-    """The control: without the item's and the level's lock the second counts from what the first has changed."""
+    """Control without the locks on item and level: the second change starts from the first change's input."""
     item, first = make_item(shop), first_location(shop)
 
     unguarded(
@@ -186,7 +186,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
 
 
 def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
-    """The control: the pieces that were counted meanwhile are in no book when the level goes."""
+    """Control without the lock: items counted while the level is deleted are recorded nowhere."""
     item, depot = make_item(shop), make_location(shop)
     put(item, depot, 5)
 
@@ -204,11 +204,11 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
 
 @pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
 def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
-    """Two forms, each of which counts the one item and stocks the other for the first time."""
+    """Two requests that each set the item's quantity and stock another item for the first time."""
     first, depot = first_location(shop), make_location(shop)
     for _ in range(10):
-        one, two = make_item(shop), make_item(shop)
-        cells = {(one.pk, first.pk): Cell(0, 5), (two.pk, first.pk): Cell(0, 5), (two.pk, depot.pk): Cell(None, 3)}
+        first_item, two = make_item(shop), make_item(shop)
+        cells = {(first_item.pk, first.pk): Cell(0, 5), (two.pk, first.pk): Cell(0, 5), (two.pk, depot.pk): Cell(None, 3)}
 
         at_once(
             shop,
@@ -226,7 +226,7 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
 def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: the item is held only when it is connected."""
+    """Control: the item is locked only when it is connected."""
     first, depot = first_location(shop), make_location(shop)
     item = make_item(shop)
     cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}
@@ -268,7 +268,7 @@ def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
 
 
 def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) -> None:
-    """The control: without the item's lock it is the foreign key that tells."""
+    """Control without the item's lock: the foreign key refuses the row."""
     item, depot = make_item(shop), make_location(shop)
 
     with pytest.raises(IntegrityError, match="is not present"):
@@ -301,7 +301,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
 
 
 def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> None:
-    """The control: each sees the location as it was before the other."""
+    """Control without the lock: each sees the location as it was before the other."""
     item, depot = make_item(shop), make_location(shop)
 
     unguarded(
@@ -339,19 +339,19 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> N
 
 
 def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, settings: Any) -> None:
-    """The control: both count the locations that there were."""
+    """Control without the lock: both count the existing locations."""
     settings.LOCATION_LIMIT = 2
     first = first_location(shop)
 
     unguarded(shop, lambda: make_location(shop), lambda: make_location(shop), locks={"shops_shop"})
     with shop_scope(shop):
-        *others, last = Location.objects.filter(active=True).exclude(pk=first.pk)
-        assert len(others) == 1
+        *other_rows, last = Location.objects.filter(active=True).exclude(pk=first.pk)
+        assert len(other_rows) == 1
         locations.deactivate_location(last, **BY)
     unguarded(
         shop,
         lambda: locations.deactivate_location(first, **BY),
-        lambda: locations.deactivate_location(others[0], **BY),
+        lambda: locations.deactivate_location(other_rows[0], **BY),
         locks={"shops_shop"},
     )
 

@@ -1,4 +1,4 @@
-"""The product's Celery app with one more task, whose marks a test can read, and with waits that a test may shorten."""
+"""The product's Celery app with an additional task that tests can observe, and with configurable intervals."""
 
 import os
 import time
@@ -21,7 +21,7 @@ from backoffice.celery import app  # noqa: E402, F401
 
 
 def mark(job: Job, **arguments: Any) -> None:
-    """Write a line; in the mode ``nothing`` none, and with ``hang once`` the first attempt begins and never ends."""
+    """Append a line to a file; not in mode ``nothing``, and in mode ``hang once`` the first attempt never ends."""
     if arguments["mode"] == "nothing":
         return
     path = Path(os.environ["TEST_MARKS"])

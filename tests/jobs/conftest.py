@@ -1,4 +1,4 @@
-"""What the tests of jobs share."""
+"""Fixtures of the job tests."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from apps.jobs.domain import queue
 
 @pytest.fixture
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
-    """The keys for which the bell was rung."""
-    heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_notifiers", [heard.append])
-    return heard
+    """Return a list that receives the keys of notified jobs."""
+    keys: list[uuid.UUID] = []
+    monkeypatch.setattr(queue, "_notifiers", [keys.append])
+    return keys

@@ -1,4 +1,4 @@
-"""Bells: a broker that is away keeps nobody waiting, and is asked again after a while."""
+"""The broker's circuit breaker: an unreachable broker delays no writer and is tried again after a while."""
 
 import uuid
 from types import SimpleNamespace
@@ -12,11 +12,11 @@ from tests.client.conftest import free_port
 
 
 def test_a_broker_that_took_no_bell_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[uuid.UUID] = []
+    attempted_keys: list[uuid.UUID] = []
     away = True
 
     def ring(key: uuid.UUID) -> None:
-        asked.append(key)
+        attempted_keys.append(key)
         if away:
             raise ConnectionError("no broker")
 
@@ -39,7 +39,7 @@ def test_a_broker_that_took_no_bell_is_left_alone_for_a_while(monkeypatch: pytes
     for key in (third, *rest):
         bell(key)
 
-    assert asked == [first, second, third, *rest]
+    assert attempted_keys == [first, second, third, *rest]
 
 
 def test_a_redis_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Messages as files of a folder: a reader finds them whole or not at all."""
+"""Messages as files in a folder: readers see a message only when its file is complete."""
 
 from pathlib import Path
 from queue import Empty
@@ -11,7 +11,7 @@ from backoffice.kombu_filesystem import FolderTransport
 
 
 class Looked:
-    """A message during whose writing somebody looks for messages."""
+    """A message that calls a reader while its file is being written."""
 
     def __init__(self, reader: Any) -> None:
         self.reader = reader

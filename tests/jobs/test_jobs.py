@@ -1,4 +1,4 @@
-"""Jobs: written with the change, done once in effect, tried again, given up, swept."""
+"""Jobs: created with the change, effective once, retried, abandoned after errors, swept."""
 
 import uuid
 from datetime import timedelta
@@ -17,7 +17,7 @@ from apps.shops.models import Shop
 
 @pytest.fixture
 def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """A task called ``test.task`` that notes its calls and fails while ``calls[0]`` says so."""
+    """Register a task ``test.task`` that records its calls and fails while ``calls[0]`` is set."""
     calls: list[Any] = []
     failures: list[Exception] = []
 
@@ -38,7 +38,7 @@ def ask(shop: Shop, **arguments: Any) -> Job:
 
 
 def wait(shop: Shop, job: Job, seconds: float) -> None:
-    """Let time pass for a job: what was to come is that much nearer, by the database's clock."""
+    """Move a job's times into the past, as the database's clock cannot be changed."""
     passed = timedelta(seconds=seconds)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -68,9 +68,9 @@ def test_bell_rings_after_the_commit_and_not_after_a_rollback(shop: Shop, task: 
 def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop, thing=7)
 
-    answers = [queue.run_job(job.key), queue.run_job(job.key)]
+    results = [queue.run_job(job.key), queue.run_job(job.key)]
 
-    assert answers == [True, False]
+    assert results == [True, False]
     assert task[0] == [(shop.pk, {"thing": 7})]
     assert again(shop, job).state == Job.State.DONE
 
@@ -130,9 +130,9 @@ def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, 
 
     early = queue.notify_stale_jobs()
     wait(shop, job, 20)
-    due = queue.notify_stale_jobs()
+    stale_keys = queue.notify_stale_jobs()
 
-    assert (early, due) == (0, 1)
+    assert (early, stale_keys) == (0, 1)
     assert rung[-1] == job.key
 
 
@@ -167,17 +167,17 @@ def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
         wait(shop, ask(shop), 20)
 
     def absent(key: uuid.UUID) -> None:
-        if len(heard) == 1:
+        if len(keys) == 1:
             raise ConnectionError("no broker")
-        heard.append(key)
+        keys.append(key)
 
-    heard: list[uuid.UUID] = []
+    keys: list[uuid.UUID] = []
     monkeypatch.setattr(queue, "_notifiers", [absent])
     with_failure = queue.notify_stale_jobs()
-    monkeypatch.setattr(queue, "_notifiers", [heard.append])
+    monkeypatch.setattr(queue, "_notifiers", [keys.append])
     back = queue.notify_stale_jobs()
 
-    assert (with_failure, back, len(set(heard))) == (1, 2, 3)
+    assert (with_failure, back, len(set(keys))) == (1, 2, 3)
 
 
 def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
@@ -187,12 +187,12 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.
             state=Job.State.RUNNING, attempts=1, lease=uuid.uuid4(), lease_until=timezone.now() + timedelta(seconds=30)
         )
 
-    held = queue.run_job(job.key)
+    first_run = queue.run_job(job.key)
     wait(shop, job, 31)
     assert queue.notify_stale_jobs() == 1
-    taken = queue.run_job(job.key)
+    second_run = queue.run_job(job.key)
 
-    assert (held, taken) == (False, True)
+    assert (first_run, second_run) == (False, True)
     assert again(shop, job).attempts == 2
 
 
@@ -215,12 +215,12 @@ def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
     job = ask(shop)
     other = uuid.uuid4()
 
-    def stolen(job: Job, **_: Any) -> None:
+    def lose_lease(job: Job, **_: Any) -> None:
         Job.objects.filter(pk=job.pk).update(lease=other)
         raise ValueError("late")
 
     monkeypatch.setattr(queue, "_tasks", {})
-    queue.register_task("test.task", stolen)
+    queue.register_task("test.task", lose_lease)
     queue.run_job(job.key)
 
     assert (again(shop, job).state, again(shop, job).lease) == (Job.State.RUNNING, other)
@@ -244,7 +244,7 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUI
 def test_failure_that_no_database_can_write_down_is_parked(
     shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The processes of the tests cannot tell each other of such a text either.
+    # Test processes cannot exchange such a text either.
     monkeypatch.setattr(queue.logger, "disabled", True)
     task[1].append(queue.GiveUp("no \0 such \ud800 file"))
     job = ask(shop)
@@ -283,13 +283,13 @@ def test_clock_of_a_machine_that_is_wrong_changes_nothing(
     shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any, hours: int
 ) -> None:
     now = timezone.now()
-    held, later = ask(shop), ask(shop, due_at=now + timedelta(minutes=20))
+    first_run, later = ask(shop), ask(shop, due_at=now + timedelta(minutes=20))
     with shop_scope(shop):
-        Job.objects.filter(pk=held.pk).update(
+        Job.objects.filter(pk=first_run.pk).update(
             state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=now + timedelta(seconds=30)
         )
     time_machine.move_to(now + timedelta(hours=hours))
-    fresh = ask(shop)
+    new_job = ask(shop)
 
-    assert [queue.run_job(job.key) for job in (held, later, fresh)] == [False, False, True]
+    assert [queue.run_job(job.key) for job in (first_run, later, new_job)] == [False, False, True]
     assert queue.notify_stale_jobs() == 0

@@ -1,4 +1,4 @@
-"""One worker at a time: a lease is renewed whatever happens, and who has lost it writes nothing more.
+"""One worker per job: the lease is renewed despite errors, and a worker that lost the lease writes nothing more.
 
 Rule: reliability, F9.
 """
@@ -29,7 +29,7 @@ Work = Callable[[Job], None]
 
 @pytest.fixture
 def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
-    """A waiting job that does some work, under a lease of 0.9 seconds."""
+    """Return a function that creates a waiting job with some code as its task, with a lease of 0.9 seconds."""
     settings.JOB_LEASE_SECONDS = 0.9
     monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
     monkeypatch.setattr(queue, "_tasks", {})
@@ -42,7 +42,7 @@ def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work
     return make
 
 
-# What makes a connection give up waiting for a lock soon.
+# Connection options that give up waiting for a lock soon.
 IMPATIENT: dict[str, object] = {"sqlite": 0.1, "postgresql": "-c lock_timeout=100"}
 
 
@@ -62,7 +62,7 @@ def tags(shop: Shop) -> int:
 
 
 def steal(job: Job) -> None:
-    """Another worker takes the job."""
+    """Take the job's lease as another worker does."""
     Job.objects.filter(pk=job.pk).update(lease=uuid.uuid4(), lease_until=timezone.now())
 
 
@@ -70,7 +70,7 @@ def steal(job: Job) -> None:
 def test_renewal_goes_on_after_an_error_of_the_database(
     shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The row is locked by somebody else for longer than a renewal waits."""
+    """Lock the row from another connection for longer than a renewal waits."""
     taken_twice = []
     options = connection.settings_dict["OPTIONS"]
 
@@ -111,7 +111,7 @@ def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop:
 def test_task_that_was_frozen_past_its_lease_writes_nothing(
     shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its keeper was frozen as well; nobody has taken the job yet, so it waits for its next attempt."""
+    """Freeze the renewing thread too; no other worker has the job yet, so the job waits for its next attempt."""
 
     def freeze(_: leases.Lease) -> bool:
         time.sleep(0.9)
@@ -129,7 +129,7 @@ def test_task_that_was_frozen_past_its_lease_writes_nothing(
 
     assert tags(shop) == 0
     assert again(shop, job).state == Job.State.WAITING
-    assert "lease ran out" in again(shop, job).error
+    assert "lease expired" in again(shop, job).error
 
 
 def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(shop: Shop, does: Any) -> None:
@@ -170,7 +170,7 @@ def test_progress_and_hold_belong_to_the_lease(shop: Shop, does: Any, learn: Wor
 @pytest.mark.postgres
 @pytest.mark.race(control="test_without_being_held_the_job_is_another_workers")
 def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: Shop, does: Any) -> None:
-    others: list[bool] = []
+    takeovers: list[bool] = []
 
     def work(job: Job) -> None:
         with transaction.atomic():
@@ -179,54 +179,54 @@ def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: 
             thread = threading.Thread(target=take_it, args=(job.key,))
             thread.start()
             time.sleep(0.5)
-            assert others == []
+            assert takeovers == []
             queue.lock_lease(job)
         thread.join()
 
     def take_it(key: uuid.UUID) -> None:
-        others.append(queue.run_job(key))
+        takeovers.append(queue.run_job(key))
         connections.close_all()
 
     queue.run_job(does(shop, work).key)
 
-    assert others == [False]
+    assert takeovers == [False]
 
 
 @pytest.mark.postgres
 def test_without_being_held_the_job_is_another_workers(shop: Shop, does: Any) -> None:
-    """The control: the lease runs out while the transaction is open."""
-    others: list[bool] = []
+    """Control: the lease ends while the transaction is open."""
+    takeovers: list[bool] = []
 
     def work(job: Job) -> None:
-        if others:
+        if takeovers:
             return
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
-        others.append(False)
+        takeovers.append(False)
         with transaction.atomic():
             thread = threading.Thread(target=take_it, args=(job.key,))
             thread.start()
             thread.join()
 
     def take_it(key: uuid.UUID) -> None:
-        others.append(queue.run_job(key))
+        takeovers.append(queue.run_job(key))
         connections.close_all()
 
     queue.run_job(does(shop, work).key)
 
-    assert others == [False, True]
+    assert takeovers == [False, True]
 
 
 @pytest.mark.race(control="test_a_lease_that_is_read_and_then_written_is_taken_twice")
 def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop: Shop, does: Any) -> None:
-    done: list[int] = []
-    answers: list[bool] = []
+    runs: list[int] = []
+    results: list[bool] = []
 
     def work(job: Job) -> None:
         time.sleep(0.3)
-        done.append(job.pk)
+        runs.append(job.pk)
 
     def hear(key: uuid.UUID) -> None:
-        answers.append(queue.run_job(key))
+        results.append(queue.run_job(key))
         connections.close_all()
 
     job = does(shop, work)
@@ -237,16 +237,16 @@ def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop
         thread.join()
     hear(job.key)
 
-    assert sorted(answers) == [False, False, True]
-    assert done == [job.pk]
+    assert sorted(results) == [False, False, True]
+    assert runs == [job.pk]
 
 
 def test_a_lease_that_is_read_and_then_written_is_taken_twice(
     shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: two look whether the job is due before either takes it."""
+    """Control: two workers check whether the job is due before either takes the lease."""
     both_looked = threading.Barrier(2)
-    answers: list[bool] = []
+    results: list[bool] = []
 
     def take(key: uuid.UUID) -> leases.Lease:
         row = Job.objects.filter(key=key)
@@ -257,7 +257,7 @@ def test_a_lease_that_is_read_and_then_written_is_taken_twice(
         return lease
 
     def hear(key: uuid.UUID) -> None:
-        answers.append(queue.run_job(key))
+        results.append(queue.run_job(key))
         connections.close_all()
 
     monkeypatch.setattr(leases, "acquire_lease", take)
@@ -268,4 +268,4 @@ def test_a_lease_that_is_read_and_then_written_is_taken_twice(
     for thread in threads:
         thread.join()
 
-    assert answers == [True, True]
+    assert results == [True, True]

@@ -1,4 +1,4 @@
-"""Reconciliation: one planted error of each kind is found, named, and left as it is.
+"""Consistency checks: one planted error of each kind is found, named and left unchanged.
 
 Rule: reliability, M18.
 """
@@ -28,7 +28,7 @@ from tests.orders.factories import make_order
 
 
 def sell(shop: Shop) -> None:
-    """A paid order of a customer, of goods in stock."""
+    """Create a paid order of a customer with stocked products."""
     at = timezone.now()
     with shop_scope(shop):
         variant = make_product("Mug", prices=("10.00",)).variants.get()
@@ -41,13 +41,13 @@ def sell(shop: Shop) -> None:
             lines=[{"variant_id": variant.pk, "quantity": 2}],
             shipping=[{"title": "Post", "price": Decimal("4.00")}],
         )
-        paid = {"kind": "sale", "amount": order.total_price}
-        create_transaction(order, paid, actor="system", at=timezone.now())
+        payment = {"kind": "sale", "amount": order.total_price}
+        create_transaction(order, payment, actor="system", at=timezone.now())
         route(order)
 
 
 def run() -> str:
-    """What the command says; its errors where there are any."""
+    """Return the command's output, or its errors if any."""
     out, err = StringIO(), StringIO()
     try:
         call_command("check_consistency", stdout=out, stderr=err)
@@ -104,19 +104,19 @@ def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None
         model.objects.update(**values)
         before = model.objects.values().get()
 
-    said = run()
+    output = run()
 
     with all_shops_scope():
         assert model.objects.values().get() == before
-    assert any(line.startswith(f"{name.split(' (', maxsplit=1)[0]}: ") for line in said.splitlines()), said
-    assert f"hop {shop.pk}, " in said or f"shop {shop.pk}:" in said
+    assert any(line.startswith(f"{name.split(' (', maxsplit=1)[0]}: ") for line in output.splitlines()), output
+    assert f"hop {shop.pk}, " in output or f"shop {shop.pk}:" in output
 
 
 def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -> None:
     sell(shop)
-    shown = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
+    columns = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
     with all_shops_scope():
-        right = Customer.objects.values(*shown).get()
+        right = Customer.objects.values(*columns).get()
         Customer.objects.update(orders_count=7, total_spent=0, last_order_at=NEVER_ORDERED, last_order_name="")
     with pytest.raises(CommandError):
         call_command("check_money", stderr=StringIO())
@@ -126,7 +126,7 @@ def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -
 
     assert f"shop {shop.pk}, customer {right['id']}: recalculated" in out.getvalue()
     with all_shops_scope():
-        assert Customer.objects.values(*shown).get() == right
+        assert Customer.objects.values(*columns).get() == right
 
 
 def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop) -> None:
@@ -135,9 +135,9 @@ def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop)
         Order.objects.update(shop=other_shop)
         line = LineItem.objects.get()
 
-    said = run()
+    output = run()
 
-    assert f"rows of other shops: shop {shop.pk}, orders_lineitem {line.pk}: its order" in said
+    assert f"rows of other shops: shop {shop.pk}, orders_lineitem {line.pk}: its order" in output
     with all_shops_scope():
         assert LineItem.objects.get().shop_id == shop.pk
 
@@ -160,11 +160,11 @@ def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptur
         before = Shop.objects.get().name
         with another_connection() as other:
             other.execute("UPDATE shops_shop SET name = 'Renamed meanwhile'")
-        seen = Shop.objects.get().name
+        shop_name = Shop.objects.get().name
         with pytest.raises(Exception, match=r"read-only|readonly") as caught:
             Shop.objects.update(name="Renamed by a check")
         tried.append(caught.value)
-        return [f"{before} is {seen}"]
+        return [f"{before} is {shop_name}"]
 
     checks = dict(consistency_checks._checks)
     consistency_checks._checks.clear()

@@ -1,4 +1,4 @@
-"""What the scheduler does, once each time, whatever clocks and calendars do.
+"""The scheduler runs each entry once per due time, also across clock changes and daylight saving time.
 
 Rule: reliability, F12.
 """
@@ -17,12 +17,12 @@ from celery.schedules import maybe_schedule
 from backoffice.celery import app
 
 MINUTE = timedelta(minutes=1)
-NIGHT = "reconcile"
-HOURLY = "clear what is old"
+NIGHT = "check consistency"
+HOURLY = "clean up"
 
 
 class Beat:
-    """The scheduler with one entry, on a machine whose clock is set by the test."""
+    """The scheduler with one entry, on a machine with a test clock."""
 
     def __init__(self, name: str, clock: Any) -> None:
         self.clock = clock
@@ -31,7 +31,7 @@ class Beat:
         self.entry = ScheduleEntry(name=name, app=app, schedule=schedule, last_run_at=schedule.now())
 
     def run(self, minutes: int, *, by: timedelta = MINUTE) -> Iterator[datetime]:
-        """Look each minute; gives the clock's time of each time that it is due."""
+        """Run the scheduler each minute and yield the times at which the entry was due."""
         for _ in range(minutes):
             self.clock.shift(by)
             if self.entry.is_due().is_due:
@@ -41,7 +41,7 @@ class Beat:
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def zone(request: pytest.FixtureRequest) -> ZoneInfo:
-    """The machine's own time zone."""
+    """Set the machine's time zone and return it."""
     return ZoneInfo(request.param)
 
 
@@ -104,8 +104,8 @@ def test_worker_whose_clock_is_an_hour_wrong_does_what_the_scheduler_asks(
     now = datetime(2026, 5, 4, 12, tzinfo=UTC)
     time_machine.move_to(now, tick=False)
     entry = app.conf.beat_schedule[name]
-    sent = app.amqp.as_task_v2("1", entry["task"], expires=entry["options"]["expires"])
+    message = app.amqp.as_task_v2("1", entry["task"], expires=entry["options"]["expires"])
 
     time_machine.move_to(now + timedelta(hours=hours, seconds=5), tick=False)
 
-    assert datetime.fromisoformat(sent.headers["expires"]) > datetime.now(UTC)
+    assert datetime.fromisoformat(message.headers["expires"]) > datetime.now(UTC)

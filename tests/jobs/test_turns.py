@@ -1,4 +1,4 @@
-"""Whose job is next: shops take turns at the workers, whatever one of them has asked for before."""
+"""Fair scheduling: workers serve shops alternately, however many jobs a shop has queued before."""
 
 import uuid
 from collections import Counter
@@ -23,11 +23,11 @@ MANY = 200
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The shops whose jobs were done, in their order."""
-    found: list[int] = []
+    """Return a list that receives the shop of each finished job, in order."""
+    shop_ids: list[int] = []
     monkeypatch.setattr(queue, "_tasks", {})
-    queue.register_task("test.task", lambda job, **_: found.append(get_current_shop().pk))
-    return found
+    queue.register_task("test.task", lambda job, **_: shop_ids.append(get_current_shop().pk))
+    return shop_ids
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def ask(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
 
 
 def flood(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
-    """Jobs that have been waiting for a while."""
+    """Create jobs that have been waiting for a while."""
     since = timezone.now() - timedelta(minutes=5)
     jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
     with shop_scope(shop):
@@ -71,11 +71,11 @@ def test_who_has_fewer_in_work_is_next(shop: Shop, others: list[Shop], done: lis
     later = timezone.now() + timedelta(minutes=1)
     flood(shop, 2)
     flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
-    (due,) = flood(others[0], 1)
+    (job_key,) = flood(others[0], 1)
     flood(others[1], 1, due_at=later)
 
     with all_shops_scope():
-        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {due}
+        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {job_key}
 
 
 def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None:
@@ -90,20 +90,20 @@ def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None
 
 def test_what_a_dead_worker_left_is_done_at_its_own_bell(shop: Shop, done: list[int]) -> None:
     past = timezone.now() - timedelta(minutes=1)
-    (left,) = flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
+    (job_key,) = flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
 
-    assert queue.handle_notification(left)
-    assert not queue.handle_notification(left)
+    assert queue.handle_notification(job_key)
+    assert not queue.handle_notification(job_key)
     assert done == [shop.pk]
 
 
 def test_a_shop_that_can_only_be_read_has_no_turn(shop: Shop, others: list[Shop], done: list[int]) -> None:
     flood(shop, 1)
-    (due,) = flood(others[0], 1)
+    (job_key,) = flood(others[0], 1)
     Shop.objects.filter(pk=shop.pk).update(read_only_at=timezone.now())
 
     with all_shops_scope():
-        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {due}
+        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {job_key}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,14 +112,14 @@ def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
 ) -> None:
     settings.MAX_JOBS_PER_SHOP = 1
     first, second = flood(shop, 2)
-    answers: list[bool] = []
-    queue.register_task("test.long", lambda job, **_: answers.append(queue.handle_notification(second)))
+    results: list[bool] = []
+    queue.register_task("test.long", lambda job, **_: results.append(queue.handle_notification(second)))
     with shop_scope(shop):
         Job.objects.filter(key=first).update(task="test.long")
 
     assert queue.handle_notification(first)
 
-    assert answers == [False]
+    assert results == [False]
     assert rung == [second]
     assert queue.handle_notification(second)
 
@@ -141,7 +141,7 @@ def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
         ended.append(len(done))
 
     assert rung == tuple(job.key for job in jobs)
-    # Each message does one job, and is passed on before it.
+    # Each message runs one job and is passed on before.
     assert ended == list(range(1, 12))
     with shop_scope(shop):
         assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
@@ -180,9 +180,9 @@ def test_workers_that_hear_many_bells_at_once_do_each_job_once(shop: Shop, other
     at_once(shop, *(partial(answer_all, keys[worker::8]) for worker in range(8)))
 
     with all_shops_scope():
-        left = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
-    assert len(done) == len(keys) - len(left)
-    for key in left:
+        job_key = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
+    assert len(done) == len(keys) - len(job_key)
+    for key in job_key:
         queue.handle_notification(key)
     assert Counter(done) == {shop.pk: 12, **{other.pk: 4 for other in others}}
 

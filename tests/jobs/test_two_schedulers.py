@@ -1,4 +1,4 @@
-"""Two schedulers at once do no harm, and one that was away catches up.
+"""Two schedulers at the same time do no harm, and a scheduler that was down catches up.
 
 Rule: reliability, F11.
 """
@@ -21,16 +21,16 @@ from tests.races import at_once, unguarded
 
 @pytest.fixture
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
-    """The keys for which the bell was rung."""
-    heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_notifiers", [heard.append])
-    return heard
+    """Return a list that receives the keys of notified jobs."""
+    keys: list[uuid.UUID] = []
+    monkeypatch.setattr(queue, "_notifiers", [keys.append])
+    return keys
 
 
 def waiting_jobs(shop: Shop, count: int) -> None:
-    due = timezone.now() - timedelta(minutes=1)
+    due_at = timezone.now() - timedelta(minutes=1)
     with shop_scope(shop):
-        Job.objects.bulk_create([Job(shop=shop, task="test.task", due_at=due) for _ in range(count)])
+        Job.objects.bulk_create([Job(shop=shop, task="test.task", due_at=due_at) for _ in range(count)])
 
 
 @pytest.mark.postgres
@@ -76,8 +76,8 @@ def test_nightly_and_hourly_work_asked_for_twice_at_once_is_done_once_in_effect(
     ("name", "at", "away"),
     [
         ("requeue stale jobs", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=1)),
-        ("clear what is old", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=5)),
-        ("reconcile", datetime(2026, 5, 4, 3, 0, tzinfo=UTC), timedelta(hours=1)),
+        ("clean up", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=5)),
+        ("check consistency", datetime(2026, 5, 4, 3, 0, tzinfo=UTC), timedelta(hours=1)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -86,6 +86,6 @@ def test_a_scheduler_that_was_away_asks_once_and_at_once(name: str, at: datetime
         beat = Beat(name, clock)
         clock.shift(away)
         late = list(beat.run(1, by=timedelta(seconds=1)))
-        again = list(beat.run(5, by=timedelta(seconds=1)))
+        repeated = list(beat.run(5, by=timedelta(seconds=1)))
 
-    assert (len(late), len(again)) == (1, 0)
+    assert (len(late), len(repeated)) == (1, 0)

@@ -1,6 +1,6 @@
-"""Real workers on a real broker: what a killed worker leaves behind, another does within a minute.
+"""Real workers with a real broker: another worker finishes a killed worker's jobs within a minute.
 
-Rule: reliability, F1; the foundation's promise that ``kill -9`` between the commit and the task loses nothing.
+Rule: reliability, F1; nothing is lost by ``kill -9`` between the commit and the task.
 """
 
 import os
@@ -27,34 +27,34 @@ from tests.client.conftest import database_url
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.django_db(transaction=True)]
 
 Start = Callable[..., subprocess.Popen[bytes]]
-# Within how many seconds lost work is done.
+# Seconds within which lost work is done.
 PROMISE = 60
-# Within how many seconds a busy machine starts a worker; a broker misses a killed one's connection after longer.
+# Seconds in which a busy machine starts a worker; brokers notice a killed worker's connection later than that.
 STARTING = 90
 
 
 @dataclass(frozen=True)
 class Waits:
-    """How long a lease lasts, and how far the sweeps are apart; what is left of the minute is the workers'."""
+    """The length of a lease and the interval of the sweeps; workers have the rest of the minute."""
 
     lease: int = settings.JOB_LEASE_SECONDS
     sweep: int = settings.JOB_SWEEP_SECONDS
 
     @property
     def promise(self) -> int:
-        """The minute, less what these waits are shorter than the product's."""
+        """Return the minute, shortened by as much as these intervals are shorter than the product's."""
         return PROMISE - (settings.JOB_LEASE_SECONDS - self.lease) - (settings.JOB_SWEEP_SECONDS - self.sweep)
 
 
 @pytest.fixture
 def waits(broker_url: str) -> Waits:
-    """The product's own with the broker that comes with it; how long they are makes no difference to the others."""
+    """Return the product's intervals with the default broker; for other brokers their length makes no difference."""
     return Waits() if broker_url == "filesystem://" else Waits(lease=6, sweep=2)
 
 
 @pytest.fixture(params=["filesystem", "redis", "rabbitmq"])
 def broker_url(request: pytest.FixtureRequest) -> str:
-    """Each broker that is supported."""
+    """Return the URL of each supported broker."""
     if request.param == "filesystem":
         return "filesystem://"
     return str(request.getfixturevalue(f"{request.param}_url"))
@@ -62,7 +62,7 @@ def broker_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def start(tmp_path: Path, broker_url: str, waits: Waits) -> Iterator[Start]:
-    """Starts workers and schedulers on the test's database; ends them afterwards."""
+    """Return a function that starts workers and schedulers on the test's database; stop them afterwards."""
     running: list[subprocess.Popen[bytes]] = []
 
     def make(*arguments: str) -> subprocess.Popen[bytes]:
@@ -101,7 +101,7 @@ def beat(start: Start) -> subprocess.Popen[bytes]:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float) -> None:
-    """Until it holds."""
+    """Wait until the condition is true."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         if condition():
@@ -111,7 +111,7 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
-    """A job whose message was lost: the bell is not rung."""
+    """Create a job whose message was lost: the broker is not notified."""
     monkeypatch.setattr(queue, "_notifiers", [])
     monkeypatch.setitem(queue._tasks, "test.mark", queue._RegisteredTask(lambda job, **_: None, None))
     with shop_scope(shop), transaction.atomic():
@@ -124,14 +124,14 @@ def state(shop: Shop, job: Job) -> str:
 
 
 def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None:
-    """They share a broker: two at a time would take each other's messages."""
+    """Check the mark that keeps these tests in one process: two at a time would take each other's messages."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         pytest.skip("one process runs them all")
     assert request.node.nodeid.endswith("@workers")
 
 
 def ready(shop: Shop, monkeypatch: Any) -> None:
-    """Until a worker does jobs: how long a machine takes to start one is no part of the promise."""
+    """Wait until a worker runs jobs: the time for starting one is not part of the promise."""
     job = make_job(shop, monkeypatch, "nothing")
     wait_for(lambda: state(shop, job) == Job.State.DONE, STARTING)
 
@@ -150,7 +150,7 @@ def test_sweep_does_the_work_of_a_lost_message(start: Start, waits: Waits, monke
 
 @pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
 def test_a_worker_that_is_killed_again_and_again_starts_at_once(start: Start, monkeypatch: Any) -> None:
-    """What a killed worker leaves at the broker (exclusive queues, a connection not yet missed) stops no other."""
+    """Check that the remains of a killed worker at the broker (exclusive queues, an open connection) stop no other."""
     shop = factories.make_shop()
     beat(start)
     for _ in range(2):

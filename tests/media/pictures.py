@@ -1,4 +1,4 @@
-"""Pictures made on the fly for the tests of `apps.media`."""
+"""Images for the tests of `apps.media`."""
 
 import io
 import struct
@@ -9,14 +9,14 @@ from PIL import Image
 
 
 def encode(picture: Image.Image, image_format: str, **options: Any) -> bytes:
-    """Encode a picture as a file of the format."""
+    """Encode an image as a file of the format."""
     output = io.BytesIO()
     picture.save(output, image_format, **options)
     return output.getvalue()
 
 
 def plain(image_format: str, size: tuple[int, int], mode: str = "RGB", **options: Any) -> bytes:
-    """Encode a picture of one color."""
+    """Encode an image of one color."""
     return encode(Image.new(mode, size), image_format, **options)
 
 

@@ -1,4 +1,4 @@
-"""Pictures that were stored with their metadata are cleaned by a command."""
+"""A command removes the metadata of stored images."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""A disk on which a file does not fit: a clean refusal everywhere that pictures are stored, and nothing left behind."""
+"""A full disk: every upload of an image fails with a clear error and leaves no files behind."""
 
 import base64
 import errno
@@ -31,7 +31,7 @@ from tests.panel.conftest import Panel
 
 
 def noise() -> bytes:
-    """A picture that no format makes small."""
+    """Return an image that no format compresses well."""
     return encode(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
 
 
@@ -42,11 +42,11 @@ REFUSAL = {"errors": {"base": ["The file could not be stored: No space left on d
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """Half of each file is written, then there is no room for the rest."""
-    whole = ContentFile.chunks
+    """Write half of each file, then raise an error for the full disk."""
+    original_chunks = ContentFile.chunks
 
     def half(self: ContentFile[bytes], chunk_size: int | None = None) -> Iterator[bytes]:
-        data = b"".join(whole(self, chunk_size))
+        data = b"".join(original_chunks(self, chunk_size))
         yield data[: len(data) // 2]
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -61,7 +61,7 @@ def folder(settings: Any) -> Path:
 
 
 def files(folder: Path) -> set[Path]:
-    """The files that are there, and the folders, since an empty one is left over too."""
+    """Return the existing files and folders; an empty folder is a leftover, too."""
     return set(folder.rglob("*"))
 
 
@@ -80,13 +80,13 @@ def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClien
         f"blogs/{article.blog_id}/articles.json": ("post", {"article": {"title": "x", "image": image}}),
         f"blogs/{article.blog_id}/articles/{article.pk}.json": ("put", {"article": {"image": image}}),
     }
-    with Each() as each:
+    with Each() as subtest:
         for path, (method, body) in requests.items():
-            with each(method, path):
+            with subtest(method, path):
                 with full_disk():
-                    answer = getattr(api, method)(path, body)
-                assert (answer.status_code, answer.json()) == (503, REFUSAL)
-                assert float(answer["Retry-After"]) > 0
+                    response = getattr(api, method)(path, body)
+                assert (response.status_code, response.json()) == (503, REFUSAL)
+                assert float(response["Retry-After"]) > 0
                 assert {path for path in files(folder) if path.is_file()} == before
 
     with shop_scope(shop):
@@ -107,10 +107,10 @@ def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop, folder: Path) ->
 
     with full_disk():
         refused = panel.post("catalog_product_images", product.pk, files=upload)
-    shown = panel.get("catalog_product_images", product.pk)
+    page = panel.get("catalog_product_images", product.pk)
 
     assert refused.status_code == 302
-    assert "could not be stored" in shown.content.decode()
+    assert "could not be stored" in page.content.decode()
     assert {path for path in files(folder) if path.is_file()} == before
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
@@ -127,7 +127,7 @@ def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str, fol
 
 
 def test_an_upload_for_which_there_is_no_temporary_room_is_told_so(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large uploads are written to a temporary file while they come in, before any form sees them."""
+    """Fail in the upload handler: large uploads go to a temporary file before any form sees them."""
 
     def fail(handler: TemporaryFileUploadHandler, *_: object) -> None:
         handler.file.close()

@@ -1,4 +1,4 @@
-"""The block structure of GIFs is followed exactly."""
+"""The GIF parser follows the block structure exactly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Images are what their pixels are; everything else is refused."""
+"""Images are identified by their content; all other files are rejected."""
 
 import io
 import subprocess
@@ -190,10 +190,10 @@ def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_for
             damaged = bytearray(data)
             damaged[position] ^= mask
             try:
-                answer = str(identify_image(bytes(damaged)).format)
-            except ImageRefused as refusal:
-                answer = str(refusal)
-            assert answer in {image_format.lower(), "is invalid", "is larger than 25 megapixels"}
+                result = str(identify_image(bytes(damaged)).format)
+            except ImageRefused as error:
+                result = str(error)
+            assert result in {image_format.lower(), "is invalid", "is larger than 25 megapixels"}
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,9 @@ def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_for
     ids=["png chunks", "gif comments", "gif sub-blocks", "jpeg comments"],
 )
 def test_identify_refuses_a_valid_image_with_endless_headers(data: bytes, position: int, padding: bytes) -> None:
-    few, many = (data[:position] + stuffing + data[position:] for stuffing in (b"", padding))
-    assert len(many) < MAX_BYTES
+    few_chunks, many_chunks = (data[:position] + stuffing + data[position:] for stuffing in (b"", padding))
+    assert len(many_chunks) < MAX_BYTES
 
-    assert identify_image(few).width == 8
+    assert identify_image(few_chunks).width == 8
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
-        identify_image(many)
+        identify_image(many_chunks)

@@ -1,4 +1,4 @@
-"""What a picture tells beyond its pixels goes; its pixels, their colours and the way they stand stay."""
+"""Metadata is removed from images; pixels, colors and orientation stay."""
 
 import io
 import random
@@ -17,7 +17,7 @@ PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
 def exif(orientation: int = 1) -> bytes:
-    """Where a photograph was made, by whom, and how it is to be turned."""
+    """Return EXIF with a location, an author and an orientation."""
     block = Image.Exif()
     block[0x0112] = orientation
     block[0x013B] = SECRET.decode()
@@ -31,9 +31,9 @@ def segment(marker: int, content: bytes) -> bytes:
 
 def talkative_jpeg(orientation: int = 1, **options: Any) -> bytes:
     data = encode(quarters((64, 32)), "JPEG", exif=exif(orientation), icc_profile=PROFILE, quality=95, **options)
-    told = segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0<x>" + SECRET + b"</x>")
-    told += segment(0xED, b"Photoshop 3.0\0" + SECRET) + segment(0xFE, SECRET)
-    return data[:2] + told + data[2:] + b"<script>" + SECRET
+    segments = segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0<x>" + SECRET + b"</x>")
+    segments += segment(0xED, b"Photoshop 3.0\0" + SECRET) + segment(0xFE, SECRET)
+    return data[:2] + segments + data[2:] + b"<script>" + SECRET
 
 
 def talkative_png(orientation: int = 1) -> bytes:
@@ -58,21 +58,21 @@ PICTURES = {
 
 
 def test_what_a_picture_tells_beyond_its_pixels_is_gone() -> None:
-    with Each() as each:
+    with Each() as subtest:
         for name, data in PICTURES.items():
-            with each(name):
+            with subtest(name):
                 assert SECRET in data
-                kept = load_uploaded_image(data, "a").data
-                assert SECRET not in kept
-                picture = decode(kept)
+                cleaned = load_uploaded_image(data, "a").data
+                assert SECRET not in cleaned
+                picture = decode(cleaned)
                 assert not picture.getexif()
                 assert not {"comment", "Author", "XML:com.adobe.xmp", "photoshop"} & picture.info.keys()
 
 
 def test_the_pixels_are_the_same_to_the_bit_and_keep_their_colours() -> None:
-    with Each() as each:
+    with Each() as subtest:
         for name, data in PICTURES.items():
-            with each(name):
+            with subtest(name):
                 before, after = Image.open(io.BytesIO(data)), decode(load_uploaded_image(data, "a").data)
                 before.load()
                 assert after.tobytes() == before.tobytes()
@@ -84,20 +84,26 @@ def test_the_pixels_are_the_same_to_the_bit_and_keep_their_colours() -> None:
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_a_picture_that_asks_to_be_turned_is_turned(make: Any, orientation: int) -> None:
     data = make(orientation)
-    stored = Image.open(io.BytesIO(data))
+    original = Image.open(io.BytesIO(data))
 
-    taken = load_uploaded_image(data, "a")
+    cleaned_image = load_uploaded_image(data, "a")
 
-    kept = decode(taken.data)
+    cleaned = decode(cleaned_image.data)
     sideways = orientation >= 5
-    assert SECRET not in taken.data
-    assert kept.size == (taken.width, taken.height) == (stored.size[::-1] if sideways else stored.size)
-    assert kept.info["icc_profile"] == PROFILE
+    assert SECRET not in cleaned_image.data
+    assert (
+        cleaned.size
+        == (cleaned_image.width, cleaned_image.height)
+        == (original.size[::-1] if sideways else original.size)
+    )
+    assert cleaned.info["icc_profile"] == PROFILE
     upright = {2: "green", 3: "white", 4: "blue", 5: "red", 6: "blue", 7: "white", 8: "green"}
     colours = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
-    corner = kept.convert("RGB").getpixel((3, 3))
+    corner = cleaned.convert("RGB").getpixel((3, 3))
     assert isinstance(corner, tuple)
-    assert all(abs(one - other) < 20 for one, other in zip(corner, colours[upright[orientation]], strict=True))
+    assert all(
+        abs(channel - expected) < 20 for channel, expected in zip(corner, colours[upright[orientation]], strict=True)
+    )
 
 
 def test_a_turned_png_is_hardly_larger_whether_much_of_it_repeats_or_nothing() -> None:
@@ -105,10 +111,10 @@ def test_a_turned_png_is_hardly_larger_whether_much_of_it_repeats_or_nothing() -
     for picture in (noise, quarters((300, 200))):
         data = encode(picture, "PNG", exif=exif(6), compress_level=9)
 
-        taken = load_uploaded_image(data, "a")
+        cleaned_image = load_uploaded_image(data, "a")
 
-        assert decode(taken.data).tobytes() == picture.transpose(Image.Transpose.ROTATE_270).tobytes()
-        assert len(taken.data) < 1.1 * len(data) + 1000
+        assert decode(cleaned_image.data).tobytes() == picture.transpose(Image.Transpose.ROTATE_270).tobytes()
+        assert len(cleaned_image.data) < 1.1 * len(data) + 1000
 
 
 def test_a_damaged_picture_that_asks_to_be_turned_is_refused() -> None:
@@ -123,9 +129,9 @@ def test_an_animated_png_stays_animated() -> None:
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "blue")]
     data = encode(frames[0], "PNG", save_all=True, append_images=frames[1:], exif=exif())
 
-    kept = decode(load_uploaded_image(data, "a").data)
+    cleaned = decode(load_uploaded_image(data, "a").data)
 
-    assert getattr(kept, "n_frames", 1) == 2
+    assert getattr(cleaned, "n_frames", 1) == 2
 
 
 def test_a_small_copy_inside_the_header_goes() -> None:
@@ -134,24 +140,24 @@ def test_a_small_copy_inside_the_header_goes() -> None:
     assert data[2:4] == b"\xff\xe0"
     rest = data[4 + struct.unpack(">H", data[4:6])[0] :]
 
-    kept = load_uploaded_image(data[:2] + segment(0xE0, small) + rest, "a").data
+    cleaned = load_uploaded_image(data[:2] + segment(0xE0, small) + rest, "a").data
 
-    assert SECRET[:12] not in kept
-    assert decode(kept).size == (64, 32)
+    assert SECRET[:12] not in cleaned
+    assert decode(cleaned).size == (64, 32)
 
 
 def test_a_preview_behind_a_photograph_goes() -> None:
     data = encode(quarters((64, 32)), "MPO", save_all=True, append_images=[quarters((32, 16))])
 
-    kept = load_uploaded_image(data, "a").data
+    cleaned = load_uploaded_image(data, "a").data
 
-    assert kept.count(b"\xff\xd8\xff") == 1
-    assert decode(kept).format == "JPEG"
+    assert cleaned.count(b"\xff\xd8\xff") == 1
+    assert decode(cleaned).format == "JPEG"
 
 
 def test_a_cut_header_is_refused_and_not_guessed() -> None:
     data = encode(quarters((64, 32)), "JPEG")
-    with Each() as each:
+    with Each() as subtest:
         for end in range(2, len(data) - 2, 7):
-            with each(end), pytest.raises(UploadRefused):
+            with subtest(end), pytest.raises(UploadRefused):
                 load_uploaded_image(data[:end], "a")

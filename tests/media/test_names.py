@@ -1,4 +1,4 @@
-"""File names of images, in and out."""
+"""File names of images when uploaded and when stored."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normal
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("name", "expected"),
     [
         ("mug.jpg", "mug.jpg"),
         ("mug.jpeg", "mug.jpeg"),
@@ -38,23 +38,23 @@ from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normal
         ("m" * 400 + ".jpg", "m" * MAX_STEM + ".jpg"),
     ],
 )
-def test_filename_is_normalised(sent: str, kept: str) -> None:
-    assert normalize_filename(sent, ImageFormat.JPEG) == kept
+def test_filename_is_normalised(name: str, expected: str) -> None:
+    assert normalize_filename(name, ImageFormat.JPEG) == expected
 
 
 @pytest.mark.parametrize(
-    ("image_format", "kept"),
+    ("image_format", "expected"),
     [(ImageFormat.PNG, "mug.png"), (ImageFormat.GIF, "mug.gif"), (ImageFormat.JPEG, "mug.jpg")],
 )
-def test_filename_takes_the_extension_of_the_content(image_format: ImageFormat, kept: str) -> None:
-    assert normalize_filename("mug.webp", image_format) == kept
+def test_filename_takes_the_extension_of_the_content(image_format: ImageFormat, expected: str) -> None:
+    assert normalize_filename("mug.webp", image_format) == expected
 
 
-@given(sent=st.text(max_size=300), image_format=st.sampled_from(ImageFormat))
-def test_filename_is_always_safe_and_stable(sent: str, image_format: ImageFormat) -> None:
-    kept = normalize_filename(sent, image_format)
+@given(name=st.text(max_size=300), image_format=st.sampled_from(ImageFormat))
+def test_filename_is_always_safe_and_stable(name: str, image_format: ImageFormat) -> None:
+    normalized = normalize_filename(name, image_format)
 
-    stem, dot, extension = kept.rpartition(".")
+    stem, dot, extension = normalized.rpartition(".")
     assert dot
     assert extension in {image_format.extension, image_format.value}
     assert 1 <= len(stem) <= MAX_STEM
@@ -62,7 +62,7 @@ def test_filename_is_always_safe_and_stable(sent: str, image_format: ImageFormat
     assert stem.replace("-", "").replace("_", "").isalnum()
     assert stem[0].isalnum()
     assert stem[-1].isalnum()
-    assert normalize_filename(kept, image_format) == kept
+    assert normalize_filename(normalized, image_format) == normalized
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Smaller versions are kept while there is room, and files are written whole."""
+"""Smaller versions of images are cached up to a size, and files are written atomically."""
 
 import os
 import threading
@@ -15,17 +15,17 @@ from apps.media.storage import AtomicFileStorage, list_files, list_folders, read
 
 @pytest.fixture
 def storage(tmp_path: Path) -> AtomicFileStorage:
-    """An empty folder."""
+    """Return a storage with an empty folder."""
     return AtomicFileStorage(location=str(tmp_path))
 
 
 def made(storage: AtomicFileStorage, *numbers: int) -> list[int]:
-    """Which of these versions had to be made."""
-    asked: list[int] = []
+    """Return the versions that were not cached."""
+    created: list[int] = []
 
     def maker(number: int) -> Callable[[], bytes]:
         def make() -> bytes:
-            asked.append(number)
+            created.append(number)
             return str(number).encode()
 
         return make
@@ -33,9 +33,9 @@ def made(storage: AtomicFileStorage, *numbers: int) -> list[int]:
     for number in numbers:
         assert get_or_create_rendition(storage, "a/sizes", f"{number}.png", maker(number)) == str(number).encode()
         path = Path(storage.path(f"a/sizes/{number}.png"))
-        if number in asked:
+        if number in created:
             os.utime(path, (number, number))
-    return asked
+    return created
 
 
 def test_a_version_is_made_once(storage: AtomicFileStorage) -> None:
@@ -67,8 +67,8 @@ def test_a_version_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-class _Slow(ContentFile[bytes]):
-    """Content that comes in two halves, the second after a signal."""
+class _SlowContent(ContentFile[bytes]):
+    """Content in two parts, the second after a signal."""
 
     def __init__(self) -> None:
         super().__init__(b"")
@@ -83,7 +83,7 @@ class _Slow(ContentFile[bytes]):
 
 
 def test_a_file_is_there_completely_or_not_at_all(storage: AtomicFileStorage) -> None:
-    content = _Slow()
+    content = _SlowContent()
     writer = threading.Thread(target=lambda: storage.save("a/file.png", content))
     writer.start()
     content.begun.wait(timeout=30)

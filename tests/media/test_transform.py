@@ -1,4 +1,4 @@
-"""Smaller versions of images: sizes, crops, formats and what is left out."""
+"""Smaller versions of images: sizes, crops, formats and metadata."""
 
 import io
 import struct
@@ -20,7 +20,7 @@ RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 def near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, int]) -> bool:
     pixel = picture.convert("RGB").getpixel(point)
     assert isinstance(pixel, tuple)
-    return all(abs(channel - wanted) < 40 for channel, wanted in zip(pixel, color, strict=True))
+    return all(abs(channel - expected) < 40 for channel, expected in zip(pixel, color, strict=True))
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])

@@ -1,4 +1,4 @@
-"""A row of each kind of owner; a domain that registers an owner adds its maker here."""
+"""A row of each metafield owner type; an app that registers an owner adds its factory here."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "order": make_order,
 }
 
-# By a further path, a row that goes by it.
+# By an additional path, a row that this path leads to.
 KINDS: dict[str, Callable[[], ShopOwned]] = {
     "custom_collections": make_custom,
     "smart_collections": lambda: make_smart("Cheap", ("variant_price", "less_than", "5")),
@@ -36,6 +36,6 @@ KINDS: dict[str, Callable[[], ShopOwned]] = {
 
 
 def make_owner(resource: str, shop: Shop) -> ShopOwned:
-    """A row that can own metafields."""
+    """Return a row that can own metafields."""
     with shop_scope(shop):
         return MAKERS[resource]()

@@ -1,4 +1,4 @@
-"""Metafields of the shop over REST, and what every owner's routes share."""
+"""Tests of the shop's metafields over REST, and of what all owners' routes share."""
 
 import json
 from typing import Any
@@ -25,11 +25,11 @@ def create(api: ApiClient, path: str = "metafields.json", **fields: Any) -> dict
 
 
 def test_every_route_of_the_shop_answers_as_its_clients_know_it(api: ApiClient) -> None:
-    made = api.post("metafields.json", {"metafield": BODY | {"type": "number_integer", "value": 5}})
-    path = f"metafields/{made.json()['metafield']['id']}.json"
+    response = api.post("metafields.json", {"metafield": BODY | {"type": "number_integer", "value": 5}})
+    path = f"metafields/{response.json()['metafield']['id']}.json"
 
     answers = {
-        "POST /metafields.json": made,
+        "POST /metafields.json": response,
         "GET /metafields.json": api.get("metafields.json"),
         "GET /metafields/count.json": api.get("metafields/count.json"),
         "GET /metafields/{id}.json": api.get(path),
@@ -37,18 +37,18 @@ def test_every_route_of_the_shop_answers_as_its_clients_know_it(api: ApiClient) 
     }
     deleted = api.delete(path)
 
-    for route, answer in answers.items():
-        assert answer.status_code == (201 if route.startswith("POST") else 200)
-        assert_fits("metafield", route, answer.json())
+    for route, server_response in answers.items():
+        assert server_response.status_code == (201 if route.startswith("POST") else 200)
+        assert_fits("metafield", route, server_response.json())
     assert (deleted.status_code, deleted.json()) == (200, {})
     assert api.get(path).status_code == 404
 
 
 def test_a_metafield_of_the_shop_is_shown_whole(api: ApiClient, shop: Shop) -> None:
-    made = create(api, description="How to wash it")
+    metafield = create(api, description="How to wash it")
 
-    assert made | {"created_at": "", "updated_at": ""} == {
-        "id": made["id"],
+    assert metafield | {"created_at": "", "updated_at": ""} == {
+        "id": metafield["id"],
         "namespace": "care",
         "key": "wash",
         "value": "Cold",
@@ -58,7 +58,7 @@ def test_a_metafield_of_the_shop_is_shown_whole(api: ApiClient, shop: Shop) -> N
         "updated_at": "",
         "owner_resource": "shop",
         "type": "single_line_text_field",
-        "admin_graphql_api_id": f"gid://platform/Metafield/{made['id']}",
+        "admin_graphql_api_id": f"gid://platform/Metafield/{metafield['id']}",
     }
 
 
@@ -113,26 +113,26 @@ def test_an_owner_in_the_body_must_be_whole(
 
 
 def test_the_shop_itself_can_be_the_owner_in_the_body(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    made = create(api, owner_id=shop.pk, owner_resource="shop")
+    metafield = create(api, owner_id=shop.pk, owner_resource="shop")
     foreign = api.post("metafields.json", {"metafield": BODY | {"owner_id": other_shop.pk, "owner_resource": "shop"}})
 
     assert foreign.status_code == 404
-    assert api.get("metafields.json").json() == {"metafields": [made]}
+    assert api.get("metafields.json").json() == {"metafields": [metafield]}
 
 
 def test_a_name_is_given_once_per_owner(api: ApiClient) -> None:
     create(api)
 
-    again = api.post("metafields.json", {"metafield": BODY | {"value": "Hot"}})
+    second_response = api.post("metafields.json", {"metafield": BODY | {"value": "Hot"}})
 
-    assert again.status_code == 422
-    assert again.json() == {"errors": {"key": ["has already been taken"]}}
+    assert second_response.status_code == 422
+    assert second_response.json() == {"errors": {"key": ["has already been taken"]}}
     assert create(api, namespace="other")["key"] == "wash"
 
 
 def test_an_update_checks_the_value_against_the_type_that_it_has_then(api: ApiClient) -> None:
-    made = create(api, value="12")
-    path = f"metafields/{made['id']}.json"
+    metafield = create(api, value="12")
+    path = f"metafields/{metafield['id']}.json"
 
     refused = api.put(path, {"metafield": {"value": "x", "type": "number_integer"}})
     retyped = api.put(path, {"metafield": {"type": "number_integer"}})
@@ -142,8 +142,8 @@ def test_an_update_checks_the_value_against_the_type_that_it_has_then(api: ApiCl
     assert refused.json() == {"errors": {"value": ["must be a whole number"]}}
     assert (retyped.status_code, retyped.json()["metafield"]["value"]) == (200, 12)
     assert unfit.status_code == 422
-    shown = described.json()["metafield"]
-    assert shown | {"updated_at": ""} == made | {
+    displayed_metafield = described.json()["metafield"]
+    assert displayed_metafield | {"updated_at": ""} == metafield | {
         "updated_at": "",
         "value": 12,
         "type": "number_integer",
@@ -203,14 +203,14 @@ def test_another_shops_metafields_do_not_exist(api: ApiClient, foreign_api: ApiC
 
     answers = [api.get(path), api.put(path, {"metafield": {"value": "Hot"}}), api.delete(path)]
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert [response.status_code for response in answers] == [404, 404, 404]
     assert api.get("metafields.json").json() == {"metafields": []}
     assert foreign_api.get(path).json() == {"metafield": theirs}
 
 
 def test_every_change_writes_one_event(api: ApiClient, client_with: ClientWith, shop: Shop) -> None:
-    made = create(api)
-    path = f"metafields/{made['id']}.json"
+    metafield = create(api)
+    path = f"metafields/{metafield['id']}.json"
     api.put(path, {"metafield": {"value": "Hot"}})
     api.put(path, {"metafield": {"value": "Hot"}})
     api.delete(path)
@@ -243,14 +243,14 @@ def test_a_body_full_of_references_takes_one_query_for_all_of_them(
         ids = [make_product(f"P{number}").pk for number in range(6)]
 
     def refused(count: int) -> int:
-        """Send so many good references and a bad one, which is found among them; count the statements."""
+        """Send many valid references and an invalid one; return the response and the number of statements."""
         gids = [f"gid://{settings.BRAND}/Product/{pk}" for pk in [*ids[:count], 999]]
         value = json.dumps(gids).replace("/", "\\/") if escaped else json.dumps(gids)
         rows = [BODY | {"key": f"k{n}", "type": "list.product_reference", "value": value} for n in range(count)]
         with CaptureQueriesContext(connection) as queries:
-            answer = api.post("products.json", {"product": {"title": "Refers", "metafields": rows}})
-        assert answer.status_code == 422
-        assert "metafields.0.value" in answer.json()["errors"]
+            response = api.post("products.json", {"product": {"title": "Refers", "metafields": rows}})
+        assert response.status_code == 422
+        assert "metafields.0.value" in response.json()["errors"]
         return len(queries)
 
     api.get("shop.json")

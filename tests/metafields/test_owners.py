@@ -1,4 +1,4 @@
-"""Metafields of every registered owner: routes, scopes, isolation, references, and the end of the owner."""
+"""Tests of metafields of every owner type: routes, scopes, isolation, references, deletion of the owner."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -53,10 +53,10 @@ def test_every_route_answers_as_its_clients_know_it(api: ApiClient, shop: Shop, 
     owner, row = known(resource), make_owner(resource, shop)
     base = f"{owner.path}/{row.pk}/metafields"
 
-    made = api.post(f"{base}.json", {"metafield": ROW})
-    path = f"{base}/{made.json()['metafield']['id']}.json"
+    response = api.post(f"{base}.json", {"metafield": ROW})
+    path = f"{base}/{response.json()['metafield']['id']}.json"
     answers = {
-        "POST .json": made,
+        "POST .json": response,
         "GET .json": api.get(f"{base}.json"),
         "GET /count.json": api.get(f"{base}/count.json"),
         "GET /{id}.json": api.get(path),
@@ -64,13 +64,13 @@ def test_every_route_answers_as_its_clients_know_it(api: ApiClient, shop: Shop, 
     }
     deleted = api.delete(path)
 
-    for route, answer in answers.items():
+    for route, server_response in answers.items():
         method, rest = route.split()
-        assert answer.status_code == (201 if method == "POST" else 200)
-        assert_fits("metafield", f"{method} /{owner.path}/{{id}}/metafields{rest}", answer.json())
-    shown = made.json()["metafield"]
-    assert (shown["owner_resource"], shown["owner_id"]) == (resource, row.pk)
-    assert made["Location"].endswith(f"/{path}")
+        assert server_response.status_code == (201 if method == "POST" else 200)
+        assert_fits("metafield", f"{method} /{owner.path}/{{id}}/metafields{rest}", server_response.json())
+    metafield = response.json()["metafield"]
+    assert (metafield["owner_resource"], metafield["owner_id"]) == (resource, row.pk)
+    assert response["Location"].endswith(f"/{path}")
     assert answers["GET /count.json"].json() == {"count": 1}
     assert answers["PUT /{id}.json"].json()["metafield"]["value"] == "Hot"
     assert deleted.json() == {}
@@ -83,12 +83,12 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
     with shop_scope(shop):
         row = KINDS[kind]()
 
-    made = api.post(f"{kind}/{row.pk}/metafields.json", {"metafield": ROW})
-    id_ = made.json()["metafield"]["id"]
+    response = api.post(f"{kind}/{row.pk}/metafields.json", {"metafield": ROW})
+    id_ = response.json()["metafield"]["id"]
 
-    assert made.status_code == 201
-    assert (made.json()["metafield"]["owner_resource"], made.json()["metafield"]["owner_id"]) == ("collection", row.pk)
-    assert api.get(f"collections/{row.pk}/metafields/{id_}.json").json() == made.json()
+    assert response.status_code == 201
+    assert (response.json()["metafield"]["owner_resource"], response.json()["metafield"]["owner_id"]) == ("collection", row.pk)
+    assert api.get(f"collections/{row.pk}/metafields/{id_}.json").json() == response.json()
     assert api.get(f"{kind}/{row.pk}/metafields/count.json").json() == {"count": 1}
     assert api.get(f"{other}/{row.pk}/metafields.json").status_code == 404
     assert api.post(f"{other}/{row.pk}/metafields.json", {"metafield": ROW | {"key": "dry"}}).status_code == 404
@@ -112,17 +112,17 @@ def test_an_owner_has_its_own_and_no_others(
 ) -> None:
     owner = known(resource)
     mine, sibling, theirs = (make_owner(resource, where) for where in (shop, shop, other_shop))
-    made = api.post(f"{owner.path}/{mine.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
+    metafield = api.post(f"{owner.path}/{mine.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
     foreign = foreign_api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
 
     for path in (
-        f"{owner.path}/{sibling.pk}/metafields/{made['id']}.json",
+        f"{owner.path}/{sibling.pk}/metafields/{metafield['id']}.json",
         f"{owner.path}/{theirs.pk}/metafields/{foreign['id']}.json",
         f"{owner.path}/{mine.pk}/metafields/{foreign['id']}.json",
         f"metafields/{foreign['id']}.json",
     ):
         answers = [api.get(path), api.put(path, {"metafield": {"value": "x"}}), api.delete(path)]
-        assert [answer.status_code for answer in answers] == [404] * 3, path
+        assert [response.status_code for response in answers] == [404] * 3, path
     for path in (f"{owner.path}/{theirs.pk}/metafields.json", f"{owner.path}/{theirs.pk}/metafields/count.json"):
         assert api.get(path).status_code == 404
     assert api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).status_code == 404
@@ -136,21 +136,21 @@ def test_the_scope_is_the_owners_on_every_path(
 ) -> None:
     owner, row = known(resource), make_owner(resource, shop)
     base = f"{owner.path}/{row.pk}/metafields.json"
-    made = api.post(base, {"metafield": ROW}).json()["metafield"]
-    at_top = f"metafields/{made['id']}.json"
-    named = {"metafield[owner_id]": str(row.pk), "metafield[owner_resource]": resource}
+    metafield = api.post(base, {"metafield": ROW}).json()["metafield"]
+    at_top = f"metafields/{metafield['id']}.json"
+    params = {"metafield[owner_id]": str(row.pk), "metafield[owner_resource]": resource}
     reader, stranger = client_with(f"read_{owner.scope}"), client_with("read_mobile_platform_applications")
 
     assert [reader.get(base).status_code, stranger.get(base).status_code] == [200, 403]
     assert [reader.get(at_top).status_code, stranger.get(at_top).status_code] == [200, 404]
-    assert [client.get("metafields.json", **named).status_code for client in (reader, stranger)] == [200, 403]
-    assert reader.get("metafields.json", **named).json() == {"metafields": [made]}
-    assert reader.get("metafields/count.json", **named).json() == {"count": 1}
+    assert [client.get("metafields.json", **params).status_code for client in (reader, stranger)] == [200, 403]
+    assert reader.get("metafields.json", **params).json() == {"metafields": [metafield]}
+    assert reader.get("metafields/count.json", **params).json() == {"count": 1}
     body = {"metafield": {"value": "Hot"}}
     assert [client.put(at_top, body).status_code for client in (reader, stranger)] == [403, 403]
     assert [client.delete(at_top).status_code for client in (reader, stranger)] == [403, 403]
     assert [client.post(base, {"metafield": ROW}).status_code for client in (reader, stranger)] == [403, 403]
-    assert api.get(at_top).json() == {"metafield": made}
+    assert api.get(at_top).json() == {"metafield": metafield}
     assert api.get("metafields.json").json() == {"metafields": []}
 
 
@@ -159,14 +159,14 @@ def test_an_owner_that_the_body_names_gets_the_metafield(
     api: ApiClient, client_with: ClientWith, shop: Shop, other_shop: Shop, resource: str
 ) -> None:
     owner, row, theirs = known(resource), make_owner(resource, shop), make_owner(resource, other_shop)
-    named = ROW | {"owner_id": row.pk, "owner_resource": resource}
+    params = ROW | {"owner_id": row.pk, "owner_resource": resource}
 
-    forbidden = client_with(f"read_{owner.scope}").post("metafields.json", {"metafield": named})
-    foreign = api.post("metafields.json", {"metafield": named | {"owner_id": theirs.pk}})
-    made = api.post("metafields.json", {"metafield": named})
+    forbidden = client_with(f"read_{owner.scope}").post("metafields.json", {"metafield": params})
+    foreign = api.post("metafields.json", {"metafield": params | {"owner_id": theirs.pk}})
+    response = api.post("metafields.json", {"metafield": params})
 
-    assert (forbidden.status_code, foreign.status_code, made.status_code) == (403, 404, 201)
-    assert api.get(f"{owner.path}/{row.pk}/metafields.json").json() == {"metafields": [made.json()["metafield"]]}
+    assert (forbidden.status_code, foreign.status_code, response.status_code) == (403, 404, 201)
+    assert api.get(f"{owner.path}/{row.pk}/metafields.json").json() == {"metafields": [response.json()["metafield"]]}
     assert api.get("metafields.json").json() == {"metafields": []}
 
 
@@ -179,9 +179,9 @@ def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resou
 
     with shop_scope(shop):
         type(owners[0]).objects.filter(pk=owners[0].pk).delete()
-        left = set(Metafield.objects.values_list("owner_id", flat=True))
+        owner_ids = set(Metafield.objects.values_list("owner_id", flat=True))
 
-    assert left == {owners[1].pk}
+    assert owner_ids == {owners[1].pk}
     with shop_scope(other_shop):
         assert Metafield.objects.count() == 2
 
@@ -211,10 +211,10 @@ def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_
         return api.post("metafields.json", {"metafield": body})
 
     good = set_to(f"{gid}/{mine.pk}")
-    listed = set_to([f"{gid}/{mine.pk}"], f"list.{resource}_reference")
+    rows = set_to([f"{gid}/{mine.pk}"], f"list.{resource}_reference")
 
     assert good.json()["metafield"]["value"] == f"{gid}/{mine.pk}"
-    assert listed.json()["metafield"]["value"] == f'["{gid}/{mine.pk}"]'
+    assert rows.json()["metafield"]["value"] == f'["{gid}/{mine.pk}"]'
     for value in (
         f"{gid}/{theirs.pk}",
         f"{gid}/0",
@@ -232,18 +232,18 @@ def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
         first = write.set_metafields(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
-        again = write.set_metafields(
+        second_result = write.set_metafields(
             product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY
         )
         topics = list(
             Event.objects.filter(topic__startswith="product_metafields").order_by("id").values_list("topic", flat=True)
         )
 
-        stored = list(Metafield.objects.order_by("id").values_list("key", "value", "description"))
+        rows = list(Metafield.objects.order_by("id").values_list("key", "value", "description"))
 
-    assert [row.key for row in again] == ["wash", "new"], "what is as it was is not named"
-    assert again[0].pk == first[0].pk
-    assert stored == [("wash", "Hot", None), ("dry", "Cold", "d"), ("new", "Cold", None)]
+    assert [row.key for row in second_result] == ["wash", "new"], "what is as it was is not named"
+    assert second_result[0].pk == first[0].pk
+    assert rows == [("wash", "Hot", None), ("dry", "Cold", "d"), ("new", "Cold", None)]
     assert [topic.split("/")[1] for topic in topics] == ["create", "create", "update", "create"]
 
 
@@ -266,10 +266,10 @@ def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
 def test_many_are_refused_with_all_their_faults(shop: Shop, rows: Any, errors: dict[str, list[str]]) -> None:
     product = make_owner("product", shop)
 
-    with shop_scope(shop), pytest.raises(BadMetafields) as refusal:
+    with shop_scope(shop), pytest.raises(BadMetafields) as error:
         write.set_metafields(product, rows, **BY)
 
-    assert refusal.value.errors == errors
+    assert error.value.errors == errors
     with shop_scope(shop):
         assert not Metafield.objects.exists()
 

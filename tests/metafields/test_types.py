@@ -1,4 +1,4 @@
-"""What each type of metafield takes, keeps and shows."""
+"""Tests of metafield types: accepted input, stored values and output."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ LARGEST = 2**53 - 1
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "kept", "shown"),
+    ("kind", "value", "stays", "expected_output"),
     [
         ("single_line_text_field", "Wool", "Wool", "Wool"),
         ("single_line_text_field", 25, "25", "25"),
@@ -47,12 +47,12 @@ LARGEST = 2**53 - 1
         ("list.color", [], "[]", "[]"),
     ],
 )
-def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, kept: str, shown: Any) -> None:
+def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, stays: str, expected_output: Any) -> None:
     text = types.read_value(kind, value)
 
-    assert text == kept
-    assert types.render_value(kind, text) == (kept if shown is None else shown)
-    assert types.read_value(kind, text) == kept
+    assert text == stays
+    assert types.render_value(kind, text) == (stays if expected_output is None else expected_output)
+    assert types.read_value(kind, text) == stays
 
 
 @pytest.mark.parametrize(
@@ -258,20 +258,20 @@ def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
 def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: str, value: Any, new: str) -> None:
     body = {"metafield": {"namespace": "n", "key": "k", "type": old, "value": value}}
 
-    made = api.post("metafields.json", body)
+    response = api.post("metafields.json", body)
 
-    assert made.status_code == 201, made.content
-    assert (made.json()["metafield"]["type"], made.json()["metafield"]["value"]) == (new, value)
+    assert response.status_code == 201, response.content
+    assert (response.json()["metafield"]["type"], response.json()["metafield"]["value"]) == (new, value)
 
 
 def test_a_metafield_of_an_old_type_keeps_it_when_it_is_sent_back(api: ApiClient, shop: Shop) -> None:
-    made = api.post("metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}})
-    pk = made.json()["metafield"]["id"]
+    response = api.post("metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}})
+    pk = response.json()["metafield"]["id"]
     with shop_scope(shop):
         Metafield.objects.filter(pk=pk).update(type="string")
-    read = api.get(f"metafields/{pk}.json").json()
+    body = api.get(f"metafields/{pk}.json").json()
 
-    assert api.put(f"metafields/{pk}.json", read).json() == read
+    assert api.put(f"metafields/{pk}.json", body).json() == body
     changed = api.put(f"metafields/{pk}.json", {"metafield": {"value": "y"}}).json()["metafield"]
     assert (changed["type"], changed["value"]) == ("string", "y")
 
@@ -283,11 +283,11 @@ def test_owners_are_named_in_the_singular_and_as_paths_name_them(api: ApiClient,
     row = {"namespace": "n", "key": "k", "type": "boolean", "value": True}
     owner = {"owner_resource": name, "owner_id": variant.pk}
 
-    made = api.post("metafields.json", {"metafield": row | owner})
-    found = api.get("metafields.json", **{f"metafield[{part}]": value for part, value in owner.items()})
+    response = api.post("metafields.json", {"metafield": row | owner})
+    matching_response = api.get("metafields.json", **{f"metafield[{part}]": value for part, value in owner.items()})
 
-    assert (made.status_code, made.json()["metafield"]["owner_resource"]) == (201, "variant")
-    assert found.json()["metafields"] == [made.json()["metafield"]]
+    assert (response.status_code, response.json()["metafield"]["owner_resource"]) == (201, "variant")
+    assert matching_response.json()["metafields"] == [response.json()["metafield"]]
     nobody = api.get("metafields.json", **{"metafield[owner_resource]": "", "metafield[owner_id]": "1"})
     assert nobody.status_code == 400
 
@@ -299,23 +299,23 @@ def test_owners_are_named_in_the_singular_and_as_paths_name_them(api: ApiClient,
 def test_the_value_type_of_old_clients_is_read_as_the_type(api: ApiClient, old: str, value: Any, new: str) -> None:
     row = {"namespace": "n", "key": "k", "value_type": old, "value": value}
 
-    made = api.post("metafields.json", {"metafield": row})
+    response = api.post("metafields.json", {"metafield": row})
     beside = api.post("products.json", {"product": {"title": "Mug", "metafields": [row]}})
-    whole = api.post("metafields.json", {"metafield": row | {"key": "w", "type": "boolean", "value": True}})
+    full_response = api.post("metafields.json", {"metafield": row | {"key": "w", "type": "boolean", "value": True}})
 
-    assert made.status_code == 201, made.content
-    path = f"metafields/{made.json()['metafield']['id']}.json"
-    assert (made.json()["metafield"]["type"], made.json()["metafield"]["value"]) == (new, value)
+    assert response.status_code == 201, response.content
+    path = f"metafields/{response.json()['metafield']['id']}.json"
+    assert (response.json()["metafield"]["type"], response.json()["metafield"]["value"]) == (new, value)
     owned = api.get(f"products/{beside.json()['product']['id']}/metafields.json").json()["metafields"]
-    assert [each["type"] for each in owned] == [new]
-    assert whole.json()["metafield"]["type"] == "boolean", "the type itself wins"
+    assert [metafield["type"] for metafield in owned] == [new]
+    assert full_response.json()["metafield"]["type"] == "boolean", "the type itself wins"
     changed = api.put(path, {"metafield": {"value": "[1]", "value_type": "json_string"}}).json()["metafield"]
     assert (changed["type"], changed["value"]) == ("json", "[1]")
 
 
 def test_an_id_is_given_once_per_kind_of_owner_and_name(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     row = {"namespace": "erp", "key": "number", "type": "id", "value": "A1"}
-    taken = {"errors": {"value": ["has already been taken"]}}
+    errors = {"errors": {"value": ["has already been taken"]}}
 
     def product(**fields: Any) -> Any:
         return api.post("products.json", {"product": {"title": "Mug", "metafields": [row | fields]}})
@@ -332,9 +332,9 @@ def test_an_id_is_given_once_per_kind_of_owner_and_name(api: ApiClient, shop: Sh
         422,
         {"errors": {"metafields.0.value": ["has already been taken"]}},
     )
-    assert (changed.status_code, changed.json()) == (422, taken)
+    assert (changed.status_code, changed.json()) == (422, errors)
     assert api.get(f"{own}/{moved}.json").json()["metafield"]["value"] == "A2"
     assert (text.status_code, of_shop.status_code) == (201, 201), "other names, types and kinds are their own"
     assert api.get("products/count.json").json() == {"count": 2}
-    again = api.put(f"products/{first['id']}.json", {"product": {"metafields": [row]}})
-    assert again.status_code == 200, "the same value of the same owner"
+    second_response = api.put(f"products/{first['id']}.json", {"product": {"metafields": [row]}})
+    assert second_response.status_code == 200, "the same value of the same owner"

@@ -1,4 +1,4 @@
-"""Files that go out and come in, for tests."""
+"""Helpers to export and import files."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from apps.staff.models import User
 
 
 def exported(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> str:
-    """The text of an export."""
+    """Return the text of an export."""
     with shop_scope(shop):
         export = exports.create_export(
             kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now()
@@ -34,14 +34,14 @@ def exported(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> st
 
 
 def import_text(shop: Shop, text: str, tmp_path: Path, name: str = "in.jsonl", **options: Any) -> str:
-    """What the command says of a file, whether rows of it fail or not."""
+    """Import a text with the command; return its output, even if rows fail."""
     path = tmp_path / name
     path.write_text(text)
     return import_file(shop, path, **options)
 
 
 def import_file(shop: Shop, path: Path, **options: Any) -> str:
-    """What the command says of a file, whether rows of it fail or not."""
+    """Import a file with the command; return its output, even if rows fail."""
     out = io.StringIO()
     try:
         call_command("import_orders", str(path), shop=shop.domain, stdout=out, **options)
@@ -52,11 +52,11 @@ def import_file(shop: Shop, path: Path, **options: Any) -> str:
 
 
 def lines(*rows: dict[str, Any]) -> str:
-    """Lines of JSON."""
+    """Return rows as JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def fates(shop: Shop) -> list[tuple[int, str, str]]:
-    """What became of the rows of all files: line, fate, reason."""
+    """Return line, result and reason of the imported rows of all files."""
     with shop_scope(shop):
         return list(ImportedRow.objects.filter(dry=False).order_by("line").values_list("line", "fate", "reason"))

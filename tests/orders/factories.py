@@ -1,4 +1,4 @@
-"""Orders, and what they need."""
+"""Factories for orders and what they need."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,15 +17,15 @@ MUG = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 
 
 def make_order(shop: Shop | None = None, **values: Any) -> Order:
-    """An order of two mugs for 20.00, unless said otherwise; fields of ``Parts`` are taken as well."""
+    """Create an order of two mugs for 20.00 unless fields of ``OrderParts`` or of the order are passed."""
     parts = {name: values.pop(name) for name in list(values) if name in OrderParts.__dataclass_fields__}
-    wanted = OrderParts(**{"lines": [MUG], **parts})
+    order_parts = OrderParts(**{"lines": [MUG], **parts})
     with shop_scope(shop or get_current_shop()):
-        return create.create_order(values, wanted, actor=values.pop("actor", "system"), at=timezone.now())
+        return create.create_order(values, order_parts, actor=values.pop("actor", "system"), at=timezone.now())
 
 
 def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Variant:
-    """A variant of a product of its own; tracked where a stock is given."""
+    """Create a variant of its own product, tracked if a stock is given."""
     with shop_scope(shop):
         at = timezone.now()
         item = inventory.create_items(
@@ -45,6 +45,6 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
 
 
 def available(variant: Variant) -> int:
-    """How many units all locations have."""
+    """Return the available quantity at all locations together."""
     with shop_scope(variant.shop):
         return inventory.get_total_available([variant.inventory_item_id])[variant.inventory_item_id]

@@ -1,4 +1,4 @@
-"""All rows of a shop, without what differs from one shop to another: ids, moments, and what is drawn by lot."""
+"""Compare all rows of two shops without what always differs: ids, times and random values."""
 
 import re
 from collections.abc import Iterator
@@ -12,33 +12,33 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 
-# Drawn by lot, or of the file and its worker alone.
+# Random values, or values of the file and its worker.
 _LEFT_OUT = {"id", "shop", "token", "confirmation_number", "key", "digest", "claim", "group", "secret"}
 _DRAWN = re.compile(r"(^|_)(id|at|date|token|tokens|group_id|url|number|api_id)$")
-# Ids of tests begin at a million.
+# Ids in tests begin at a million.
 _ID = re.compile(r"(?<!\+)\b1\d{6}\b")
 
 
 def nameless(text: str) -> str:
-    """A text without the ids that it names."""
+    """Return a text without the ids in it."""
     return _ID.sub("an id", text)
 
 
 class Tables:
-    """The tables of a shop's rows; a row is called by its place among those of the shop."""
+    """The tables of a shop; a row is identified by its position among the rows of the shop."""
 
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
         self.places: dict[type[models.Model], dict[int, int]] = {}
 
     def dump(self) -> dict[str, list[str]]:
-        """By table, its rows as sorted texts."""
+        """Return the rows of each table as sorted texts."""
         with shop_scope(self.shop):
-            found = {model._meta.label: sorted(map(self._row, model.rows())) for model in _models()}
-        return {label: rows for label, rows in found.items() if rows}
+            tables = {model._meta.label: sorted(map(self._row, model.rows())) for model in _models()}
+        return {label: rows for label, rows in tables.items() if rows}
 
     def _row(self, row: models.Model) -> str:
-        told = {}
+        messages = {}
         for field in row._meta.concrete_fields:
             if field.name in _LEFT_OUT or isinstance(field, models.DateTimeField | VersionField):
                 continue
@@ -51,24 +51,24 @@ class Tables:
                 value = self._called(apps.get_model(getattr(row, "subject_type")), value)  # noqa: B009
             elif field.name == "arguments":
                 value = {**value, "order_id": self._called(Order, value.get("order_id"))}
-            told[field.name] = nameless(str(_plain(value)))
-        return str(sorted(told.items()))
+            messages[field.name] = nameless(str(_plain(value)))
+        return str(sorted(messages.items()))
 
     def _called(self, model: Any, pk: int | None) -> object:
-        """A row by what it is in both shops: its order and its place there, else its place in the shop."""
+        """Identify a row in both shops: by its order and its position there, else by its position in the shop."""
         if pk is None:
             return None
         if model in (LineItem, Transaction):
             row = model.objects.get(pk=pk)
-            place = row.position if model is LineItem else row.sequence
-            return model.__name__, self._called(Order, row.order_id), place
+            position = row.position if model is LineItem else row.sequence
+            return model.__name__, self._called(Order, row.order_id), position
         if not issubclass(model, ShopOwned):
             return model.__name__
         if model._meta.label == "events.Event":
             return self._row(model.objects.get(pk=pk))
         if model not in self.places:
             pks = model.rows().order_by("pk").values_list("pk", flat=True)
-            self.places[model] = {known: place for place, known in enumerate(pks)}
+            self.places[model] = {existing_pk: position for position, existing_pk in enumerate(pks)}
         return model.__name__, self.places[model].get(pk)
 
 
@@ -77,7 +77,7 @@ def _models() -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A document without its ids and moments."""
+    """Return a document without its ids and times."""
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items() if not _DRAWN.search(name)}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value

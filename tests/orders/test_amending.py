@@ -1,4 +1,4 @@
-"""Lines of an order edited after it was taken in: what follows, what is refused, and that the books stay clean."""
+"""Tests of order editing: consequences, refused edits, and consistent sums afterwards."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -22,7 +22,7 @@ from apps.shops.models import Shop
 from tests.orders.factories import available, make_order, make_variant
 
 BY: dict[str, Any] = {"actor": "staff:1"}
-# Not those of the catalog, whose rows the factories write by themselves.
+# Not the catalog tables, whose rows the factories write themselves.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 
@@ -38,8 +38,8 @@ def edit(order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **
     return edit_lines.edit_lines(order, OrderEdit(lines or {}, added, **more), **BY, at=timezone.now())
 
 
-def line_of(order: Order, place: int = 0) -> LineItem:
-    return LineItem.objects.filter(order=order).order_by("position", "pk")[place]
+def line_of(order: Order, index: int = 0) -> LineItem:
+    return LineItem.objects.filter(order=order).order_by("position", "pk")[index]
 
 
 def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
@@ -65,9 +65,9 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
     assert sum(row.quantity for row in FulfillmentOrderLine.objects.all()) == 4
     topics = list(Event.objects.filter(subject_type="orders.order").order_by("id").values_list("topic", flat=True))
     assert topics[-2:] == ["orders/updated", "orders/edited"]
-    told = Event.objects.get(topic="orders/edited")
-    assert told.message == "Edited: 1 × Mug - Blue added; 1 × Mug - Blue added"
-    assert told.changes["current_total_price"] == ["24.00", "44.40"]
+    event = Event.objects.get(topic="orders/edited")
+    assert event.message == "Edited: 1 × Mug - Blue added; 1 × Mug - Blue added"
+    assert event.changes["current_total_price"] == ["24.00", "44.40"]
 
 
 def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(here: Shop) -> None:
@@ -97,15 +97,15 @@ def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(h
 
 def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(here: Shop) -> None:
     order = make_order(here, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}])
-    wanted = OrderEdit({line_of(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
+    order_edit = OrderEdit({line_of(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
 
-    shown = edit_lines.preview_edit(order, wanted, **BY, at=timezone.now())
+    preview = edit_lines.preview_edit(order, order_edit, **BY, at=timezone.now())
     untouched = Order.objects.get(pk=order.pk)
-    done = edit_lines.edit_lines(order, wanted, **BY, at=timezone.now())
+    result = edit_lines.edit_lines(order, order_edit, **BY, at=timezone.now())
 
     assert untouched.version == order.version
-    assert shown.changed_totals == done.changed_totals
-    assert ("Total", Decimal("24.00"), Decimal("18.00")) in done.changed_totals
+    assert preview.changed_totals == result.changed_totals
+    assert ("Total", Decimal("24.00"), Decimal("18.00")) in result.changed_totals
     order.refresh_from_db()
     assert [order.total_discounts, order.total_tax, order.total_price] == [Decimal(5), Decimal(3), Decimal(18)]
     assert order.tax_lines[0]["price"] == "3.00"

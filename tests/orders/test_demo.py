@@ -1,4 +1,4 @@
-"""The demo's orders, and what is done with the orders of a person."""
+"""Tests of the demo's orders and of a customer's orders in data export and erasure."""
 
 from typing import Any
 
@@ -68,28 +68,28 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
         personal_data.redact_customer(Customer.objects.get(), actor="system", at=timezone.now())
 
     response = api.get(f"orders/{order.pk}.json")
-    shown = response.json()["order"]
+    displayed_order = response.json()["order"]
     assert b"Ada" not in response.content
     assert b"ada@" not in response.content
-    assert (shown["email"], shown["phone"], shown["note"], shown["browser_ip"]) == ("", None, None, None)
-    assert shown["shipping_address"]["country_code"] == "SE"
-    assert (shown["total_price"], shown["name"]) == ("20.00", "#1001")
+    assert (displayed_order["email"], displayed_order["phone"], displayed_order["note"], displayed_order["browser_ip"]) == ("", None, None, None)
+    assert displayed_order["shipping_address"]["country_code"] == "SE"
+    assert (displayed_order["total_price"], displayed_order["name"]) == ("20.00", "#1001")
     assert erased == [order.pk]
     with shop_scope(shop):
         assert not order.comments.exists()
 
 
 def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
+    observed: list[Any] = []
 
     def refuse(orders: Any, *, actor: str, at: Any) -> None:
-        seen.extend(dict(parts) for _, parts in orders)
+        observed.extend(dict(parts) for _, parts in orders)
         raise OrderRefused({"fulfillments": ["is invalid"]})
 
     monkeypatch.setattr(hooks, "creation_hooks", [refuse])
     with pytest.raises(OrderRefused):
         make_order(shop, others={"fulfillments": [{"location_id": 1}]})
 
-    assert seen == [{"fulfillments": [{"location_id": 1}]}]
+    assert observed == [{"fulfillments": [{"location_id": 1}]}]
     with shop_scope(shop):
         assert not Order.objects.exists()

@@ -1,4 +1,4 @@
-"""The sieve of the nightly checks lets everything through that is wrong, and of what is right only what it must."""
+"""Tests that the nightly checks' prefilter selects every inconsistent order, and few consistent ones."""
 
 from decimal import Decimal
 from importlib import import_module
@@ -42,7 +42,7 @@ CODES = [{"code": "LESS", "amount": Decimal("10.00"), "type": "fixed_amount"}]
 
 
 def lives(shop: Shop) -> None:
-    """Orders of every kind, refunded and cancelled in every way."""
+    """Create orders of every kind, refunded and canceled in every way."""
     for included in (False, True):
         options: Any = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
         for status in (None, "pending", "authorized", "paid", "voided"):
@@ -50,32 +50,32 @@ def lives(shop: Shop) -> None:
             with shop_scope(shop):
                 ids = list(order.line_items.order_by("pk").values_list("pk", flat=True))
                 paybacks = [RefundTransactionInput(Decimal("5.00"))] if status == "paid" else []
-                wanted = RefundRequest(
+                refund_request = RefundRequest(
                     line_inputs=[RefundLineInput(ids[0]), RefundLineInput(ids[1], 2)],
                     shipping=Decimal("3.00"),
                     transaction_inputs=paybacks,
                 )
-                create.create_refund(order, wanted, actor="system", at=timezone.now())
+                create.create_refund(order, refund_request, actor="system", at=timezone.now())
         for restock in (True, False):
             order = make_order(shop, total_tip_received=Decimal("2.00"), financial_status="paid", **options)
             with shop_scope(shop):
                 transitions.cancel_order(order, restock=restock, actor="system", at=timezone.now())
-        whole = make_order(shop, financial_status="paid", fulfillment_status="fulfilled", **options)
+        full_order = make_order(shop, financial_status="paid", fulfillment_status="fulfilled", **options)
         with shop_scope(shop):
-            units = [RefundLineInput(pk, count) for pk, count in whole.line_items.values_list("pk", "quantity")]
-            paid = RefundTransactionInput(whole.total_price)
-            wanted = RefundRequest(line_inputs=units, full_shipping=True, transaction_inputs=[paid])
-            create.create_refund(whole, wanted, actor="system", at=timezone.now())
-            transitions.close_order(whole, actor="system", at=timezone.now())
+            units = [RefundLineInput(pk, count) for pk, count in full_order.line_items.values_list("pk", "quantity")]
+            paid_refund_transaction_input = RefundTransactionInput(full_order.total_price)
+            refund_request = RefundRequest(line_inputs=units, full_shipping=True, transaction_inputs=[paid_refund_transaction_input])
+            create.create_refund(full_order, refund_request, actor="system", at=timezone.now())
+            transitions.close_order(full_order, actor="system", at=timezone.now())
         edited = make_order(shop, financial_status="paid", **options)
         with shop_scope(shop):
             first, second = edited.line_items.order_by("pk").values_list("pk", flat=True)
             fewer = OrderEdit({first: LineEdit(2), second: LineEdit(3)}, ())
             edit_lines.edit_lines(edited, fewer, actor="system", at=timezone.now())
-            wanted = RefundRequest(
+            refund_request = RefundRequest(
                 line_inputs=[RefundLineInput(second, 5)], transaction_inputs=[RefundTransactionInput(Decimal("5.00"))]
             )
-            create.create_refund(edited, wanted, actor="system", at=timezone.now())
+            create.create_refund(edited, refund_request, actor="system", at=timezone.now())
     make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
 
 
@@ -94,7 +94,7 @@ def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "column", "place"),
+    ("model", "column", "position"),
     [
         *((Order, column, 0) for column in ("total_price", "total_tax", "total_weight", "current_total_price")),
         (Order, "total_removed", 0),
@@ -106,14 +106,14 @@ def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
         (Transaction, "shop_amount", 1),
     ],
 )
-def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, place: int) -> None:
+def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, position: int) -> None:
     make_order(shop, lines=LINES, shipping=POST, financial_status="paid")
     with shop_scope(shop):
         row = model.objects.order_by("pk").first()
         model.objects.filter(pk=row.pk).update(**{column: F(column) + 1})
         order = Order.objects.get()
 
-    assert found()[place] == [order.pk]
+    assert found()[position] == [order.pk]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Orders that carry duties: what customs take comes on top, with the taxes on it."""
+"""Tests of orders with duties: duties and their taxes are added to the total."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,10 +21,10 @@ LINE: dict[str, Any] = {"title": "Mug", "price": "10.00", "quantity": 2, "duties
 
 
 def make(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
-    answer = api.post("orders.json", {"order": {"currency": "USD", "line_items": [LINE], **values}})
-    assert answer.status_code == status, answer.json()
-    found: dict[str, Any] = answer.json()["order" if status == 201 else "errors"]
-    return found
+    response = api.post("orders.json", {"order": {"currency": "USD", "line_items": [LINE], **values}})
+    assert response.status_code == status, response.json()
+    results: dict[str, Any] = response.json()["order" if status == 201 else "errors"]
+    return results
 
 
 def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -> None:
@@ -56,9 +56,9 @@ def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -
     assert (order["subtotal_price"], order["total_tax"], order["total_price"]) == ("20.00", "1.25", "33.75")
     assert [(tax["title"], tax["price"]) for tax in order["tax_lines"]] == [("VAT", "1.25")]
     assert order["duties_included"] is False
-    # The tables know orders without duties only.
-    found = misfits("order", "GET /orders/{id}.json", {"order": order})
-    assert [each for each in found if "_duties_set" not in each and "fulfillments" not in each] == []
+    # The tables only know orders without duties.
+    mismatches = misfits("order", "GET /orders/{id}.json", {"order": order})
+    assert [item for item in mismatches if "_duties_set" not in item and "fulfillments" not in item] == []
 
 
 def test_an_order_without_duties_has_no_sums_of_them(api: ApiClient, shop: Shop) -> None:
@@ -81,9 +81,9 @@ def test_taxes_are_inside_of_duties_where_prices_include_them_and_none_where_nob
 def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
     order = make(api)
 
-    answer = api.post(f"orders/{order['id']}/cancel.json", {})
+    response = api.post(f"orders/{order['id']}/cancel.json", {})
 
-    cancelled = answer.json()["order"]
+    cancelled = response.json()["order"]
     assert cancelled["original_total_duties_set"]["shop_money"]["amount"] == "12.50"
     assert cancelled["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
     assert (cancelled["current_total_tax"], cancelled["current_total_price"]) == ("0.00", "0.00")
@@ -105,18 +105,18 @@ def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
 def test_duties_that_cannot_be_are_named_and_make_no_order(
     api: ApiClient, shop: Shop, duty: dict[str, Any], errors: dict[str, Any]
 ) -> None:
-    found = make(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
+    order = make(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
 
-    assert found == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}
+    assert order == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}
     with shop_scope(shop):
         assert not Order.objects.exists()
 
 
 def test_a_duty_as_it_was_shown_is_taken_again(api: ApiClient, shop: Shop) -> None:
     first = make(api)
-    again = make(api, line_items=first["line_items"])
+    second_order = make(api, line_items=first["line_items"])
 
-    assert again["total_price"] == first["total_price"]
-    assert again["line_items"][0]["duties"][0]["id"] != first["line_items"][0]["duties"][0]["id"]
+    assert second_order["total_price"] == first["total_price"]
+    assert second_order["line_items"][0]["duties"][0]["id"] != first["line_items"][0]["duties"][0]["id"]
     with shop_scope(shop):
         assert set(Order.objects.values_list("total_duties", "total_tax")) == {(Decimal("12.50"), Decimal("1.25"))}

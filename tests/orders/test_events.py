@@ -1,4 +1,4 @@
-"""Events over REST: what happened, to those who may know."""
+"""Tests of events over REST and their access."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,15 +21,15 @@ from tests.wire_tables import assert_fits
 
 @pytest.fixture
 def product(api: ApiClient) -> int:
-    """A product made over REST."""
+    """Create a product over REST."""
     return api.post("products.json", {"product": {"title": "Mug"}}).json()["product"]["id"]
 
 
 def test_wire_of_every_route(api: ApiClient, product: int) -> None:
-    listed = api.get("events.json").json()
-    pk = listed["events"][0]["id"]
+    body = api.get("events.json").json()
+    pk = body["events"][0]["id"]
 
-    assert_fits("event", "GET /events.json", listed)
+    assert_fits("event", "GET /events.json", body)
     assert_fits("event", "GET /events/count.json", api.get("events/count.json").json())
     assert_fits("event", "GET /events/{id}.json", api.get(f"events/{pk}.json").json())
     of_product = api.get(f"products/{product}/events.json").json()
@@ -94,7 +94,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 @pytest.fixture
 def old_events(shop: Shop) -> list[Event]:
-    """Three events of yesterday."""
+    """Create three events of yesterday."""
     yesterday = timezone.now() - timedelta(days=1)
     with shop_scope(shop):
         return Event.objects.bulk_create(
@@ -112,21 +112,21 @@ def old_events(shop: Shop) -> list[Event]:
 
 
 def count(client: ApiClient, **query: Any) -> int:
-    """How many events an app counts."""
+    """Return the number of events that an app can see."""
     return int(client.get("events/count.json", **query).json()["count"])
 
 
 @pytest.mark.usefixtures("old_events")
 def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, foreign_api: ApiClient) -> None:
     before, of_products, foreign = count(api), count(api, filter="Product"), count(foreign_api)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert count(api, filter="Product") == of_products >= 3
-    assert any('"id" > ' in query["sql"] and "COUNT" in query["sql"] for query in asked)
+    assert any('"id" > ' in query["sql"] and "COUNT" in query["sql"] for query in queries)
 
     api.post("products.json", {"product": {"title": "Mug"}})
 
-    made = count(api) - before
-    assert made >= 1
+    new_count = count(api) - before
+    assert new_count >= 1
     assert count(api, filter="Product") == of_products + 1
     assert count(api, filter="Order") == 0
     assert count(api, verb="confirmed") == count(api, filter="Nothing") == 0
@@ -150,10 +150,10 @@ def test_what_came_since_is_counted_once_where_there_is_much_of_it(
         newest = Event.objects.latest("id").pk
     assert count(api, filter="Product") == 2 * before
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert count(api, filter="Product") == 2 * before
 
-    assert any(f'"id" > {newest}' in query["sql"] and "COUNT" in query["sql"] for query in asked)
+    assert any(f'"id" > {newest}' in query["sql"] and "COUNT" in query["sql"] for query in queries)
 
 
 def test_events_of_a_database_that_was_put_back_are_counted_anew(
@@ -170,14 +170,14 @@ def test_events_of_a_database_that_was_put_back_are_counted_anew(
 
 @pytest.mark.usefixtures("old_events")
 def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = count(api)
+    count_before = count(api)
 
     def away(*_: object) -> None:
         raise ConnectionError
 
     monkeypatch.setattr("apps.ground.caching.cache.get", away)
 
-    assert count(api) == kept
+    assert count(api) == count_before
 
 
 def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
@@ -185,7 +185,7 @@ def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: li
         Event.objects.filter(pk=old_events[0].pk).update(payload=None)
     some_time_ago = (timezone.now() - timedelta(hours=1)).isoformat()
 
-    listed = api.get("events.json", updated_at_max=some_time_ago).json()["events"]
+    events = api.get("events.json", updated_at_max=some_time_ago).json()["events"]
 
-    assert [event["id"] for event in listed] == [event.pk for event in old_events]
+    assert [event["id"] for event in events] == [event.pk for event in old_events]
     assert count(api, updated_at_min=some_time_ago) == count(api) - len(old_events)

@@ -1,4 +1,4 @@
-"""Files of customers and orders: out, in, and back; nothing lost, nothing twice, nothing that runs in a spreadsheet."""
+"""Tests of customer and order files: complete exports, round trips, no duplicates, no spreadsheet formulas."""
 
 import csv
 import io
@@ -48,7 +48,7 @@ def user(shop: Shop) -> User:
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 @pytest.mark.parametrize("text", RISKY)
@@ -62,13 +62,13 @@ def test_risky_cells_open_as_text_and_come_back(text: str) -> None:
     assert next(open_table(io.StringIO(file.getvalue())).rows)[1] == [text, "-5.00"]
 
 
-@pytest.mark.parametrize("kept", ["+14155550100", "'+14155550100"])
-def test_phone_numbers_are_written_as_they_are_and_taken_with_and_without_an_apostrophe(kept: str) -> None:
+@pytest.mark.parametrize("stays", ["+14155550100", "'+14155550100"])
+def test_phone_numbers_are_written_as_they_are_and_taken_with_and_without_an_apostrophe(stays: str) -> None:
     file = io.StringIO()
     SafeCsvWriter(file, ["phone", "amount"]).write({"phone": "+14155550100", "amount": "-5.00"})
 
     assert file.getvalue().splitlines()[1] == "+14155550100,-5.00"
-    assert next(open_table(io.StringIO(f"phone\n{kept}\n")).rows)[1] == ["+14155550100"]
+    assert next(open_table(io.StringIO(f"phone\n{stays}\n")).rows)[1] == ["+14155550100"]
 
 
 @given(st.text())
@@ -77,7 +77,7 @@ def test_every_cell_comes_back(text: str) -> None:
 
 
 def filled(shop: Shop) -> None:
-    """Orders of many kinds, of two customers."""
+    """Create orders of many kinds for two customers."""
     variant = make_variant(shop, stock=20)
     address = {"first_name": "Ada", "last_name": "L", "address1": "=1+1", "country": "Sweden", "country_code": "SE"}
     tax = [{"title": "VAT", "rate": Decimal("0.25"), "price": None}]
@@ -102,9 +102,9 @@ def filled(shop: Shop) -> None:
         at = timezone.now()
         close_order(partly, actor="system", at=at)
         create_transaction(partly, {"kind": "sale", "amount": Decimal("5.00")}, actor="system", at=at)
-        seen = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal("151.27"))
+        presentment = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal("151.27"))
         in_yen = {"kind": "sale", "amount": Decimal(1000), "currency": "JPY"}
-        create_transaction(seen, in_yen, actor="system", at=at)
+        create_transaction(presentment, in_yen, actor="system", at=at)
         cancel_order(make_order(shop, financial_status="authorized"), actor="system", at=at, reason="fraud")
 
 
@@ -133,11 +133,11 @@ SHOWN = (
 
 def pictures(shop: Shop) -> list[dict[str, Any]]:
     with shop_scope(shop):
-        found = [{name: getattr(order, name) for name in SHOWN} for order in Order.objects.order_by("pk")]
-    for picture in found:
+        results = [{name: getattr(order, name) for name in SHOWN} for order in Order.objects.order_by("pk")]
+    for picture in results:
         address = picture["shipping_address"] or {}
         picture["shipping_address"] = {name: value for name, value in address.items() if value}
-    return found
+    return results
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
@@ -146,9 +146,9 @@ def test_orders_go_out_and_come_back_the_same(
 ) -> None:
     filled(shop)
 
-    said = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
+    report = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
 
-    assert said == "Done: 5 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert report == "Done: 5 new, 0 changed, 0 skipped, 0 failed.\n"
     there = pictures(other_shop)
     for before, after in zip(pictures(shop), there, strict=True):
         assert after == before
@@ -162,9 +162,9 @@ def test_a_second_import_of_the_same_orders_brings_nothing(shop: Shop, tmp_path:
     order = {"order": {"id": 77, "email": "ada@example.com", "line_items": [{"title": "a", "price": "1.00"}]}}
     import_text(shop, lines(order), tmp_path)
 
-    said = import_text(shop, lines(order, {"customer": {"email": "x@example.com"}}), tmp_path, "again.jsonl")
+    report = import_text(shop, lines(order, {"customer": {"email": "x@example.com"}}), tmp_path, "again.jsonl")
 
-    assert said == "Done: 1 new, 0 changed, 1 skipped, 0 failed.\n"
+    assert report == "Done: 1 new, 0 changed, 1 skipped, 0 failed.\n"
     with shop_scope(shop):
         assert Order.objects.count() == 1
         assert Order.objects.get().source_identifier == "77"
@@ -177,10 +177,10 @@ def test_an_order_that_was_deleted_may_come_again(shop: Shop, tmp_path: Path) ->
         delete_order(Order.objects.get(), actor="system", at=timezone.now())
 
     tried = import_text(shop, lines(order), tmp_path, dry_run=True)
-    said = import_text(shop, lines(order), tmp_path)
+    report = import_text(shop, lines(order), tmp_path)
 
     assert "1 new" in tried
-    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert report == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
     assert "1 skipped" in import_text(shop, lines(order), tmp_path)
 
 
@@ -193,9 +193,9 @@ def test_tables_of_every_spreadsheet_come_in(shop: Shop, tmp_path: Path, separat
     file = io.StringIO()
     csv.writer(file, delimiter=separator).writerows(rows)
 
-    said = import_text(shop, "\ufeff" + file.getvalue(), tmp_path, "in.csv")
+    report = import_text(shop, "\ufeff" + file.getvalue(), tmp_path, "in.csv")
 
-    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert report == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
     with shop_scope(shop):
         order = Order.objects.get()
     assert (order.total_price, order.note) == (Decimal("9.50"), "a,b;c\td")
@@ -219,10 +219,10 @@ def test_rows_of_a_table_that_nobody_can_read_stop_nothing(shop: Shop, tmp_path:
 
     import_file(shop, path)
 
-    found = {line: reason for line, fate, reason in fates(shop) if fate == "failed"}
-    assert found[3] == "is not UTF-8"
-    assert found[4] == "is longer than 1048576 characters"
-    assert found[7] == "has 3 cells, but there are 2 columns"
+    results = {line: reason for line, fate, reason in fates(shop) if fate == "failed"}
+    assert results[3] == "is not UTF-8"
+    assert results[4] == "is longer than 1048576 characters"
+    assert results[7] == "has 3 cells, but there are 2 columns"
     with shop_scope(shop):
         assert set(Customer.objects.values_list("email", flat=True)) == {"ada@example.com", "fay@example.com"}
 
@@ -242,15 +242,15 @@ def test_an_order_whose_rows_are_not_together_is_not_cut_in_silence(shop: Shop, 
 
 @pytest.mark.parametrize("junk", [5, "x", [5], ["x"], [{"code": [1]}], {"a": 1}, [{"code": "P"}]])
 @pytest.mark.parametrize(
-    "place", ["discount_applications", "discount_codes", "addresses", "transactions", "line_items"]
+    "position", ["discount_applications", "discount_codes", "addresses", "transactions", "line_items"]
 )
-def test_junk_in_a_row_fails_that_row_alone(shop: Shop, tmp_path: Path, place: str, junk: Any) -> None:
+def test_junk_in_a_row_fails_that_row_alone(shop: Shop, tmp_path: Path, position: str, junk: Any) -> None:
     order = {"line_items": [{"title": "a", "price": "1.00"}], "id": 1}
     code = {"code": "P", "amount": "1", "type": "percentage"}
     text = lines(
-        {"order": {**order, "discount_codes": [code], place: junk}},
+        {"order": {**order, "discount_codes": [code], position: junk}},
         {"order": {**order, "discount_codes": [{**code, "code": junk}], "id": 2}},
-        {"customer": {"email": "ada@example.com", place: junk}},
+        {"customer": {"email": "ada@example.com", position: junk}},
         {"order": {**order, "id": 3}},
     )
 
@@ -276,10 +276,10 @@ def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> N
         )
     )
 
-    said = import_text(shop, text, tmp_path)
+    report = import_text(shop, text, tmp_path)
 
-    found = fates(shop)
-    assert [(line, fate) for line, fate, _ in found] == [
+    row_results = fates(shop)
+    assert [(line, fate) for line, fate, _ in row_results] == [
         (1, "new"),
         (2, "failed"),
         (4, "failed"),
@@ -290,13 +290,13 @@ def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> N
         (9, "changed"),
         (10, "skipped"),
     ]
-    reasons = {line: reason for line, _, reason in found}
+    reasons = {line: reason for line, _, reason in row_results}
     assert reasons[2].startswith("is not valid JSON")
     assert reasons[4] == "email is invalid"
     assert reasons[6] == "line_items.0.price is invalid"
     assert reasons[7] == "total_price must be 1.00"
     assert reasons[8].startswith("financial_status cannot be without")
-    assert "line 7: failed – total_price must be 1.00" in said
+    assert "line 7: failed – total_price must be 1.00" in report
     with shop_scope(shop):
         assert Customer.objects.get().note == "Likes blue"
         assert not Order.objects.exists()
@@ -306,9 +306,9 @@ def test_a_dry_run_shows_every_fate_and_changes_nothing(shop: Shop, tmp_path: Pa
     order = {"order": {"id": 1, "email": "ada@example.com", "line_items": [{"title": "a", "price": "1.00"}]}}
     text = lines(order, order, {"customer": {"first_name": "Bo"}}, {"customer": {}})
 
-    said = import_text(shop, text, tmp_path, dry_run=True)
+    report = import_text(shop, text, tmp_path, dry_run=True)
 
-    assert said.splitlines() == [
+    assert report.splitlines() == [
         "line 1: new",
         "line 2: skipped – occurs earlier in the file",
         "line 3: new",
@@ -334,14 +334,14 @@ def test_files_that_nobody_goes_on_with_do_not_stay(shop: Shop, tmp_path: Path) 
         return imports.save_upload(io.BytesIO(name.encode()), f"{name}.jsonl", actor="system", at=timezone.now())
 
     with shop_scope(shop):
-        old, fresh = keep("old"), keep("fresh")
+        old, reloaded = keep("old"), keep("fresh")
         Import.objects.filter(pk=old.pk).update(
             state=Import.State.CHECKED, updated_at=timezone.now() - timedelta(days=8)
         )
     housekeeping.run_hourly_tasks()
 
     assert not default_storage.exists(old.path)
-    assert default_storage.exists(fresh.path)
+    assert default_storage.exists(reloaded.path)
     with shop_scope(shop):
         old.refresh_from_db()
         assert (old.state, old.problem) == ("failed", "No activity for 7 days; the file was deleted.")
@@ -358,22 +358,22 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
     path.write_text(lines(*rows))
     with shop_scope(shop):
         with path.open("rb") as file:
-            kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
-        imports.skip_validation(kept)
-        begun = runner.run_import(kept)
-        assert isinstance(begun, Generator)
+            import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
+        imports.skip_validation(import_job)
+        started = runner.run_import(import_job)
+        assert isinstance(started, Generator)
         for _ in range(3):
-            next(begun)
-        begun.close()
+            next(started)
+        started.close()
         assert Order.objects.count() == 3
 
-    said = import_text(shop, path.read_text(), tmp_path)
+    report = import_text(shop, path.read_text(), tmp_path)
 
-    assert said == "Done: 2 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert report == "Done: 2 new, 0 changed, 0 skipped, 0 failed.\n"
     with shop_scope(shop):
         assert Order.objects.count() == 5
         assert Import.objects.get().state == Import.State.DONE
-        assert not default_storage.exists(kept.path)
+        assert not default_storage.exists(import_job.path)
 
 
 @pytest.mark.parametrize(
@@ -399,9 +399,9 @@ def test_files_that_are_none_are_refused(shop: Shop, tmp_path: Path, name: str, 
 def test_customers_come_in_as_csv(shop: Shop, tmp_path: Path) -> None:
     text = "first_name,email,city,country,accepts_marketing,tags\nAda,ada@example.com,Lund,Sweden,yes,'=vip\n,,,,,\n"
 
-    said = import_text(shop, text, tmp_path, "in.csv")
+    report = import_text(shop, text, tmp_path, "in.csv")
 
-    assert said.startswith("Done: 1 new, 0 changed, 0 skipped, 0 failed")
+    assert report.startswith("Done: 1 new, 0 changed, 0 skipped, 0 failed")
     with shop_scope(shop):
         customer = Customer.objects.get()
         assert customer.default_address is not None
@@ -465,9 +465,9 @@ def test_a_known_customer_is_compared_as_it_is_kept(shop: Shop, tmp_path: Path) 
     import_text(shop, lines(same, agreed, agreed, refused), tmp_path, "again.jsonl")
 
     with shop_scope(shop):
-        again = ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
-        assert [fate for fate, _ in again] == ["skipped", "changed", "skipped", "failed"]
-        assert again[3][1] == "phone is invalid"
+        second_rows = ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
+        assert [fate for fate, _ in second_rows] == ["skipped", "changed", "skipped", "failed"]
+        assert second_rows[3][1] == "phone is invalid"
         assert Customer.objects.get().email_marketing_state == "subscribed"
 
 
@@ -494,13 +494,13 @@ def test_no_value_of_a_row_stops_the_rows_behind_it(shop: Shop, tmp_path: Path, 
 
     import_text(shop, lines(*rows, {"customer": {"email": "last@example.com"}}), tmp_path)
 
-    found = fates(shop)
-    assert [line for line, _, _ in found] == list(range(1, len(ODD) + 2))
-    assert found[-1][1] == Fate.NEW
+    row_results = fates(shop)
+    assert [line for line, _, _ in row_results] == list(range(1, len(ODD) + 2))
+    assert row_results[-1][1] == Fate.NEW
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         (["customers"], {"customers": "new", "orders": "failed"}),
         (["edit_orders"], {"customers": "failed", "orders": "new"}),
@@ -508,41 +508,41 @@ def test_no_value_of_a_row_stops_the_rows_behind_it(shop: Shop, tmp_path: Path, 
         ([], {"customers": "failed", "orders": "failed"}),
     ],
 )
-def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said: dict[str, str]) -> None:
+def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], message: dict[str, str]) -> None:
     member = factories.make_member(shop, *names)
     order = {"order": {"line_items": [{"title": "a", "price": "1.00"}]}}
     text = lines({"customer": {"first_name": "Ada"}}, order)
     with shop_scope(shop):
-        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
-        checked = {row.kind: outcome.result for row, outcome in dry_run.validate_file(kept)}
-        imports.skip_validation(kept)
-        done = {row.kind: outcome.result for row, outcome in runner.run_import(kept)}
+        import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
+        checked = {row.kind: outcome.result for row, outcome in dry_run.validate_file(import_job)}
+        imports.skip_validation(import_job)
+        results_by_kind = {row.kind: outcome.result for row, outcome in runner.run_import(import_job)}
 
-        assert checked == said
-        assert done == said
-        assert Customer.objects.exists() is (said["customers"] == "new")
+        assert checked == message
+        assert results_by_kind == message
+        assert Customer.objects.exists() is (message["customers"] == "new")
 
 
 def test_the_worker_checks_and_after_a_yes_imports(shop: Shop, tmp_path: Path) -> None:
     text = lines({"customer": {"email": "a@example.com"}}, {"customer": {"email": "no"}})
     with shop_scope(shop):
-        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
-        imports.enqueue_validation(kept, actor="system")
+        import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.enqueue_validation(import_job, actor="system")
         with pytest.raises(imports.ImportNotValidated):
-            imports.start_import(kept, actor="system", at=timezone.now())
+            imports.start_import(import_job, actor="system", at=timezone.now())
     _run(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
-        kept.refresh_from_db()
-        assert (kept.state, kept.total, Customer.objects.count()) == ("checked", 2, 0)
-        assert list(kept.fates.values_list("fate", flat=True)) == ["new", "failed"]
-        imports.start_import(kept, actor="system", at=timezone.now())
+        import_job.refresh_from_db()
+        assert (import_job.state, import_job.total, Customer.objects.count()) == ("checked", 2, 0)
+        assert list(import_job.fates.values_list("fate", flat=True)) == ["new", "failed"]
+        imports.start_import(import_job, actor="system", at=timezone.now())
     _run(shop, imports.RUN_TASK)
     with shop_scope(shop):
-        kept.refresh_from_db()
-        assert (kept.state, Customer.objects.count()) == ("done", 1)
-        assert not kept.fates.filter(dry=True).exists()
+        import_job.refresh_from_db()
+        assert (import_job.state, Customer.objects.count()) == ("done", 1)
+        assert not import_job.fates.filter(dry=True).exists()
         with pytest.raises(imports.ImportNotValidated):
-            imports.start_import(kept, actor="system", at=timezone.now())
+            imports.start_import(import_job, actor="system", at=timezone.now())
 
 
 def _run(shop: Shop, task: str) -> None:
@@ -553,9 +553,9 @@ def _run(shop: Shop, task: str) -> None:
 
 def test_exports_honour_filters_expire_and_are_recorded(shop: Shop, user: User) -> None:
     filled(shop)
-    some = exported(shop, user, "orders", "jsonl", status="cancelled")
+    export_text = exported(shop, user, "orders", "jsonl", status="cancelled")
 
-    assert [json.loads(line)["order"]["cancel_reason"] for line in some.splitlines()] == ["fraud"]
+    assert [json.loads(line)["order"]["cancel_reason"] for line in export_text.splitlines()] == ["fraud"]
     with shop_scope(shop):
         export = Export.objects.get()
         now = timezone.now()

@@ -1,4 +1,4 @@
-"""Exports and imports whose worker dies: the next one goes on, and the outcome is that of a run without a fault."""
+"""Tests of exports and imports whose worker dies: another worker resumes them with the same result."""
 
 import json
 import os
@@ -42,7 +42,7 @@ from tests.machine import patience
 from tests.orders.exchange import exported
 from tests.orders.factories import make_order
 
-# Runs a job with parts of one batch, and batches of two; tells when the first is kept, and waits to be killed.
+# Runs a job with parts of one batch and batches of two; reports when the first part is stored, and waits to be killed.
 WORKS = """
 import sys, time, uuid
 import django
@@ -63,12 +63,12 @@ def reported(job, *, completed, total):
         print(completed, flush=True)
         time.sleep(600)
 queue.report_progress = reported
-queue.run(uuid.UUID(sys.argv[1]))
+queue.run_job(uuid.UUID(sys.argv[1]))
 """
 
 
 class WorkerGone(Exception):
-    """Stands for a worker that is killed."""
+    """Raised in place of a worker's death."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def user(shop: Shop) -> User:
 
 @pytest.fixture(autouse=True)
 def _small(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of one batch of two."""
+    """Use parts of one batch and batches of two."""
     monkeypatch.setattr(resumable_file, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
@@ -90,13 +90,13 @@ def asked_for(user: User, form: str) -> tuple[Export, Job]:
     return export, Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
 
 
-def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done: int) -> None:
-    """Do a job until so many objects are done, as somebody who is killed then."""
+def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: int) -> None:
+    """Run a job until so many objects are done, as if the worker were killed then."""
     report = queue.report_progress
 
-    def interrupted(job: Job, **told: Any) -> None:
-        report(job, **told)
-        if told["completed"] == done:
+    def interrupted(job: Job, **messages: Any) -> None:
+        report(job, **messages)
+        if messages["completed"] == done_count:
             raise WorkerGone
 
     with monkeypatch.context() as patched:
@@ -115,34 +115,34 @@ def test_an_export_goes_on_behind_its_last_part(
     in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
-    whole = exported(in_shop, user, "customers", form)
+    full_export = exported(in_shop, user, "customers", form)
     export, job = asked_for(user, form)
-    read, asked = get_exporters()["customers"].read_objects, list[int]()
+    read_objects, request = get_exporters()["customers"].read_objects, list[int]()
 
     def noted(ids: Sequence[int]) -> Any:
-        asked.extend(ids)
-        return read(ids)
+        request.extend(ids)
+        return read_objects(ids)
 
-    cut_off(job, monkeypatch, done=6)
+    cut_off(job, monkeypatch, done_count=6)
     watched = {**get_exporters(), "customers": replace(get_exporters()["customers"], read_objects=noted)}
     monkeypatch.setattr(exports, "get_exporters", lambda: watched)
     assert queue.run_job(job.key)
 
     export.refresh_from_db()
     assert (export.state, export.row_count, export.parts) == (Export.State.READY, 7, None)
-    # The third batch was written and not kept: it is written again.
-    assert asked == [row.pk for row in people[4:]]
+    # The third batch was written but not committed, so it is written again.
+    assert request == [row.pk for row in people[4:]]
     with default_storage.open(export.path) as file:
-        assert file.read().decode("utf-8-sig") == whole
+        assert file.read().decode("utf-8-sig") == full_export
     assert [name for name in places(in_shop) if name.endswith(".part")] == []
 
 
 def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(7):
         make_customer()
-    whole = exported(in_shop, user, "customers", "jsonl")
+    full_export = exported(in_shop, user, "customers", "jsonl")
     export, job = asked_for(user, "jsonl")
-    cut_off(job, monkeypatch, done=6)
+    cut_off(job, monkeypatch, done_count=6)
     export.refresh_from_db()
     assert export.parts is not None
     default_storage.delete(export.parts["places"][1])
@@ -151,7 +151,7 @@ def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, m
 
     export.refresh_from_db()
     with default_storage.open(export.path) as file:
-        assert file.read().decode() == whole
+        assert file.read().decode() == full_export
     assert [name for name in places(in_shop) if name.endswith(".part")] == []
 
 
@@ -162,9 +162,9 @@ def test_an_erasure_takes_the_parts_along_and_whoever_writes_ends(
     export, job = asked_for(user, "jsonl")
     report = queue.report_progress
 
-    def erased(job: Job, **told: Any) -> None:
-        report(job, **told)
-        if told["completed"] == 4:
+    def erased(job: Job, **messages: Any) -> None:
+        report(job, **messages)
+        if messages["completed"] == 4:
             personal_data.redact_customer(people[0], actor="system", at=timezone.now())
 
     with monkeypatch.context() as patched:
@@ -184,7 +184,7 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
     for _ in range(7):
         make_customer()
     _, job = asked_for(user, "jsonl")
-    cut_off(job, monkeypatch, done=6)
+    cut_off(job, monkeypatch, done_count=6)
     tomorrow = timezone.now() + timedelta(days=2)
 
     while_made = delete_orphan_files(tomorrow)
@@ -194,7 +194,7 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
 
 
 def person_with_much(shop: Shop) -> Customer:
-    """A customer with rows in every section of their file but one."""
+    """Create a customer with rows in every section of their file but one."""
     customer = make_customer(email="ada@example.com", note="=Ada")
     for number in range(2):
         make_address(customer, address1=f"Storgatan {number}")
@@ -217,40 +217,40 @@ def written(export: Export) -> Any:
         return json.loads(file.read())
 
 
-# The customer is one; addresses are done with 3, orders with 7, notes on refunds with 11.
-@pytest.mark.parametrize("done", range(2, 12))
+# The customer counts as 1; addresses end at 3, orders at 7, notes of refunds at 11.
+@pytest.mark.parametrize("result", range(2, 12))
 def test_the_file_of_a_person_goes_on_behind_its_last_part(
-    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, done: int
+    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, result: int
 ) -> None:
     monkeypatch.setattr(person, "_CHECKPOINT_EVERY", 1)
     customer = person_with_much(in_shop)
-    whole = json.loads(json.dumps(personal_data.collect_data(customer)))
+    data = json.loads(json.dumps(personal_data.collect_data(customer)))
     export, job = asked_for_one(customer, factories.make_member(in_shop, "customers"))
 
-    cut_off(job, monkeypatch, done=done)
+    cut_off(job, monkeypatch, done_count=result)
     export.refresh_from_db()
-    kept = export.row_count
-    told = list[object]()
+    row_count = export.row_count
+    notifications = list[object]()
 
     def noted(value: object) -> str:
-        told.append(value)
+        notifications.append(value)
         return json.dumps(value)
 
     with monkeypatch.context() as patched:
         patched.setattr(person, "_json", noted)
         assert queue.run_job(job.key)
 
-    assert written(export) == whole
-    # What was reported last was not kept; what was kept before is not written again.
-    assert kept == (done - 1 if done > 2 else 0)
-    assert [value for value in told if isinstance(value, dict)] == rows_of(whole)[kept:]
+    assert written(export) == data
+    # The last reported part was not stored; the parts stored before it are not written again.
+    assert row_count == (result - 1 if result > 2 else 0)
+    assert [value for value in notifications if isinstance(value, dict)] == rows_of(data)[row_count:]
     assert export.row_count == 11
     assert [name for name in places(in_shop) if name.endswith(".part")] == []
 
 
-def rows_of(whole: Any) -> list[Any]:
-    """The rows of a person's file in their order, the customer first."""
-    return [whole["customer"], *(row for name in list(whole)[1:] for row in whole[name])]
+def rows_of(data: Any) -> list[Any]:
+    """Return the rows of a customer's file in order, the customer first."""
+    return [data["customer"], *(row for name in list(data)[1:] for row in data[name])]
 
 
 @pytest.mark.slow
@@ -262,11 +262,11 @@ def test_a_worker_that_is_killed_over_a_persons_file_costs_nothing_but_time(
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         with shop_scope(shop):
             customer = person_with_much(shop)
-            whole = json.loads(json.dumps(personal_data.collect_data(customer)))
+            data = json.loads(json.dumps(personal_data.collect_data(customer)))
             export, job = asked_for_one(customer, member)
         finished(shop, job, tmp_path)
         with shop_scope(shop):
-            assert written(export) == whole
+            assert written(export) == data
 
 
 @pytest.mark.slow
@@ -277,10 +277,10 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         with shop_scope(shop):
             path = tmp_path / "in.jsonl"
-            path.write_text("".join(json.dumps(each) + "\n" for each in people))
+            path.write_text("".join(json.dumps(customer) + "\n" for customer in people))
             with path.open("rb") as file:
-                kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
-            imports.enqueue_validation(kept, actor="system")
+                import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
+            imports.enqueue_validation(import_job, actor="system")
             check = Job.objects.get(task=imports.VALIDATE_TASK)
         finished(shop, check, tmp_path)
         with shop_scope(shop):
@@ -295,13 +295,13 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
         finished(shop, job, tmp_path)
         with shop_scope(shop):
             export.refresh_from_db()
-        with default_storage.open(export.path) as written:
-            told = [json.loads(line)["customer"]["email"] for line in written.read().splitlines()]
-    assert told == [each["customer"]["email"] for each in people]
+        with default_storage.open(export.path) as output:
+            emails = [json.loads(line)["customer"]["email"] for line in output.read().splitlines()]
+    assert emails == [customer["customer"]["email"] for customer in people]
 
 
 def finished(shop: Shop, job: Job, folder: Path) -> None:
-    """Do a job: begun by a process that is killed amid it, ended by us."""
+    """Run a job: start it in a process that is killed, and finish it here."""
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKS, str(job.key)],
         cwd=settings.BASE_DIR,

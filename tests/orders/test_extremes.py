@@ -1,4 +1,4 @@
-"""Orders at the limits of what is taken: answered with an order or a refusal, and never with a failure of our own."""
+"""Tests of orders at the limits: the response is an order or a validation error, never a server error."""
 
 from typing import Any
 
@@ -72,13 +72,13 @@ def test_no_order_makes_the_server_fail(api: ApiClient, fields: dict[str, Any]) 
     if rate := fields.pop("currencies", None):
         fields |= {"presentment_currency": "JPY", "exchange_rate": rate}
 
-    made = api.post("orders.json", {"order": fields})
+    response = api.post("orders.json", {"order": fields})
 
-    assert made.status_code in {201, 422}, made.content
-    if made.status_code == 201:
-        pk = made.json()["order"]["id"]
+    assert response.status_code in {201, 422}, response.content
+    if response.status_code == 201:
+        pk = response.json()["order"]["id"]
         answers = [api.get("orders.json"), api.get(f"orders/{pk}/transactions.json"), api.delete(f"orders/{pk}.json")]
-        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        assert [server_response.status_code for server_response in answers] == [200, 200, 200]
 
 
 def test_shipping_beyond_any_amount_is_refused_at_any_rate(api: ApiClient) -> None:
@@ -124,7 +124,7 @@ def test_taxes_are_grouped_by_their_rate_however_it_is_written(api: ApiClient, i
 
 
 def test_lists_of_an_order_have_an_end(api: ApiClient) -> None:
-    """So that no order that is allowed takes more than a second to work out."""
+    """No allowed order may take more than a second to calculate."""
     line = {"title": "Mug", "price": "1"}
     taxes = [{"title": f"T{number}", "rate": 0.001} for number in range(21)]
     codes = [{"code": f"C{number}", "amount": "0.01", "type": "fixed_amount"} for number in range(101)]

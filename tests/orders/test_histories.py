@@ -1,8 +1,8 @@
-"""Whatever is done in whatever order, sums, stock, events and what is shown agree after each step.
+"""Stateful tests: after each step, sums, stock, events and displayed values agree.
 
-Hypothesis makes the histories: orders of goods that are in stock and of others, payments, refunds, cancellations,
-changes, deletions, counts of stock, changes of the catalog. Rule: reliability, M17. The short form runs with the suite
-and always tries the same; ``make soak`` tries anew, at length.
+Hypothesis generates the steps: orders of stocked and other products, payments, refunds, cancellations, changes,
+deletions, stock counts, catalog changes. Rule: reliability, M17. The short form runs with the suite and always tries
+the same steps; ``make soak`` tries new and more steps.
 """
 
 import json
@@ -48,7 +48,7 @@ Body = dict[str, Any]
 
 
 class Histories(RuleBasedStateMachine):
-    """A shop of three goods whose stock is counted here, too; every step is a request."""
+    """A shop with three products and a model of its stock; every step is a request."""
 
     api: ApiClient
     shop: Shop
@@ -59,7 +59,7 @@ class Histories(RuleBasedStateMachine):
         self._whole.__enter__()
         self.orders: list[int] = []
         self.deleted: list[int] = []
-        # What there should be of each variant's item, and what each order took.
+        # The expected quantity of each variant's item, and what each order took.
         self.stock: dict[int, int] = {}
         self.taken: dict[int, dict[int, int]] = {}
         self.seen: dict[int, tuple[tuple[int, int], bytes]] = {}
@@ -69,35 +69,34 @@ class Histories(RuleBasedStateMachine):
         self._whole.__exit__(None, None, None)
         render_cache.cache.clear()
 
-    # --- asking ---
+    # --- requests ---
 
-    def _done(self, answer: Response) -> Any:
-        """What was answered; None where it was refused, which changes nothing."""
-        assert answer.status_code in {200, 201, 422}, answer.content
-        return answer.json() if answer.status_code < 300 else None
+    def _done(self, response: Response) -> Any:
+        """Return the response's body; None for a refused request, which changes nothing."""
+        assert response.status_code in {200, 201, 422}, response.content
+        return response.json() if response.status_code < 300 else None
 
     def _post(self, path: str, body: Body) -> Any:
         before = everything_stored()
-        answer = self._done(self.api.post(path, body))
-        assert answer is not None or everything_stored() == before
-        return answer
+        response = self._done(self.api.post(path, body))
+        assert response is not None or everything_stored() == before
+        return response
 
-    def _order(self, place: int) -> int | None:
-        return self.orders[place % len(self.orders)] if self.orders else None
+    def _order(self, index: int) -> int | None:
+        return self.orders[index % len(self.orders)] if self.orders else None
 
-    # --- steps ---
 
     @initialize()
     def open(self) -> None:
-        """Sold while there is some; sold beyond; not counted."""
+        """Create a variant sold only in stock, one sold beyond its stock, and one that is not tracked."""
         goods = [
             {"option1": "Counted", "price": "10.00", "inventory_management": "own"},
             {"option1": "Beyond", "price": "3.33", "inventory_management": "own", "inventory_policy": "continue"},
             {"option1": "Endless", "price": "0.99"},
         ]
         body = {"product": {"title": "Mug", "options": [{"name": "Kind"}], "variants": goods}}
-        made = self._post("products.json", body)["product"]
-        self.product, self.variants = made["id"], made["variants"]
+        new_body = self._post("products.json", body)["product"]
+        self.product, self.variants = new_body["id"], new_body["variants"]
         self.location = self.api.get("locations.json").json()["locations"][0]["id"]
         for variant in self.variants[:2]:
             self._set(variant["inventory_item_id"], 5)
@@ -117,28 +116,28 @@ class Histories(RuleBasedStateMachine):
         paid=st.sampled_from(["sale", "authorization", None]),
     )
     def order(
-        self, lines: list[tuple[int, int]], buyer: str | None, behaviour: str, shipping: str, paid: str | None
+        self, lines: list[tuple[int, int]], buyer: str | None, behaviour: str, shipping: str, paid_amount: str | None
     ) -> None:
-        wanted = [{"variant_id": self.variants[place]["id"], "quantity": units} for place, units in lines]
+        expected = [{"variant_id": self.variants[index]["id"], "quantity": units} for index, units in lines]
         body: Body = {
-            "line_items": wanted,
+            "line_items": expected,
             "inventory_behaviour": behaviour,
             "shipping_lines": [{"title": "Post", "price": shipping}],
             "email": buyer,
-            "transactions": [{"kind": paid, "amount": "1.00"}] if paid else [],
+            "transactions": [{"kind": paid_amount, "amount": "1.00"}] if paid_amount else [],
         }
-        made = self._post("orders.json", {"order": body})
-        if made is None:
+        new_body = self._post("orders.json", {"order": body})
+        if new_body is None:
             return
-        self.orders.append(made["order"]["id"])
-        taken: dict[int, int] = {}
-        for place, units in lines:
-            item = self.variants[place]["inventory_item_id"]
+        self.orders.append(new_body["order"]["id"])
+        taken_units: dict[int, int] = {}
+        for index, units in lines:
+            item = self.variants[index]["inventory_item_id"]
             if behaviour != "bypass" and item in self.stock:
-                taken[item] = taken.get(item, 0) + units
-        for item, units in taken.items():
+                taken_units[item] = taken_units.get(item, 0) + units
+        for item, units in taken_units.items():
             self.stock[item] -= units
-        self.taken[made["order"]["id"]] = taken
+        self.taken[new_body["order"]["id"]] = taken_units
 
     @rule(
         place=PLACES,
@@ -146,15 +145,15 @@ class Histories(RuleBasedStateMachine):
         amount=st.sampled_from([None, "0.01", "4.00", "10000.00"]),
         status=st.sampled_from(["success", "success", "pending", "failure"]),
     )
-    def pay(self, place: int, kind: str, amount: str | None, status: str) -> None:
-        order = self._order(place)
+    def pay(self, index: int, kind: str, amount: str | None, status: str) -> None:
+        order = self._order(index)
         if order is not None:
-            told = {"kind": kind, "status": status} | ({"amount": amount} if amount else {})
-            self._post(f"orders/{order}/transactions.json", {"transaction": told})
+            reported_transaction = {"kind": kind, "status": status} | ({"amount": amount} if amount else {})
+            self._post(f"orders/{order}/transactions.json", {"transaction": reported_transaction})
 
     @rule(place=PLACES, restock=st.booleans())
-    def cancel(self, place: int, restock: bool) -> None:
-        order = self._order(place)
+    def cancel(self, index: int, restock: bool) -> None:
+        order = self._order(index)
         if order is None or self._post(f"orders/{order}/cancel.json", {"restock": restock}) is None:
             return
         for item, units in self.taken.pop(order).items():
@@ -167,8 +166,8 @@ class Histories(RuleBasedStateMachine):
         restock=st.booleans(),
         money=st.sampled_from(["suggested", "suggested", "0.01", None]),
     )
-    def refund(self, place: int, line: int, units: int, restock: bool, money: str | None) -> None:
-        order = self._order(place)
+    def refund(self, index: int, line: int, units: int, restock: bool, money: str | None) -> None:
+        order = self._order(index)
         if order is None:
             return
         lines = self.api.get(f"orders/{order}.json").json()["order"]["line_items"]
@@ -178,10 +177,10 @@ class Histories(RuleBasedStateMachine):
         }
         paybacks: list[Body] = [{"amount": money}] if money else []
         if money == "suggested":
-            found = self._post(f"orders/{order}/refunds/calculate.json", {"refund": body})
-            paybacks = found["refund"]["transactions"] if found else []
-        made = self._post(f"orders/{order}/refunds.json", {"refund": {**body, "transactions": paybacks}})
-        for row in made["refund"]["refund_line_items"] if made else ():
+            results = self._post(f"orders/{order}/refunds/calculate.json", {"refund": body})
+            paybacks = results["refund"]["transactions"] if results else []
+        new_body = self._post(f"orders/{order}/refunds.json", {"refund": {**body, "transactions": paybacks}})
+        for row in new_body["refund"]["refund_line_items"] if new_body else ():
             item = self._item_of(row["line_item"]["variant_id"])
             if row["restock_type"] != "no_restock" and item in self.stock:
                 self.stock[item] += row["quantity"]
@@ -189,28 +188,28 @@ class Histories(RuleBasedStateMachine):
                 self.taken[order][item] -= row["quantity"]
 
     def _item_of(self, variant: int) -> int:
-        return next(int(each["inventory_item_id"]) for each in self.variants if each["id"] == variant)
+        return next(int(single_variant["inventory_item_id"]) for single_variant in self.variants if single_variant["id"] == variant)
 
     @rule(place=PLACES, step=st.sampled_from(["close", "open"]))
-    def archive(self, place: int, step: str) -> None:
-        order = self._order(place)
+    def archive(self, index: int, step: str) -> None:
+        order = self._order(index)
         if order is not None:
             self._post(f"orders/{order}/{step}.json", {})
 
     @rule(place=PLACES, note=st.sampled_from(["a", "b"]), buyer=st.sampled_from(BUYERS))
-    def edit(self, place: int, note: str, buyer: str | None) -> None:
-        order = self._order(place)
+    def edit(self, index: int, note: str, buyer: str | None) -> None:
+        order = self._order(index)
         if order is None:
             return
         change: Body = {"note": note, "tags": note}
-        known = [each["id"] for each in self._customers() if each["email"] == buyer]
-        if buyer is None or known:
-            change["customer"] = {"id": known[0]} if known else None
+        ids = [item["id"] for item in self._customers() if item["email"] == buyer]
+        if buyer is None or ids:
+            change["customer"] = {"id": ids[0]} if ids else None
         self._done(self.api.put(f"orders/{order}.json", {"order": change}))
 
     @rule(place=PLACES)
-    def delete(self, place: int) -> None:
-        order = self._order(place)
+    def delete(self, index: int) -> None:
+        order = self._order(index)
         if order is None or self._done(self.api.delete(f"orders/{order}.json")) is None:
             return
         self.orders.remove(order)
@@ -218,22 +217,22 @@ class Histories(RuleBasedStateMachine):
         self.seen.pop(order, None)
 
     @rule(place=st.integers(0, 1), by=st.integers(-2, 3))
-    def adjust(self, place: int, by: int) -> None:
-        item = self.variants[place]["inventory_item_id"]
+    def adjust(self, index: int, by: int) -> None:
+        item = self.variants[index]["inventory_item_id"]
         body = {"location_id": self.location, "inventory_item_id": item, "available_adjustment": by}
         if self._post("inventory_levels/adjust.json", body):
             self.stock[item] += by
 
     @rule(place=st.integers(0, 1), available=st.integers(0, 6))
-    def count(self, place: int, available: int) -> None:
-        self._set(self.variants[place]["inventory_item_id"], available)
+    def count(self, index: int, available: int) -> None:
+        self._set(self.variants[index]["inventory_item_id"], available)
 
     @rule(place=st.integers(0, 2), price=st.sampled_from(["1.00", "12.34"]), title=st.sampled_from(["Mug", "Cup"]))
-    def change_goods(self, place: int, price: str, title: str) -> None:
-        self._done(self.api.put(f"variants/{self.variants[place]['id']}.json", {"variant": {"price": price}}))
+    def change_goods(self, index: int, price: str, title: str) -> None:
+        self._done(self.api.put(f"variants/{self.variants[index]['id']}.json", {"variant": {"price": price}}))
         self._done(self.api.put(f"products/{self.product}.json", {"product": {"title": title}}))
 
-    # --- what holds after each ---
+    # --- invariants ---
 
     @invariant()
     def every_check_agrees(self) -> None:
@@ -247,22 +246,22 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def what_is_shown_is_what_is_stored(self) -> None:
-        """A version never falls, what is shown changes with it or the customer's, and sums are those of the parts."""
-        kept = {order: self.api.get(f"orders/{order}.json").content for order in self.orders}
+        """Check that versions never fall, that each change raises a version, and that sums match their parts."""
+        bodies = {order: self.api.get(f"orders/{order}.json").content for order in self.orders}
         render_cache.cache.clear()
         with shop_scope(self.shop):
             rows = Order.objects.values_list("pk", "version", "customer__version")
             versions = {pk: (version, of_customer or 0) for pk, version, of_customer in rows}
-        for order, shown in kept.items():
+        for order, body in bodies.items():
             version, before = self.seen.get(order, ((0, 0), b""))
-            assert self.api.get(f"orders/{order}.json").content == shown
+            assert self.api.get(f"orders/{order}.json").content == body
             assert versions[order][0] >= version[0]
-            assert shown == before or versions[order] != version
-            self.seen[order] = versions[order], shown
-        shown_orders = [json.loads(shown)["order"] for shown in kept.values()]
-        for each in shown_orders:
-            self._adds_up(each)
-        buyers = [(each["customer"] or {}).get("id") for each in shown_orders]
+            assert body == before or versions[order] != version
+            self.seen[order] = versions[order], body
+        shown_orders = [json.loads(body)["order"] for body in bodies.values()]
+        for shown_order in shown_orders:
+            self._adds_up(shown_order)
+        buyers = [(shown_order["customer"] or {}).get("id") for shown_order in shown_orders]
         for customer in self._customers():
             assert customer["orders_count"] == buyers.count(customer["id"])
 
@@ -271,37 +270,37 @@ class Histories(RuleBasedStateMachine):
         total = goods + sum(Decimal(line["price"]) for line in order["shipping_lines"])
         with shop_scope(self.shop):
             moved = Transaction.objects.filter(order=order["id"], kind__in=["sale", "capture"], status="success")
-            paid = sum(moved.values_list("amount", flat=True), Decimal(0))
+            paid_count = sum(moved.values_list("amount", flat=True), Decimal(0))
             back = Transaction.objects.filter(order=order["id"], kind="refund", status="success")
-            given = sum(back.values_list("amount", flat=True), Decimal(0))
+            input_count = sum(back.values_list("amount", flat=True), Decimal(0))
         assert Decimal(order["total_price"]) == total
-        assert given <= paid <= total
-        assert Decimal(order["total_outstanding"]) == Decimal(order["current_total_price"]) - (paid - given)
+        assert input_count <= paid_count <= total
+        assert Decimal(order["total_outstanding"]) == Decimal(order["current_total_price"]) - (paid_count - input_count)
         if order["cancelled_at"] is None and not order["refunds"]:
-            assert Decimal(order["total_outstanding"]) == total - paid
+            assert Decimal(order["total_outstanding"]) == total - paid_count
 
     @invariant()
     def each_order_has_its_events_in_order(self) -> None:
         with shop_scope(self.shop):
             rows = Event.objects.filter(subject_type="orders.order").order_by("id").values_list("subject_id", "topic")
-            told: dict[int, list[str]] = {}
+            messages: dict[int, list[str]] = {}
             for order, topic in rows:
-                told.setdefault(order, []).append(topic)
-        assert set(told) == {*self.orders, *self.deleted}
-        for order, topics in told.items():
+                messages.setdefault(order, []).append(topic)
+        assert set(messages) == {*self.orders, *self.deleted}
+        for order, topics in messages.items():
             assert topics[0] == "orders/create"
             assert topics.count("orders/create") == 1
             assert topics.count("orders/cancelled") <= 1
             assert ("orders/delete" in topics[-1:]) == (order in self.deleted)
 
     def _customers(self) -> list[Any]:
-        shown: list[Any] = self.api.get("customers.json").json()["customers"]
-        return shown
+        customers: list[Any] = self.api.get("customers.json").json()["customers"]
+        return customers
 
 
 @pytest.fixture
 def histories(api: ApiClient, shop: Shop) -> type[Histories]:
-    """The machine in this test's shop."""
+    """Return the state machine in this test's shop."""
     return type("Histories", (Histories,), {"api": api, "shop": shop})
 
 

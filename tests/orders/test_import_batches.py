@@ -1,4 +1,4 @@
-"""Rows that are dealt with together: the same becomes of them as of each by itself, and a break costs nothing."""
+"""Tests of batched import rows: the same results as row by row, and no loss when a worker dies."""
 
 import io
 import json
@@ -31,11 +31,11 @@ AT_ONCE = 3
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def people(count: int) -> list[dict[str, Any]]:
-    """New people, one with two addresses and one without an e-mail; then rows about the same people, and faults."""
+    """Return rows of new customers, one with two addresses, one without an email; then repeated and faulty rows."""
     rows: list[dict[str, Any]] = [
         {
             "first_name": f"Ada{number}",
@@ -64,7 +64,7 @@ def kept_file(rows: list[dict[str, Any]]) -> Import:
 
 
 def made_of(shop: Shop) -> list[Any]:
-    """What an import left in a shop, without what differs from one to another."""
+    """Return what an import created in a shop, without what differs between shops."""
     with shop_scope(shop):
         first = Customer.objects.order_by("pk").values_list("pk", flat=True)[0]
         consents = ConsentChange.objects.order_by("customer_id", "channel", "pk")
@@ -85,75 +85,75 @@ def made_of(shop: Shop) -> list[Any]:
 
 def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     other = factories.make_shop(domain="other.example")
-    for each, at_once in ((shop, 1), (other, AT_ONCE)):
+    for item, at_once in ((shop, 1), (other, AT_ONCE)):
         monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
-        with shop_scope(each):
-            kept = kept_file(people(8))
-            imports.skip_validation(kept)
-            with closing(runner.run_import(kept)) as told:
-                assert len(list(told)) == 14
+        with shop_scope(item):
+            import_job = kept_file(people(8))
+            imports.skip_validation(import_job)
+            with closing(runner.run_import(import_job)) as session:
+                assert len(list(session)) == 14
 
     assert made_of(other) == made_of(shop)
     with shop_scope(other):
-        found = Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True))
-    assert found == {Fate.NEW: 8, Fate.CHANGED: 2, Fate.SKIPPED: 1, Fate.FAILED: 3}
+        counts = Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True))
+    assert counts == {Fate.NEW: 8, Fate.CHANGED: 2, Fate.SKIPPED: 1, Fate.FAILED: 3}
 
 
 def test_a_check_writes_no_customer(in_shop: Shop) -> None:
-    kept = kept_file(people(8))
+    import_job = kept_file(people(8))
 
-    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(kept)) as told:
-        found = Counter(outcome.result for _, outcome in told)
+    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(import_job)) as session:
+        counts = Counter(outcome.result for _, outcome in session)
 
-    assert found == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
-    written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
-    assert written
-    assert not [text for text in written if "orders_import" not in text]
+    assert counts == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
+    sqls = [statement["sql"] for statement in statements if statement["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert sqls
+    assert not [text for text in sqls if "orders_import" not in text]
 
 
-def cut_off(told: Any, rows: int) -> int:
-    """Deal with so many rows at least, as somebody who is killed then; returns with how many."""
-    seen = sum(1 for _ in islice(told, rows))
-    # Whoever is killed lets go of nothing: the claim only runs out.
+def cut_off(messages: Any, rows: int) -> int:
+    """Process at least so many rows as a worker that is killed then; return the number of rows."""
+    count = sum(1 for _ in islice(messages, rows))
+    # A killed worker does not release its lease; the lease only expires.
     Import.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
-    return seen
+    return count
 
 
 def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
-    whole, broken = kept_file(people(8)), kept_file(people(8))
-    with closing(dry_run.validate_file(whole)) as told:
-        list(told)
+    import_job, broken = kept_file(people(8)), kept_file(people(8))
+    with closing(dry_run.validate_file(import_job)) as session:
+        list(session)
     abandoned = dry_run.validate_file(broken)
     cut_off(abandoned, 2 * AT_ONCE)
 
-    with closing(dry_run.validate_file(Import.objects.get(pk=broken.pk))) as told:
-        rest = [row.line for row, _ in told]
+    with closing(dry_run.validate_file(Import.objects.get(pk=broken.pk))) as session:
+        rest = [row.line for row, _ in session]
 
     assert rest == list(range(2 * AT_ONCE + 1, 15))
-    whole.refresh_from_db()
+    import_job.refresh_from_db()
     broken.refresh_from_db()
-    assert (broken.state, broken.total, broken.counts) == (State.CHECKED, 14, whole.counts)
+    assert (broken.state, broken.total, broken.counts) == (State.CHECKED, 14, import_job.counts)
     noted = ImportedRow.objects.order_by("line").values_list("line", "fate", "reason", "changes")
-    assert list(noted.filter(file=broken)) == list(noted.filter(file=whole))
+    assert list(noted.filter(file=broken)) == list(noted.filter(file=import_job))
     with pytest.raises(ImportLeaseLost):
         list(abandoned)
 
 
 def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
-    kept = kept_file(people(8))
-    imports.skip_validation(kept)
-    abandoned = runner.run_import(kept)
+    import_job = kept_file(people(8))
+    imports.skip_validation(import_job)
+    abandoned = runner.run_import(import_job)
     cut_off(abandoned, AT_ONCE)
 
-    with closing(runner.run_import(Import.objects.get(pk=kept.pk))) as told:
-        rest = [row.line for row, _ in told]
+    with closing(runner.run_import(Import.objects.get(pk=import_job.pk))) as session:
+        rest = [row.line for row, _ in session]
 
     assert rest == list(range(AT_ONCE + 1, 15))
     assert Customer.objects.count() == 8
     assert Event.objects.filter(topic="customers/create").count() == 8
-    assert ImportedRow.objects.filter(file=kept, dry=False).count() == 14
+    assert ImportedRow.objects.filter(file=import_job, dry=False).count() == 14
     with pytest.raises(ImportLeaseLost):
         list(abandoned)
     assert Customer.objects.count() == 8

@@ -1,6 +1,6 @@
-"""A worker that is killed while orders of a file are checked or taken in: the next one goes on, and nothing is twice.
+"""Tests of workers killed while they check or import orders: another worker resumes, and nothing is imported twice.
 
-The worker runs as a process of its own, and kills itself (``SIGKILL``) in the middle of the second batch.
+The worker runs in its own process and kills itself (``SIGKILL``) in the middle of the second batch.
 """
 
 import io
@@ -33,7 +33,7 @@ from tests.client.conftest import database_url
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 ORDERS = 120
-# Each of three batches has this statement once: what was found is noted; payments, behind the orders and their lines.
+# Each of three batches runs this statement once: storing the results, and payments after the orders and their items.
 CHECKED, TAKEN = '"counts" =', 'INSERT INTO "orders_transaction"'
 WORKER = """
 import os, signal, sys, uuid
@@ -52,12 +52,12 @@ def counted(execute, sql, params, many, context):
 
 connection.ensure_connection()
 with connection.execute_wrapper(counted):
-    queue.run(uuid.UUID(sys.argv[1]))
+    queue.run_job(uuid.UUID(sys.argv[1]))
 """
 
 
 def work_and_die(job: Job, statement: str, folder: Path) -> int:
-    """The exit code of a worker that is killed before a statement comes for the second time."""
+    """Return the exit code of a worker that is killed before a statement's second execution."""
     env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env |= {"BACKOFFICE_SECRET_KEY": settings.SECRET_KEY, "BACKOFFICE_DATA_DIR": str(folder)}
     command = [sys.executable, "-c", WORKER, str(job.key), statement]
@@ -65,7 +65,7 @@ def work_and_die(job: Job, statement: str, folder: Path) -> int:
 
 
 def killed_and_done(task: str, statement: str, folder: Path) -> None:
-    """A worker is killed, its lease and its claim run out, and another does the work."""
+    """Kill a worker, let its lease expire, and finish the work in another one."""
     job = Job.objects.get(task=task)
     ended = work_and_die(job, statement, folder)
     before = timezone.now() - timedelta(seconds=1)
@@ -77,7 +77,7 @@ def killed_and_done(task: str, statement: str, folder: Path) -> None:
 
 
 def orders() -> list[dict[str, Any]]:
-    """Paid orders of new people, every tenth of which cannot be."""
+    """Return paid orders of new customers; every tenth order is invalid."""
     line = {"title": "Mug", "price": "12.50"}
     return [
         {
@@ -94,16 +94,16 @@ def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: 
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}
     text = "".join(json.dumps({"order": row}) + "\n" for row in orders())
     with shop_scope(shop):
-        kept = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
-        imports.enqueue_validation(kept, actor="system")
+        import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.enqueue_validation(import_job, actor="system")
         killed_and_done(imports.VALIDATE_TASK, CHECKED, tmp_path)
-        kept.refresh_from_db()
-        assert (kept.state, kept.counts) == (Import.State.CHECKED, {"new": 108, "failed": 12})
-        imports.start_import(kept, actor="system", at=timezone.now())
+        import_job.refresh_from_db()
+        assert (import_job.state, import_job.counts) == (Import.State.CHECKED, {"new": 108, "failed": 12})
+        imports.start_import(import_job, actor="system", at=timezone.now())
         killed_and_done(imports.RUN_TASK, TAKEN, tmp_path)
 
-        assert Counter(kept.fates.filter(dry=False).values_list("fate", flat=True)) == {"new": 108, "failed": 12}
-        assert set(kept.fates.values_list("line", flat=True)) == set(range(1, ORDERS + 1))
+        assert Counter(import_job.fates.filter(dry=False).values_list("fate", flat=True)) == {"new": 108, "failed": 12}
+        assert set(import_job.fates.values_list("line", flat=True)) == set(range(1, ORDERS + 1))
         for model in (Order, LineItem, Transaction, Customer):
             assert model.objects.count() == 108
         assert Event.objects.filter(topic="orders/create").count() == 108

@@ -1,4 +1,4 @@
-"""What an import may not do: take strangers over, take in halves, drop what it does not know, or do a thing twice."""
+"""Tests of what an import must not do: change other rows, import half an order, drop unknown columns, import twice."""
 
 import io
 from collections.abc import Callable
@@ -37,7 +37,7 @@ State = Import.State
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def kept_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
@@ -49,7 +49,7 @@ def customers(shop: Shop) -> list[tuple[str, str, str]]:
         return list(Customer.objects.order_by("pk").values_list("first_name", "email", "phone"))
 
 
-# --- whose row it is -------------------------------------------------------------------------------------------------
+# --- which row is updated ---------------------------------------------------------------------------------------------
 
 ADA = {"first_name": "Ada", "email": "ada@example.com", "phone": "+14155550101"}
 BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
@@ -73,12 +73,12 @@ def test_a_row_whose_keys_disagree_changes_nobody_and_says_who(
 
     assert customers(shop) == before
     with shop_scope(shop):
-        found = ImportedRow.objects.get(file__name="again.jsonl")
+        matching_row = ImportedRow.objects.get(file__name="again.jsonl")
         ada = Customer.objects.get(first_name="Ada")
-    assert found.fate == Fate.FAILED
-    assert reason in found.reason
-    assert f"(customer {ada.pk})" in found.reason
-    assert found.reason in tried
+    assert matching_row.fate == Fate.FAILED
+    assert reason in matching_row.reason
+    assert f"(customer {ada.pk})" in matching_row.reason
+    assert matching_row.reason in tried
 
 
 def test_the_weaker_key_alone_finds_a_customer(shop: Shop, tmp_path: Path) -> None:
@@ -119,21 +119,21 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     import_text(shop, lines({"customer": ADA}), tmp_path)
     order = {"line_items": [{"title": "a", "price": "1.00"}], "customer": {"email": "eve@x.com", "phone": ADA["phone"]}}
 
-    answer = api.post("orders.json", {"order": order})
+    response = api.post("orders.json", {"order": order})
     import_text(shop, lines({"order": order}), tmp_path, "orders.jsonl")
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": {"customer.phone": ["has already been taken"]}})
+    assert (response.status_code, response.json()) == (422, {"errors": {"customer.phone": ["has already been taken"]}})
     with shop_scope(shop):
         assert not Order.objects.exists()
         row = ImportedRow.objects.get(file__name="orders.jsonl")
         assert row.reason.startswith(f"The phone belongs to Ada (customer {Customer.objects.get().pk})")
 
 
-# --- half an order is none -------------------------------------------------------------------------------------------
+# --- no half orders ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("rows", "made", "failed"),
+    ("rows", "created", "failed"),
     [
         ([b"#1,a,1.00", b"#1,b,1.00,x", b"#1,c,1.00", b"#2,d,1.00"], {"#2": 1}, {2, 3}),
         ([b"#1,a,1.00,x", b"#1,b,1.00", b"#2,c,1.00"], {"#2": 1}, {2, 3}),
@@ -146,7 +146,7 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     ids=["middle", "first", "last", "known whose", "not known whose", "open quote", "a value"],
 )
 def test_half_an_order_is_never_made(
-    shop: Shop, tmp_path: Path, rows: list[bytes], made: dict[str, int], failed: set[int]
+    shop: Shop, tmp_path: Path, rows: list[bytes], created: dict[str, int], failed: set[int]
 ) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(b"\n".join([b"order,line_title,line_price", *rows, b""]))
@@ -155,7 +155,7 @@ def test_half_an_order_is_never_made(
         call_command("import_orders", str(path), shop=shop.domain, stdout=io.StringIO())
 
     with shop_scope(shop):
-        assert {order.name: order.line_items.count() for order in Order.objects.all()} == made
+        assert {order.name: order.line_items.count() for order in Order.objects.all()} == created
     assert {line for line, fate, _ in fates(shop) if fate == Fate.FAILED} == failed
 
 
@@ -173,16 +173,16 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
     ]
 
 
-# --- columns that nobody knows ---------------------------------------------------------------------------------------
+# --- unknown columns --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "header", ["First Name,E-Mail", "FIRST_NAME,email", "first name,Email Address", "Given Name,e mail"]
 )
 def test_columns_are_known_however_they_are_spelled(shop: Shop, tmp_path: Path, header: str) -> None:
-    said = import_text(shop, f"{header}\nAda,ada@example.com\n", tmp_path, "in.csv")
+    report = import_text(shop, f"{header}\nAda,ada@example.com\n", tmp_path, "in.csv")
 
-    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert report == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
     assert customers(shop) == [("Ada", "ada@example.com", "")]
 
 
@@ -201,9 +201,9 @@ def test_exports_of_other_systems_come_in(shop: Shop, tmp_path: Path) -> None:
         "#7001,ada@example.com,,,,,,,2025-03-02 10:00:00 -0500,1,Card,0.00,,,,\n"
     )
 
-    said = [import_text(shop, text, tmp_path, f"{name}.csv") for name, text in (("p", people), ("o", orders))]
+    report = [import_text(shop, text, tmp_path, f"{name}.csv") for name, text in (("p", people), ("o", orders))]
 
-    assert said == ["Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"] * 2
+    assert report == ["Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"] * 2
     with shop_scope(shop):
         customer, order = Customer.objects.get(), Order.objects.get()
         assert customer.default_address is not None
@@ -225,15 +225,15 @@ def test_what_nobody_knows_is_said_before_and_needs_a_yes(shop: Shop, tmp_path: 
     tried = import_text(shop, text, tmp_path, name, dry_run=True)
     with pytest.raises(CommandError) as refused:
         import_text(shop, text, tmp_path, name)
-    left = customers(shop)
-    said = import_text(shop, text, tmp_path, name, ignore_unknown=True)
+    remaining_customers = customers(shop)
+    report = import_text(shop, text, tmp_path, name, ignore_unknown=True)
 
     names = {"Shoe size", "Hat"}
     assert names <= set(tried.splitlines()[0].removeprefix("Unknown columns, ignored: ").split(", "))
     assert all(column in str(refused.value) for column in names)
     assert "--ignore-unknown" in str(refused.value)
-    assert left == []
-    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert remaining_customers == []
+    assert report == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
     assert not list((tmp_path / "m" / "imports").rglob("*.*"))
 
 
@@ -247,23 +247,23 @@ def test_what_an_export_holds_is_all_known(shop: Shop, other_shop: Shop, tmp_pat
             assert "Unknown columns" not in import_text(other_shop, text, tmp_path, f"{kind}.{form}", dry_run=True)
 
 
-# --- one at a time, and once -----------------------------------------------------------------------------------------
+# --- one import at a time, once ---------------------------------------------------------------------------------------
 
 
 def begun(shop: Shop, count: int = 4) -> Import:
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(count)]
     with shop_scope(shop):
-        kept = kept_file(lines(*rows))
-        imports.skip_validation(kept)
-    return kept
+        import_job = kept_file(lines(*rows))
+        imports.skip_validation(import_job)
+    return import_job
 
 
 def test_two_do_not_work_on_one_import(shop: Shop) -> None:
-    kept = begun(shop)
-    with shop_scope(shop), closing(runner.run_import(kept)) as first:
+    import_job = begun(shop)
+    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
         with pytest.raises(lease.ImportBusy):
-            next(runner.run_import(kept))
+            next(runner.run_import(import_job))
         rest = len(list(first))
 
         assert rest == 3
@@ -272,35 +272,35 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
 
 def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
-    kept = begun(shop)
-    with shop_scope(shop), closing(runner.run_import(kept)) as first:
+    import_job = begun(shop)
+    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
-        # Taken for dead, and the work is taken over.
-        Import.objects.filter(pk=kept.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
-        with closing(runner.run_import(kept)) as second:
+        # The lease has expired, and another worker takes over.
+        Import.objects.filter(pk=import_job.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
+        with closing(runner.run_import(import_job)) as second:
             next(second)
             with pytest.raises(lease.ImportLeaseLost):
                 next(first)
             rest = len(list(second))
 
         assert rest == 2
-        assert list(kept.fates.order_by("line").values_list("fate", flat=True)) == ["new"] * 4
+        assert list(import_job.fates.order_by("line").values_list("fate", flat=True)) == ["new"] * 4
         assert Order.objects.count() == 4
 
 
 def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) -> None:
-    kept = begun(shop)
-    with default_storage.open(kept.path) as file:
+    import_job = begun(shop)
+    with default_storage.open(import_job.path) as file:
         text = file.read().decode()
-    with shop_scope(shop), closing(runner.run_import(kept)) as first:
+    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
         with pytest.raises(CommandError, match="Another worker is processing this file"):
             import_text(shop, text, tmp_path)
         list(first)
 
-    said = import_text(shop, text, tmp_path)
+    report = import_text(shop, text, tmp_path)
 
-    assert said == "Done: 0 new, 0 changed, 4 skipped, 0 failed.\n"
+    assert report == "Done: 0 new, 0 changed, 4 skipped, 0 failed.\n"
     with shop_scope(shop):
         assert Order.objects.count() == 4
 
@@ -311,25 +311,25 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
 def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> None:
     both = [begun(shop, 20), begun(shop, 20)]
 
-    def work(kept: Import) -> Callable[[], list[str]]:
-        return lambda: [outcome.result for _, outcome in runner.run_import(kept)]
+    def work(saved_row: Import) -> Callable[[], list[str]]:
+        return lambda: [outcome.result for _, outcome in runner.run_import(saved_row)]
 
-    found = at_once(shop, *(work(kept) for kept in both))
+    results = at_once(shop, *(work(saved_row) for saved_row in both))
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
         assert ImportedRow.objects.filter(fate=Fate.NEW).count() == 20
-    assert sorted(fate for fates_ in found for fate in fates_) == ["new"] * 20 + ["skipped"] * 20
+    assert sorted(fate for fates_ in results for fate in fates_) == ["new"] * 20 + ["skipped"] * 20
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop) -> None:
-    """The control: neither file's row is known to the other."""
-    one, two = begun(shop, 1), begun(shop, 1)
+    """Control without the lock: neither file sees the other's row."""
+    first_import, two = begun(shop, 1), begun(shop, 1)
 
     with without(ImportedRow, "shop_id", "source_key"):
-        unguarded(shop, lambda: list(runner.run_import(one)), lambda: list(runner.run_import(two)))
+        unguarded(shop, lambda: list(runner.run_import(first_import)), lambda: list(runner.run_import(two)))
 
         with shop_scope(shop):
             assert Order.objects.count() == 2
@@ -339,27 +339,28 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_claims_condition_two_work_on_one_import")
 def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
-    kept = begun(shop, 20)
+    import_job = begun(shop, 20)
 
-    found = at_once(shop, *[lambda: len(list(runner.run_import(kept)))] * 4)
+    results = at_once(shop, *[lambda: len(list(runner.run_import(import_job)))] * 4)
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
-    assert [result for result in found if not isinstance(result, lease.ImportBusy)] == [20]
+    assert [result for result in results if not isinstance(result, lease.ImportBusy)] == [20]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: the second takes the claim of the first, which is thrown out of the middle of its work."""
+    """Control without the lock: the second worker takes the lease of the first, which fails in the middle of its work.
+    """
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
-    kept = begun(shop)
-    work = runner.run_import(kept)
+    import_job = begun(shop)
+    work = runner.run_import(import_job)
 
     worked = unguarded(
         shop,
         lambda: next(work),
-        lambda: list(runner.run_import(kept)),
+        lambda: list(runner.run_import(import_job)),
         conditions={Import._meta.db_table: ("claimed_until",)},
     )
 
@@ -368,7 +369,7 @@ def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeyp
         next(work)
 
 
-# --- given up, and tried again ---------------------------------------------------------------------------------------
+# --- failed and retried -----------------------------------------------------------------------------------------------
 
 
 def fail(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,26 +417,26 @@ def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool
 ) -> None:
     with shop_scope(shop):
-        kept = kept_file(lines({"customer": ADA}))
-        imports.enqueue_validation(kept, actor="system")
+        import_job = kept_file(lines({"customer": ADA}))
+        imports.enqueue_validation(import_job, actor="system")
         job = Job.objects.get(task=imports.VALIDATE_TASK)
     if not checking:
         jobs.run_job(job.key)
         with shop_scope(shop):
-            imports.start_import(kept, actor="system", at=timezone.now())
+            imports.start_import(import_job, actor="system", at=timezone.now())
             job = Job.objects.get(task=imports.RUN_TASK)
     fail(job, monkeypatch)
     with shop_scope(shop):
-        kept.refresh_from_db()
-        given_up = kept.state, kept.problem
+        import_job.refresh_from_db()
+        given_up = import_job.state, import_job.problem
 
     job = retried(job)
 
     with shop_scope(shop):
-        kept.refresh_from_db()
+        import_job.refresh_from_db()
     assert given_up[0] == "failed"
     assert "retry the background job" in given_up[1]
-    assert (job.state, kept.state, kept.problem) == ("done", "checked" if checking else "done", "")
+    assert (job.state, import_job.state, import_job.problem) == ("done", "checked" if checking else "done", "")
     assert bool(customers(shop)) is not checking
 
 
@@ -443,8 +444,8 @@ def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with shop_scope(shop):
-        kept = kept_file(lines({"customer": ADA}))
-        imports.enqueue_validation(kept, actor="system")
+        import_job = kept_file(lines({"customer": ADA}))
+        imports.enqueue_validation(import_job, actor="system")
         job = Job.objects.get(task=imports.VALIDATE_TASK)
     fail(job, monkeypatch)
     with shop_scope(shop):
@@ -457,7 +458,7 @@ def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
     assert "retry the background job" in job.error or "deleted" in job.error
 
 
-# --- files that nobody knows -----------------------------------------------------------------------------------------
+# --- orphan files -----------------------------------------------------------------------------------------------------
 
 
 def stored() -> set[str]:
@@ -474,10 +475,10 @@ def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: py
         job = Job.objects.get(task=exports.EXPORT)
         once = default_storage.save
 
-        def overtaken(place: str, file: Any) -> str:
+        def overtaken(index: str, file: Any) -> str:
             monkeypatch.undo()
             exports.write_export(job, export_id=export.pk)
-            return once(place, file)
+            return once(index, file)
 
         monkeypatch.setattr(default_storage, "save", overtaken)
         exports.write_export(job, export_id=export.pk)
@@ -493,8 +494,8 @@ def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path,
     make_order(shop)
     exported(shop, user, "orders", "csv")
     with shop_scope(shop):
-        kept, lost = kept_file("x"), kept_file("y")
-        lost.delete()
+        import_job, lost_import_job = kept_file("x"), kept_file("y")
+        lost_import_job.delete()
         export = Export.objects.get()
         stray = stored_files.store_file(export.create_path(), io.BytesIO(b"z"))
 
@@ -502,8 +503,8 @@ def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path,
     young = stored()
     housekeeping.run_hourly_tasks(timezone.now() + timedelta(hours=25))
 
-    assert young == {kept.path, lost.path, export.path, stray}
-    assert stored() == {kept.path, export.path}
+    assert young == {import_job.path, lost_import_job.path, export.path, stray}
+    assert stored() == {import_job.path, export.path}
 
 
 def test_an_upload_whose_row_cannot_be_written_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -517,7 +518,7 @@ def test_an_upload_whose_row_cannot_be_written_leaves_no_file(shop: Shop, monkey
     assert stored() == set()
 
 
-# --- names, dates, what was sent -------------------------------------------------------------------------------------
+# --- names, dates, fulfillments ---------------------------------------------------------------------------------------
 
 
 def orders_from(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str = "in.jsonl") -> list[Order]:
@@ -528,24 +529,24 @@ def orders_from(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str =
 
 
 def test_an_order_keeps_its_name_and_its_date(shop: Shop, tmp_path: Path) -> None:
-    made = {"created_at": "2024-05-06T07:08:09Z", "processed_at": "2024-05-05T00:00:00Z"}
-    found = orders_from(
-        shop, tmp_path, {"name": "#1500", **made}, {"name": "SE-7"}, {"id": 5, "created_at": "2024-01-01T00:00:00Z"}
+    dates = {"created_at": "2024-05-06T07:08:09Z", "processed_at": "2024-05-05T00:00:00Z"}
+    orders = orders_from(
+        shop, tmp_path, {"name": "#1500", **dates}, {"name": "SE-7"}, {"id": 5, "created_at": "2024-01-01T00:00:00Z"}
     )
 
-    assert [(order.name, order.number) for order in found] == [("#1500", 500), ("SE-7", 501), ("#1502", 502)]
-    assert found[0].created_at.isoformat() == "2024-05-06T07:08:09+00:00"
-    assert found[0].processed_at.isoformat() == "2024-05-05T00:00:00+00:00"
-    assert found[2].processed_at == found[2].created_at
+    assert [(order.name, order.number) for order in orders] == [("#1500", 500), ("SE-7", 501), ("#1502", 502)]
+    assert orders[0].created_at.isoformat() == "2024-05-06T07:08:09+00:00"
+    assert orders[0].processed_at.isoformat() == "2024-05-05T00:00:00+00:00"
+    assert orders[2].processed_at == orders[2].created_at
     assert make_order(shop).name == "#1503"
 
 
 def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> None:
     make_order(shop)
     orders_from(shop, tmp_path, {"name": "#1001"}, {"name": "SE-7"}, {"name": "#1001", "id": 9}, {"name": "x" * 65})
-    found = orders_from(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
+    orders = orders_from(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
 
-    assert [order.name for order in found] == [
+    assert [order.name for order in orders] == [
         "#1001",
         "#1002",
         "SE-7",
@@ -554,7 +555,7 @@ def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> 
         "#1006",
         "#9999999999",
     ]
-    assert [order.number for order in found] == list(range(1, 8))
+    assert [order.number for order in orders] == list(range(1, 8))
     assert fates(shop)[0][2] == "the name #1001 is already taken"
 
 
@@ -564,7 +565,7 @@ def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("rows", "said", "left"),
+    ("rows", "message", "remaining"),
     [
         ([("fulfilled", 0), (None, 3)], ("partial", "partial"), [0, 3]),
         ([("partial", 2), (None, 3)], (None, "partial"), [2, 3]),
@@ -573,17 +574,17 @@ def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -
     ],
 )
 def test_orders_that_were_partly_sent_come_in(
-    shop: Shop, tmp_path: Path, rows: list[Any], said: tuple[str | None, str], left: list[int]
+    shop: Shop, tmp_path: Path, rows: list[Any], message: tuple[str | None, str], remaining: list[int]
 ) -> None:
     line = {"title": "a", "price": "1.00", "quantity": 3}
     items = [{**line, "fulfillment_status": word, "fulfillable_quantity": units} for word, units in rows]
 
-    [order] = orders_from(shop, tmp_path, {"fulfillment_status": said[0], "line_items": items})
+    [order] = orders_from(shop, tmp_path, {"fulfillment_status": message[0], "line_items": items})
 
     with shop_scope(shop):
-        assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == left
-        assert [row.fulfilled_quantity for row in order.line_items.all()] == [3 - units for units in left]
-    assert order.fulfillment_status == said[1]
+        assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == remaining
+        assert [row.fulfilled_quantity for row in order.line_items.all()] == [3 - units for units in remaining]
+    assert order.fulfillment_status == message[1]
 
 
 @pytest.mark.parametrize(
@@ -608,7 +609,7 @@ def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line
 
 
 def counted(table: str) -> int:
-    """How many rows of a table the planner knows of."""
+    """Return how many rows of a table the planner expects."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
@@ -631,7 +632,7 @@ def test_the_planner_knows_what_the_demo_store_holds(
     db: None, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
-    # The other parts take their time, and are tried elsewhere.
+    # The other parts are slow and are tested elsewhere.
     monkeypatch.setattr(demo_store, "_makers", {"customers": demo_store._makers["customers"]})
 
     call_command("demo", stdout=io.StringIO())
@@ -640,7 +641,7 @@ def test_the_planner_knows_what_the_demo_store_holds(
         assert counted("customers_customer") == Customer.objects.count() > 0
 
 
-# --- what the audit trail says ---------------------------------------------------------------------------------------
+# --- audit log --------------------------------------------------------------------------------------------------------
 
 
 def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None:

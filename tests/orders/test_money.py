@@ -1,4 +1,4 @@
-"""Exact arithmetic: parts add up to the whole, to the cent, in every currency."""
+"""Tests of exact arithmetic: parts add up to the total, to the cent, in every currency."""
 
 from decimal import Decimal
 
@@ -25,7 +25,7 @@ CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
 
 @st.composite
 def amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
-    """A currency, and amounts that it has."""
+    """Draw a currency and amounts that are valid in it."""
     currency = draw(CURRENCIES)
     units = draw(st.lists(st.integers(0, most), min_size=1, max_size=12))
     return currency, [Decimal(unit) * get_minor_unit(currency) for unit in units]
@@ -93,8 +93,8 @@ def test_an_order_adds_up(
     assert order.total_discounts == sum(row.discount for row in rows)
     assert order.total_tax == sum(Decimal(tax["price"]) for tax in order.tax_lines) == sum(row.tax for row in rows)
     assert order.subtotal_price == order.total_line_items_price - sum(line.discount for line in lines) >= 0
-    due = order.subtotal_price + get_minor_unit(currency) * 4 + (0 if included else order.total_tax)
-    assert order.total_price == order.current_total_price == due
+    subtotal_price = order.subtotal_price + get_minor_unit(currency) * 4 + (0 if included else order.total_tax)
+    assert order.total_price == order.current_total_price == subtotal_price
     for line in lines:
         line.current_quantity = 0
     pricing.set_current_totals(order, lines, [])

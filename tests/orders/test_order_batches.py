@@ -1,4 +1,4 @@
-"""Orders of a file that are taken in together become what they become one by one, in every table."""
+"""Tests that orders imported in a batch equal orders imported one by one, in every table."""
 
 import io
 import json
@@ -40,11 +40,11 @@ TOPICS = ("orders/create", "orders/paid", "orders/cancelled", "customers/create"
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def orders() -> list[dict[str, Any]]:
-    """One of each kind that comes in; of some the like came before, in the shop or in the file."""
+    """Return one order of each kind, some of them repeated in the shop or in the file."""
     rows: list[dict[str, Any]] = [
         {"email": "new@example.com", "line_items": [MUG, BOWL], "tags": "vip, new", "shipping_address": PLACE},
         {"email": "ADA@example.com", "line_items": [MUG], "financial_status": "paid", "note": "Ring twice"},
@@ -108,7 +108,7 @@ def orders() -> list[dict[str, Any]]:
         {"line_items": "junk"},
         {"line_items": [MUG], "fulfill_at": "soon"},
         {"line_items": [MUG], "email": "erased@example.com"},
-        # Nobody but the batch itself knows of the first.
+        # Only the batch itself knows of the first one.
         {"line_items": [MUG], "customer": {"email": "first@example.com", "phone": "+1 415 555 0177"}},
         {"line_items": [MUG], "customer": {"email": "second@example.com", "phone": "+1 415 555 0177"}},
         {"line_items": [MUG], "email": "last@example.com", "financial_status": "paid"},
@@ -119,14 +119,14 @@ def orders() -> list[dict[str, Any]]:
     return [*rows, rows[0], {"id": "gone", "line_items": [BOWL]}, {"id": "there", "line_items": [BOWL]}]
 
 
-def arranged(domain: str, *, heard: bool) -> Shop:
-    """A shop with customers, goods, an order of each name that comes, and what was imported before."""
+def arranged(domain: str, *, has_subscribers: bool) -> Shop:
+    """Create a shop with customers, products, an order of each name, and earlier imports."""
     shop = factories.make_shop(domain=domain, name="Shop")
     make_variant(shop)
     make_variant(shop, sku="TWICE")
     make_variant(shop, sku="TWICE")
     make_variant(shop, sku="JAR", stock=5)
-    if heard:
+    if has_subscribers:
         installation = factories.make_installation(shop, name="App")
         for topic in TOPICS:
             subscribe(installation, "https://apps.example.com/hooks", topic=topic)
@@ -142,10 +142,10 @@ def arranged(domain: str, *, heard: bool) -> Shop:
         make_order(shop, name="TAKEN")
         before = kept_file([{"id": "gone", "line_items": [MUG]}, {"id": "there", "line_items": [MUG]}])
         imports.skip_validation(before)
-        with closing(runner.run_import(before)) as told:
-            list(told)
-        gone = ImportedRow.objects.get(source_key="order:gone")
-        Order.objects.get(name=gone.label).delete()
+        with closing(runner.run_import(before)) as session:
+            list(session)
+        deleted_row = ImportedRow.objects.get(source_key="order:gone")
+        Order.objects.get(name=deleted_row.label).delete()
     return shop
 
 
@@ -155,61 +155,61 @@ def kept_file(rows: list[dict[str, Any]]) -> Import:
 
 
 def checked_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
-    """What the check of the file says, and all rows of the shop after the import."""
+    """Check and run the file; return the report and all rows of the shop."""
     with shop_scope(shop):
-        kept = kept_file(orders())
-        with closing(dry_run.validate_file(kept)) as told:
-            said = [(row.line, what.result, nameless(what.reason), dict(what.changes)) for row, what in told]
-        imports.start_import(Import.objects.get(pk=kept.pk), without_unknown=True, actor="system", at=timezone.now())
-        with closing(runner.run_import(kept)) as told:
-            list(told)
-    return said, Tables(shop).dump()
+        import_job = kept_file(orders())
+        with closing(dry_run.validate_file(import_job)) as session:
+            outcomes = [(row.line, what.result, nameless(what.reason), dict(what.changes)) for row, what in session]
+        imports.start_import(Import.objects.get(pk=import_job.pk), without_unknown=True, actor="system", at=timezone.now())
+        with closing(runner.run_import(import_job)) as session:
+            list(session)
+    return outcomes, Tables(shop).dump()
 
 
-def differing(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
-    """The rows that only one of two tables has."""
-    return sorted((Counter(one) - Counter(other)).elements()), sorted((Counter(other) - Counter(one)).elements())
+def differing(table: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+    """Return the rows that only one of two tables has."""
+    return sorted((Counter(table) - Counter(other)).elements()), sorted((Counter(other) - Counter(table)).elements())
 
 
-@pytest.mark.parametrize("heard", [False, True], ids=["nobody listens", "an app listens"])
+@pytest.mark.parametrize("received", [False, True], ids=["nobody listens", "an app listens"])
 def test_orders_together_become_what_they_become_one_by_one(
-    db: None, monkeypatch: pytest.MonkeyPatch, heard: bool
+    db: None, monkeypatch: pytest.MonkeyPatch, received: bool
 ) -> None:
     together: list[int] = []
     create_orders = create.create_orders
 
-    def counted(drafts: list[OrderDraft], **given: Any) -> Any:
-        refusals = create_orders(drafts, **given)
+    def counted(drafts: list[OrderDraft], **values: Any) -> Any:
+        refusals = create_orders(drafts, **values)
         together.append(refusals.count(None))
         return refusals
 
     monkeypatch.setattr(create, "create_orders", counted)
-    found = []
+    results = []
     for number, at_once in enumerate((1, 9)):
         monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
-        found.append(checked_and_run(arranged(f"shop{number}.example", heard=heard)))
+        results.append(checked_and_run(arranged(f"shop{number}.example", has_subscribers=received)))
         assert bool(together) == (at_once > 1)
 
-    (said, tables), (said_together, tables_together) = found
-    assert said_together == said
+    (message, tables), (said_together, tables_together) = results
+    assert said_together == message
     assert {label: differing(rows, tables_together.get(label, [])) for label, rows in tables.items()} == {
         label: ([], []) for label in tables
     }
     assert tables_together.keys() == tables.keys()
-    # Not by coming alone.
+    # Not only by arriving.
     assert sum(together) > 20
-    assert Counter(fate for _, fate, _, _ in said) > Counter({"new": 28, "skipped": 2, "failed": 12})
+    assert Counter(fate for _, fate, _, _ in message) > Counter({"new": 28, "skipped": 2, "failed": 12})
 
 
 def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
-    kept = kept_file([{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)])
+    import_job = kept_file([{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)])
 
-    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(kept)) as told:
-        assert Counter(outcome.result for _, outcome in told) == {"new": 8, "failed": 1}
+    with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(import_job)) as session:
+        assert Counter(outcome.result for _, outcome in session) == {"new": 8, "failed": 1}
 
-    written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
-    assert written
-    assert not [text for text in written if "orders_import" not in text]
+    sqls = [statement["sql"] for statement in statements if statement["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert sqls
+    assert not [text for text in sqls if "orders_import" not in text]
 
 
 def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
@@ -224,32 +224,32 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
             }
             for number in range(size)
         ]
-        kept = kept_file(rows)
-        imports.skip_validation(kept)
-        with CaptureQueriesContext(connection) as statements, closing(runner.run_import(kept)) as told:
-            assert sum(outcome.result == "new" for _, outcome in told) == size
-        counts.append(len([each for each in statements if each["sql"].startswith(("INSERT", "SELECT"))]))
+        import_job = kept_file(rows)
+        imports.skip_validation(import_job)
+        with CaptureQueriesContext(connection) as statements, closing(runner.run_import(import_job)) as session:
+            assert sum(outcome.result == "new" for _, outcome in session) == size
+        counts.append(len([statement for statement in statements if statement["sql"].startswith(("INSERT", "SELECT"))]))
 
-    few, many = counts
-    assert many <= few + 4
+    few_count, many_count = counts
+    assert many_count <= few_count + 4
     assert {row.total_price for row in Order.objects.all()} == {Decimal(25)}
 
 
 def test_the_planner_counts_anew_while_many_orders_come(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner_statistics, "FIRST_REFRESH", 4)
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 2)
-    kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(39)])
-    imports.skip_validation(kept)
+    import_job = kept_file([{"id": number, "line_items": [MUG]} for number in range(39)])
+    imports.skip_validation(import_job)
 
-    with CaptureQueriesContext(connection) as statements, closing(runner.run_import(kept)) as told:
-        assert sum(outcome.result == "new" for _, outcome in told) == 39
+    with CaptureQueriesContext(connection) as statements, closing(runner.run_import(import_job)) as session:
+        assert sum(outcome.result == "new" for _, outcome in session) == 39
 
-    done = 0
+    count = 0
     counted = []
     for statement in statements:
-        done += 2 * statement["sql"].startswith('INSERT INTO "orders_order"')
+        count += 2 * statement["sql"].startswith('INSERT INTO "orders_order"')
         if statement["sql"].startswith("ANALYZE"):
-            counted.append(done)
+            counted.append(count)
     assert counted == [4, 16]
 
 
@@ -258,11 +258,11 @@ def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest
     messages: list[tuple[uuid.UUID, ...]] = []
     monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
     with shop_scope(shop):
-        kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(60)])
-        imports.skip_validation(kept)
+        import_job = kept_file([{"id": number, "line_items": [MUG]} for number in range(60)])
+        imports.skip_validation(import_job)
 
-        with closing(runner.run_import(kept)) as told:
-            assert sum(outcome.result == "new" for _, outcome in told) == 60
+        with closing(runner.run_import(import_job)) as session:
+            assert sum(outcome.result == "new" for _, outcome in session) == 60
 
         jobs = set(Job.objects.filter(task="fulfillment.route").values_list("key", flat=True))
     assert [len(keys) for keys in messages] == [50, 10]

@@ -1,4 +1,4 @@
-"""The public page of an order: what a buyer sees with its link, and what nobody sees."""
+"""Tests of the public order status page: what a customer with the link sees, and what is hidden."""
 
 from decimal import Decimal
 from typing import Any
@@ -114,11 +114,11 @@ def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> 
     with shop_scope(shop):
         transitions.cancel_order(order, actor="system", at=timezone.now())
 
-    shown = text_of(page(order))
+    page_text = text_of(page(order))
 
     for part in ("was canceled on", "3,000 JPY", "2 × Mug (2 removed)", "test order"):
-        assert part in shown
-    assert "USD" not in shown
+        assert part in page_text
+    assert "USD" not in page_text
 
 
 def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:

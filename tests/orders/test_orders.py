@@ -1,4 +1,4 @@
-"""Orders over REST: taken in, priced, checked, listed, changed, moved, deleted."""
+"""Tests of orders over REST: created, priced, checked, listed, updated, moved, deleted."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -52,7 +52,7 @@ def refused(api: ApiClient, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def full_order(api: ApiClient, shop: Shop) -> dict[str, Any]:
-    """An order that has everything an order can have."""
+    """Create an order with a value in every field."""
     variant = make_variant(shop, stock=9)
     return place(
         api,
@@ -89,9 +89,9 @@ def test_wire_of_every_route(api: ApiClient, full_order: dict[str, Any]) -> None
     assert_fits("order", "POST /orders/{id}/open.json", api.post(f"orders/{pk}/open.json", {}).json())
     assert_fits("order", "POST /orders/{id}/cancel.json", api.post(f"orders/{pk}/cancel.json", {}).json())
     customer = full_order["customer"]["id"]
-    listed = api.get(f"customers/{customer}/orders.json", status="any").json()
-    # The customers' table saw one order only, in which nothing was null; the order's table knows better.
-    assert_fits("order", "GET /orders.json", listed)
+    body = api.get(f"customers/{customer}/orders.json", status="any").json()
+    # The customers' table has one order in which nothing is null; the order's table is more precise.
+    assert_fits("order", "GET /orders.json", body)
     assert api.delete(f"orders/{pk}.json").json() == {}
 
 
@@ -271,17 +271,17 @@ def test_amounts_are_plain_digits_with_the_decimals_of_the_currency(api: ApiClie
 
 
 @pytest.mark.parametrize(
-    ("currency", "price", "shown"),
+    ("currency", "price", "expected_output"),
     [("JPY", "500", "500"), ("JPY", "500.0", None), ("KWD", "1.234", "1.234"), ("USD", "1.234", None)],
 )
-def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str, shown: str | None) -> None:
+def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str, expected_output: str | None) -> None:
     lines = [{"title": "a", "price": price, "quantity": 1}]
 
-    if shown is None:
+    if expected_output is None:
         assert refused(api, currency=currency, line_items=lines) == {"line_items.0.price": ["is invalid"]}
     else:
         order = place(api, currency=currency, line_items=lines)
-        assert (order["total_price"], order["currency"]) == (shown, currency)
+        assert (order["total_price"], order["currency"]) == (expected_output, currency)
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
     path = f"orders/{order['id']}/cancel.json"
 
     response = api.post(path, {"reason": "customer"})
-    again = api.post(path, {})
+    second_response = api.post(path, {})
 
     cancelled = response.json()["order"]
     assert response.status_code == 200
@@ -454,7 +454,7 @@ def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
     assert (cancelled["cancel_reason"], cancelled["fulfillment_status"]) == ("customer", "restocked")
     assert (cancelled["financial_status"], cancelled["current_total_price"]) == ("voided", "0.00")
     assert cancelled["line_items"][0]["current_quantity"] == 0
-    assert (again.status_code, again.json()) == (422, {"errors": {"base": ["The order is cancelled already"]}})
+    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"base": ["The order is cancelled already"]}})
     assert available(variant) == 3
 
 
@@ -541,13 +541,13 @@ def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClie
 
     moved = changed(address1="123 Ship Street", city="Shipsville")
     abroad = changed(country="Germany")
-    again = changed(**abroad)
-    gone = changed(**dict.fromkeys(abroad))
+    second_result = changed(**abroad)
+    cleared = changed(**dict.fromkeys(abroad))
 
     assert moved == {**order["shipping_address"], "address1": "123 Ship Street", "city": "Shipsville"}
     assert (abroad["country_code"], abroad["province"], abroad["city"]) == ("DE", None, "Shipsville")
-    assert again == abroad
-    assert gone is None
+    assert second_result == abroad
+    assert cleared is None
     assert changed(city="Bonn")["first_name"] is None
     refused = api.put(
         f"orders/{order['id']}.json", {"order": {"shipping_address": {"country": "Narnia"}, "phone": "x"}}
@@ -611,27 +611,27 @@ def test_lists_show_open_orders_unless_the_status_says_otherwise(api: ApiClient)
 
 
 def test_lists_take_every_filter(api: ApiClient, client_with: ClientWith) -> None:
-    paid = place(api, financial_status="paid", processed_at="2026-01-02T03:04:05Z")["id"]
-    sent = place(api, fulfillment_status="fulfilled")["id"]
+    paid_row_id = place(api, financial_status="paid", processed_at="2026-01-02T03:04:05Z")["id"]
+    row_id = place(api, fulfillment_status="fulfilled")["id"]
     stranger = client_with("write_orders")
     foreign = place(stranger)["id"]
 
     def ids(client: ApiClient = api, **query: Any) -> list[int]:
         return [order["id"] for order in client.get("orders.json", **query).json()["orders"]]
 
-    assert ids(financial_status="paid") == [paid]
-    assert ids(financial_status="unpaid") == [foreign, sent]
-    assert ids(financial_status="any") == [foreign, sent, paid]
-    assert ids(fulfillment_status="shipped") == [sent]
-    assert ids(fulfillment_status="unshipped") == ids(fulfillment_status="unfulfilled") == [foreign, paid]
-    assert ids(name="#1001") == ids(name="1001") == [paid]
-    assert ids(ids=f"{paid},{sent}") == [sent, paid]
-    assert ids(since_id=paid) == [sent, foreign]
-    assert ids(processed_at_max="2026-01-03") == [paid]
-    assert ids(processed_at_min="2026-01-03") == [foreign, sent]
+    assert ids(financial_status="paid") == [paid_row_id]
+    assert ids(financial_status="unpaid") == [foreign, row_id]
+    assert ids(financial_status="any") == [foreign, row_id, paid_row_id]
+    assert ids(fulfillment_status="shipped") == [row_id]
+    assert ids(fulfillment_status="unshipped") == ids(fulfillment_status="unfulfilled") == [foreign, paid_row_id]
+    assert ids(name="#1001") == ids(name="1001") == [paid_row_id]
+    assert ids(ids=f"{paid_row_id},{row_id}") == [row_id, paid_row_id]
+    assert ids(since_id=paid_row_id) == [row_id, foreign]
+    assert ids(processed_at_max="2026-01-03") == [paid_row_id]
+    assert ids(processed_at_min="2026-01-03") == [foreign, row_id]
     assert ids(created_at_max="2026-01-03") == []
     assert ids(updated_at_min="2026-01-03", limit=1) == [foreign]
-    assert ids(attribution_app_id=api.installation.app_id) == ids(attribution_app_id="current") == [sent, paid]
+    assert ids(attribution_app_id=api.installation.app_id) == ids(attribution_app_id="current") == [row_id, paid_row_id]
     assert ids(stranger, attribution_app_id="current") == [foreign]
     for bad in ({"status": "x"}, {"financial_status": "x"}, {"attribution_app_id": "x"}, {"processed_at_min": "x"}):
         assert api.get("orders.json", **bad).status_code == 400
@@ -641,9 +641,9 @@ def test_orders_of_a_customer_are_that_customers(api: ApiClient) -> None:
     mine = place(api, email="ada@example.com")
     place(api, email="bob@example.com")
 
-    listed = api.get(f"customers/{mine['customer']['id']}/orders.json").json()["orders"]
+    orders = api.get(f"customers/{mine['customer']['id']}/orders.json").json()["orders"]
 
-    assert [order["id"] for order in listed] == [mine["id"]]
+    assert [order["id"] for order in orders] == [mine["id"]]
     assert api.get("customers/999/orders.json").status_code == 404
 
 
@@ -660,7 +660,7 @@ def test_orders_of_another_shop_do_not_exist(api: ApiClient, foreign_api: ApiCli
         foreign_api.get(f"{path}/transactions.json"),
     ]
 
-    assert {answer.status_code for answer in answers} == {404}
+    assert {response.status_code for response in answers} == {404}
     assert api.get(f"{path}.json").json()["order"] == order
     assert place(foreign_api)["name"] == "#1001"
 
@@ -708,7 +708,7 @@ def test_list_costs_the_same_queries_however_many_rows(
         make_order(shop, email=f"c{number}@example.com", shipping=[{"title": "Post", "price": Decimal(1)}])
     api.get("shop.json")
 
-    # Token, page, orders with customers, fulfillments, lines, shipping lines, refunds.
+    # token, page, orders with customers, fulfillments, line items, shipping lines, refunds
     with django_assert_num_queries(7):
         response = api.get(path)
 
@@ -728,9 +728,9 @@ def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_ord
     ]
     for write in writes:
         assert write().status_code in {200, 201}
-        kept = api.get(f"{path}.json").json()
+        body = api.get(f"{path}.json").json()
         render_cache.cache.clear()
-        assert api.get(f"{path}.json").json() == kept
+        assert api.get(f"{path}.json").json() == body
 
 
 def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
@@ -756,7 +756,7 @@ def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
 
 def test_a_best_seller_is_deleted_without_reading_or_naming_its_lines(api: ApiClient, shop: Shop) -> None:
     def statements(count: int) -> tuple[int, int]:
-        """How many statements deleting a product with so many lines takes, and how long the longest is."""
+        """Return the number of statements for deleting a product with so many lines, and the length of the longest."""
         variant = make_variant(shop, sku=f"SKU-{count}")
         line = {"variant_id": variant.pk, "title": "Mug", "price": Decimal("1.00"), "quantity": 1}
         orders = [make_order(shop, lines=[line, line]) for _ in range(count)]
@@ -771,7 +771,7 @@ def test_a_best_seller_is_deleted_without_reading_or_naming_its_lines(api: ApiCl
         return len(queries), max(len(query["sql"]) for query in queries.captured_queries)
 
     statements(1)
-    few, many = statements(2), statements(12)
+    few_count, many_count = statements(2), statements(12)
 
-    assert many[0] == few[0]
-    assert many[1] <= few[1] + 10
+    assert many_count[0] == few_count[0]
+    assert many_count[1] <= few_count[1] + 10

@@ -1,4 +1,4 @@
-"""The indexes are used: what the databases say they would do with many orders."""
+"""Tests of query plans: the databases use the indexes with many orders."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,14 +18,14 @@ from apps.shops.models import Shop
 from tests import parts
 
 ROWS = 6_000
-# Two weeks after the first order: a range so narrow that walking the whole list would cost more.
+# Two weeks after the first order: a range so narrow that walking the whole list costs more.
 EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
-# The index of the foreign key leads through a shop's rows by their ids as well.
+# The index of the foreign key also leads through a shop's rows by id.
 IN_ORDER = () if parts.on_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
 
 
 def add_crowd(shop: Shop) -> None:
-    """A shop with so many orders that reading them all would be a choice to be ashamed of."""
+    """Create a shop with so many orders that a sequential scan would be clearly wrong."""
     start = timezone.now() - timedelta(days=ROWS)
     with shop_scope(shop):
         buyers = Customer.objects.bulk_create([Customer(shop=shop, first_name=f"Buyer{n}") for n in range(600)])
@@ -68,28 +68,28 @@ def _closed(at: Any) -> dict[str, Any]:
         ({"financial_status": "pending"}, {"orders_order_by_payment"}),
         ({"fulfillment_status": "partial"}, {"orders_order_by_fulfillment"}),
         ({"name": "#3000"}, {"orders_order_by_name"}),
-        # SQLite keeps no histograms: it cannot know that a range is narrow, and walks the list in its order.
+        # SQLite keeps no histograms: it does not see that a range is narrow and walks the list in order.
         ({"created_at_max": EARLY}, {"orders_order_by_creation", *IN_ORDER}),
         ({"processed_at_max": EARLY}, {"orders_order_by_processing", *IN_ORDER}),
     ],
 )
 def test_filters_read_an_index(shop: Shop, query: dict[str, str], indexes: set[str]) -> None:
     with shop_scope(shop):
-        found = apply_filters(OrderFilter, query, Order.objects.all())
-        told = str(filter_by_cursor(found, ("-id",), None).values_list("pk")[:51].explain())
+        matches = apply_filters(OrderFilter, query, Order.objects.all())
+        text = str(filter_by_cursor(matches, ("-id",), None).values_list("pk")[:51].explain())
 
-    assert any(index in told for index in indexes), told
-    assert "SCAN orders_order" not in told.replace("SCAN orders_order USING", "")
-    assert "Seq Scan on orders_order" not in told
+    assert any(index in text for index in indexes), text
+    assert "SCAN orders_order" not in text.replace("SCAN orders_order USING", "")
+    assert "Seq Scan on orders_order" not in text
 
 
 def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
     with shop_scope(shop):
         buyer = Customer.objects.latest("pk")
-        found = Order.objects.filter(customer=buyer, status="closed")
-        told = str(filter_by_cursor(found, ("-id",), None).values_list("pk")[:51].explain())
+        orders = Order.objects.filter(customer=buyer, status="closed")
+        text = str(filter_by_cursor(orders, ("-id",), None).values_list("pk")[:51].explain())
 
-    assert "orders_order_by_customer" in told or "orders_order_of_customer" in told, told
+    assert "orders_order_by_customer" in text or "orders_order_of_customer" in text, text
 
 
 @pytest.mark.postgres
@@ -107,33 +107,33 @@ def test_how_many_orders_have_a_channel_or_a_tag_is_known(shop: Shop, condition:
         cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT id FROM orders_order WHERE {condition}")
         (((plan,),),) = cursor.fetchall()
 
-    # Without statistics it were one in 200, whatever is asked for.
+    # Without statistics the estimate is one row in 200 for any value.
     assert there / 2 <= plan["Plan"]["Plan Rows"] <= there * 2
 
 
 @pytest.mark.postgres
 def test_few_orders_beside_a_shop_that_has_nearly_all_are_read_by_their_shop(shop: Shop) -> None:
-    told = _plan_for_every_shop()
-    assert "orders_order_pkey" not in told, told
+    query_plan = _plan_for_every_shop()
+    assert "orders_order_pkey" not in query_plan, query_plan
 
     with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # A table with rows to be looked at yet cannot be altered.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # A table with pending constraint checks cannot be altered.
         cursor.execute("ALTER TABLE orders_order ALTER COLUMN shop_id RESET (n_distinct)")
         cursor.execute("ANALYZE orders_order")
     assert "orders_order_pkey" in _plan_for_every_shop()
 
     planner_statistics.set_shop_id_statistics(using="default")
-    assert _plan_for_every_shop() == told
+    assert _plan_for_every_shop() == query_plan
 
 
 def _plan_for_every_shop() -> str:
-    """Of the list's query, whichever shop it is asked for."""
+    """Return the plan of the list's query that is used for any shop."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         cursor.execute(
             "PREPARE listed AS SELECT id FROM orders_order WHERE status = $1 AND shop_id = $2 ORDER BY id DESC LIMIT 51"
         )
         cursor.execute("EXPLAIN (COSTS OFF) EXECUTE listed('closed', 1)")
-        told = "\n".join(line for (line,) in cursor.fetchall())
+        text = "\n".join(line for (line,) in cursor.fetchall())
         cursor.execute("DEALLOCATE listed")
-    return told
+    return text

@@ -1,4 +1,4 @@
-"""Many at once, on PostgreSQL: numbers, stock, customers and payments."""
+"""Concurrency tests on PostgreSQL: order numbers, stock, customers and payments."""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
 def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
-    """The same work so many times, told its number."""
+    """Return the same work so many times, each with its number."""
     return [partial(work, number) for number in range(count)]
 
 
@@ -40,15 +40,15 @@ def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
 
 
 def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
-    """The control: reading the counter and then writing it gives numbers twice."""
+    """Control without the lock: reading and then writing the counter assigns numbers twice."""
     with shop_scope(shop):
         OrderCounter.objects.create(shop=shop)
-    read = threading.Barrier(5)
+    barrier = threading.Barrier(5)
 
     def careless(_: int) -> int:
         with transaction.atomic():
             last = OrderCounter.objects.get().last_number
-            read.wait()
+            barrier.wait()
             OrderCounter.objects.update(last_number=last + 1)
             return last + 1
 
@@ -69,8 +69,8 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
     assert available(variant) == 0
     with shop_scope(shop):
         assert Order.objects.count() == 5
-        sold = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
-        assert sorted(sold.values_list("reference", flat=True)) == sorted(Order.objects.values_list("name", flat=True))
+        stock_movements = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
+        assert sorted(stock_movements.values_list("reference", flat=True)) == sorted(Order.objects.values_list("name", flat=True))
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_its_units_go_back_twice")
@@ -97,7 +97,7 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
-    """The control: both find an order that is open."""
+    """Control without the lock: both find an open order."""
     variant = make_variant(shop, stock=6)
     line = {"variant_id": variant.pk, "quantity": 1}
     order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
@@ -122,7 +122,7 @@ def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
 
 
 def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
-    """The control: neither finds a customer, and both make one."""
+    """Control without the lock: neither finds a customer, and both create one."""
 
     def order() -> Order:
         return make_order(shop, email="ada@example.com")
@@ -167,7 +167,8 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
-    """The control: both see the whole authorization; that each movement has a number would stop the second."""
+    """Control without the lock: both see the full authorization; the unique transaction number would stop the second.
+    """
     order = make_order(shop, financial_status="authorized")
 
     def capture() -> Any:

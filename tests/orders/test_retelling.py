@@ -1,4 +1,4 @@
-"""What is stored of an order's life in English is told in the language of whoever reads."""
+"""Tests that order messages stored in English are translated for the reader."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ GERMAN = {
 
 @pytest.fixture
 def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A reader of German, with just these words."""
+    """Activate German with only these translations."""
     trans: Any = vars(translation)["_trans"]
     for name in ("gettext", "pgettext"):
         monkeypatch.setattr(trans, name, getattr(trans_real, name), raising=False)
@@ -37,7 +37,7 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("german")
 @pytest.mark.parametrize(
-    ("stored", "told"),
+    ("stored_value", "expected_text"),
     [
         ("Order closed", "Bestellung abgeschlossen"),
         ("Sale of 12.00 USD (Success)", "Zahlung über 12,00 USD (Erfolgreich)"),
@@ -51,8 +51,8 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("", ""),
     ],
 )
-def test_a_stored_message_is_told_in_the_readers_language(stored: str, told: str) -> None:
-    assert translate_stored(stored) == told
+def test_a_stored_message_is_told_in_the_readers_language(stored_value: str, expected_text: str) -> None:
+    assert translate_stored(stored_value) == expected_text
 
 
 def test_a_stored_message_stays_for_a_reader_of_english() -> None:

@@ -1,6 +1,6 @@
-"""What goes out comes back: random orders and customers, through both formats, equal.
+"""Round trip tests: random orders and customers are equal after export and import, in both formats.
 
-The suite tries fewer; ``BACKOFFICE_ROUND_TRIPS=1000`` tries as many as it says, all in one file.
+The suite tries a few; ``BACKOFFICE_ROUND_TRIPS=1000`` tries that many, all in one file.
 """
 
 import os
@@ -35,7 +35,7 @@ WORDS = (
 )  # fmt: skip
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 ADDRESS = {"address1": "Main; St|1", "city": "Albany", "country": "United States", "province": "New York", "zip": "012"}
-# Of orders: what both formats hold.
+# Order fields that both formats contain.
 SHOWN = (
     "name", "email", "phone", "note", "tags", "created_at", "processed_at", "currency", "presentment_currency",
     "exchange_rate", "taxes_included", "tax_exempt", "test", "total_price", "subtotal_price", "total_tax",
@@ -48,7 +48,7 @@ LINES = (
     "title", "variant_title", "sku", "quantity", "price", "total_discount", "discount", "tax", "tax_lines",
     "duty", "duty_tax", "duties", "requires_shipping", "taxable", "fulfillable_quantity", "fulfilled_quantity",
 )  # fmt: skip
-# A duty is another's in another order.
+# A duty of another order gets another id.
 NEW = frozenset({"id"})
 AMOUNTS = frozenset({"amount", "price", "rate"})
 SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
@@ -56,11 +56,11 @@ SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 class Chance:
-    """Random values, the same at every run."""
+    """A source of random values, the same in every run."""
 
     def __init__(self, seed: int) -> None:
         self.by = random.Random(seed)
@@ -73,7 +73,7 @@ class Chance:
 
     def taxes(self, currency: str, *, included: bool) -> list[dict[str, Any]]:
         rates = [Decimal("0.25"), Decimal("0.055"), Decimal("0.2")]
-        # Less than the price that may include it.
+        # Less than the price that may include the tax.
         price = None if included else self.by.choice([None, self.amount(currency, 3)])
         return [
             {"title": self.word(), "rate": rate, "price": price}
@@ -106,7 +106,7 @@ def make_order(shop: Shop, chance: Chance) -> None:
         for _ in range(by.choice([0, 1, 1, 2]))
     ]
     status = by.choice(["paid", "pending", "authorized", "voided", "partially_paid"])
-    sent = [by.randint(0, row["quantity"]) for row in lines] if by.random() < 0.5 else []
+    quantities = [by.randint(0, row["quantity"]) for row in lines] if by.random() < 0.5 else []
     attrs = {
         "email": by.choice(["", f"buyer{by.randrange(9)}@example.com"]),
         "phone": by.choice(["", "+14155550100"]),
@@ -129,13 +129,13 @@ def make_order(shop: Shop, chance: Chance) -> None:
         codes=codes,
         shipping=shipping,
         financial_status=None if status == "partially_paid" else status,
-        fulfilled_quantities=sent,
+        fulfilled_quantities=quantities,
     )
     order = create.create_order(attrs, parts, actor="system", at=timezone.now())
     if status == "partially_paid" and not order.is_multi_currency and order.total_price > 2 * get_minor_unit(currency):
         sale = {"kind": "sale", "amount": round_money(order.total_price / 2, currency), "currency": currency}
         create_transaction(order, sale, actor="system", at=timezone.now())
-    elif not any(sent) and by.random() < 0.2:
+    elif not any(quantities) and by.random() < 0.2:
         reason = by.choice(["fraud", "customer"])
         transitions.cancel_order(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
 
@@ -179,10 +179,10 @@ def orders_of(shop: Shop) -> dict[str, Any]:
 
 
 def picture(order: Order) -> dict[str, Any]:
-    """All that a table holds of an order; texts of cells come without blanks around them."""
-    shown = {name: plain(getattr(order, name)) for name in SHOWN}
-    address = shown["billing_address"]
-    return shown | {
+    """Return all fields of an order that a table contains; cell texts have no surrounding blanks."""
+    output = {name: plain(getattr(order, name)) for name in SHOWN}
+    address = output["billing_address"]
+    return output | {
         "billing_address": {name: value for name, value in address.items() if value} if address else None,
         "lines": [{name: plain(getattr(row, name)) for name in LINES} for row in order.line_items.all()],
         "shipping": [{name: plain(getattr(row, name)) for name in SHIPPING} for row in order.shipping_lines.all()],
@@ -208,13 +208,13 @@ def test_random_orders_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: P
     with shop_scope(shop):
         make_orders(shop, Chance(7), COUNT)
 
-    said = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
+    report = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
 
-    assert said.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), said
+    assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
     before, after = orders_of(shop), orders_of(other_shop)
     assert after.keys() == before.keys()
-    for name, shown in before.items():
-        assert after[name] == shown
+    for name, row in before.items():
+        assert after[name] == row
 
 
 def make_customers(chance: Chance, count: int) -> None:
@@ -258,9 +258,9 @@ def test_random_customers_come_back_equal(shop: Shop, other_shop: Shop, tmp_path
     with shop_scope(shop):
         make_customers(Chance(11), COUNT)
 
-    said = import_text(other_shop, exported(shop, user, "customers", form), tmp_path, f"in.{form}")
+    report = import_text(other_shop, exported(shop, user, "customers", form), tmp_path, f"in.{form}")
 
-    assert said.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), said
+    assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
     assert people_of(other_shop) == people_of(shop)
 
 
@@ -269,14 +269,14 @@ def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path
     Shop.objects.update(timezone="UTC")
     shop.refresh_from_db()
     other_shop.refresh_from_db()
-    people = [factories.make_member(place, "export_orders") for place in (shop, other_shop)]
+    people = [factories.make_member(index, "export_orders") for index in (shop, other_shop)]
     with shop_scope(shop):
         make_orders(shop, Chance(13), 5)
     out = exported(shop, people[0], "orders", form)
     import_text(other_shop, out, tmp_path, f"in.{form}")
 
-    def shown(place: Shop) -> list[Any]:
-        with shop_scope(place):
+    def shown(index: Shop) -> list[Any]:
+        with shop_scope(index):
             ids = list(Order.objects.order_by("pk").values_list("pk", flat=True))
             context = file_context()
             objects = get_read_plan(OrderSerializer, context.version).read_ids(ids, context)

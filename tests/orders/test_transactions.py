@@ -1,4 +1,4 @@
-"""Transactions over REST: sales, authorizations, captures, voids, and the statuses that follow."""
+"""Tests of transactions over REST: sales, authorizations, captures, voids, and the resulting statuses."""
 
 from decimal import Decimal
 from typing import Any
@@ -18,7 +18,7 @@ HUNDRED = [{"title": "Vase", "price": "100.00", "quantity": 1}]
 
 @pytest.fixture
 def order(api: ApiClient) -> dict[str, Any]:
-    """An order of 100.00, unpaid."""
+    """Create an unpaid order of 100.00."""
     return place(api)
 
 
@@ -58,8 +58,8 @@ def test_authorization_is_captured_in_parts(api: ApiClient, order: dict[str, Any
 
     first = pay(api, order, kind="capture", amount="40.00", parent_id=authorization["id"])
     assert (first.status_code, status(api, order)) == (201, "partially_paid")
-    shown = api.get(f"orders/{order['id']}/transactions/{authorization['id']}.json").json()["transaction"]
-    assert shown["total_unsettled_set"]["shop_money"] == {"amount": "60.00", "currency": "USD"}
+    transaction = api.get(f"orders/{order['id']}/transactions/{authorization['id']}.json").json()["transaction"]
+    assert transaction["total_unsettled_set"]["shop_money"] == {"amount": "60.00", "currency": "USD"}
     beyond = pay(api, order, kind="capture", amount="60.01")
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 60.00"]}}
     rest = pay(api, order, kind="capture")
@@ -115,11 +115,11 @@ def test_captures_of_several_authorizations_take_no_more_than_is_owed(api: ApiCl
 
     refused = pay(api, order, kind="capture", amount="70.01")
     rest = pay(api, order, kind="capture")
-    again = pay(api, order, kind="capture")
+    second_response = pay(api, order, kind="capture")
 
     assert refused.json() == {"errors": {"amount": ["must be less than or equal to 70.00"]}}
     assert rest.json()["transaction"]["amount"] == "70.00"
-    assert again.status_code == 422
+    assert second_response.status_code == 422
     assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "0.00"
 
 
@@ -256,17 +256,17 @@ def test_pending_payments_count_and_are_concluded_by_their_outcome(api: ApiClien
     assert pay(api, order, kind="sale", amount="100.00", status="pending").status_code == 201
     assert status(api, order) == "pending"
 
-    again = pay(api, order, kind="sale", amount="100.00", status="pending")
+    second_transaction = pay(api, order, kind="sale", amount="100.00", status="pending")
     beside = pay(api, order, kind="sale", amount="0.01")
     failed = pay(api, order, kind="sale", amount="100.00", status="failure")
     second = pay(api, order, kind="sale", amount="60.00", status="pending")
     beyond = pay(api, order, kind="sale", amount="40.01")
-    done = pay(api, order, kind="sale", amount="60.00")
+    transaction = pay(api, order, kind="sale", amount="60.00")
     rest = pay(api, order, kind="sale", amount="40.00")
 
-    assert again.json() == beside.json() == {"errors": {"amount": ["must be less than or equal to 0.00"]}}
+    assert second_transaction.json() == beside.json() == {"errors": {"amount": ["must be less than or equal to 0.00"]}}
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 40.00"]}}
-    assert [response.status_code for response in (failed, second, done, rest)] == [201] * 4
+    assert [response.status_code for response in (failed, second, transaction, rest)] == [201] * 4
     assert status(api, order) == "paid"
 
 
@@ -276,10 +276,10 @@ def test_pending_captures_reserve_their_authorization(api: ApiClient, order: dic
 
     beyond = pay(api, order, kind="capture", amount="20.01")
     void = pay(api, order, kind="void")
-    done = pay(api, order, kind="capture", amount="30.00")
+    response = pay(api, order, kind="capture", amount="30.00")
 
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 20.00"]}}
-    assert (void.status_code, done.status_code) == (422, 201)
+    assert (void.status_code, response.status_code) == (422, 201)
     assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "70.00"
 
 
@@ -289,10 +289,10 @@ def test_an_order_comes_with_no_more_money_than_it_costs(api: ApiClient) -> None
     more = {**body, "transactions": [*body["transactions"], {**sale, "amount": "0.01"}]}
 
     refused = api.post("orders.json", {"order": more})
-    taken = api.post("orders.json", {"order": body})
+    response = api.post("orders.json", {"order": body})
 
     assert refused.json() == {"errors": {"transactions.2.amount": ["must be less than or equal to 0.00"]}}
-    assert taken.json()["order"]["financial_status"] == "paid"
+    assert response.json()["order"]["financial_status"] == "paid"
 
 
 def test_cancelling_after_a_failed_capture_voids_the_authorization(api: ApiClient, order: dict[str, Any]) -> None:
@@ -314,25 +314,25 @@ def test_the_outcome_of_a_pending_capture_is_noted_on_a_cancelled_order(api: Api
 
     other = pay(api, order, kind="capture", amount="30.00")
     void = pay(api, order, kind="void")
-    done = pay(api, order, kind="capture", amount="70.00")
+    response = pay(api, order, kind="capture", amount="70.00")
 
     assert other.json() == {"errors": {"base": ["The order is cancelled"]}}
     assert void.status_code == 422
-    assert done.status_code == 201, done.content
+    assert response.status_code == 201, response.content
     assert status(api, order) == "partially_paid"
 
 
 def test_an_order_with_money_through_a_gateway_cannot_be_deleted(api: ApiClient) -> None:
-    paid = place(api, transactions=[{"kind": "sale", "gateway": "card-house"}])
+    payment = place(api, transactions=[{"kind": "sale", "gateway": "card-house"}])
     tried = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "status": "failure"}])
     by_hand = place(api, financial_status="paid")
     test = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "test": True}])
 
-    refused = api.delete(f"orders/{paid['id']}.json")
+    refused = api.delete(f"orders/{payment['id']}.json")
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"base": ["An order that was paid through a gateway cannot be deleted"]}}
-    assert api.get(f"orders/{paid['id']}.json").status_code == 200
+    assert api.get(f"orders/{payment['id']}.json").status_code == 200
     for other in (tried, by_hand, test):
         assert api.delete(f"orders/{other['id']}.json").status_code == 200
 
@@ -357,11 +357,11 @@ def test_amounts_have_the_decimals_of_their_currency(api: ApiClient, currency: s
 
     order = place(api, currency=currency, line_items=[line])
     refused = api.post("orders.json", {"order": {**body, "line_items": [{**line, "price": finer}]}})
-    paid = pay(api, order, kind="sale", amount=finer)
+    response = pay(api, order, kind="sale", amount=finer)
 
     assert order["total_price"] == price
     assert refused.json() == {"errors": {"line_items.0.price": ["is invalid"]}}
-    assert (paid.status_code, list(paid.json()["errors"])) == (422, ["amount"])
+    assert (response.status_code, list(response.json()["errors"])) == (422, ["amount"])
     assert pay(api, order, kind="sale", amount=price).status_code == 201
 
 

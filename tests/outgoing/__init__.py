@@ -1,1 +1,1 @@
-"""Tests of the guarded outgoing HTTP client, on loopback sockets alone."""
+"""Tests of the guarded HTTP client, on loopback sockets only."""

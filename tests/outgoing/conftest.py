@@ -1,4 +1,4 @@
-"""Fixtures for everything around the client: servers, names, settings."""
+"""Fixtures of the HTTP client tests: servers, host names, settings."""
 
 import socket
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from .servers import Behaviour, Names, Serve, Server, Silence
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Start a server: `serve(behaviour, host="127.0.0.1", tls=None)`."""
+    """Return a function that starts a server: `serve(behaviour, host="127.0.0.1", tls=None)`."""
     servers: list[Server] = []
 
     def start(behave: Behaviour, **options: object) -> Server:
@@ -25,7 +25,7 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture
 def silence() -> Iterator[Silence]:
-    """A port that must not be reached."""
+    """Yield a port that must not be reached."""
     listening = Silence()
     yield listening
     listening.close()
@@ -33,7 +33,7 @@ def silence() -> Iterator[Silence]:
 
 @pytest.fixture(autouse=True)
 def outgoing_settings(settings: Settings) -> Settings:
-    """Settings under which nothing private may be reached, whatever the environment says."""
+    """Forbid all private addresses, independent of the environment."""
     settings.OUTGOING_ALLOW = []
     settings.OUTGOING_BLOCKED_HOSTS = []
     settings.OUTGOING_BLOCKED_HOST_CHECK = ""
@@ -42,13 +42,13 @@ def outgoing_settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def allow_loopback(settings: Settings) -> None:
-    """Let the client reach 127.0.0.1, and no other address."""
+    """Allow the client 127.0.0.1 and no other private address."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
 
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> Names:
-    """The resolver of the network's edge, under the test's control."""
+    """Return a DNS resolver that the test controls."""
     resolver = Names()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
     return resolver

@@ -1,4 +1,4 @@
-"""Servers on loopback that behave as badly as a test asks, and a resolver whose answers a test decides."""
+"""Loopback servers that misbehave in defined ways, and a fake DNS resolver."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ Serve = Callable[..., "Server"]
 
 
 def say(*parts: bytes) -> Behaviour:
-    """Send these bytes and close."""
+    """Return a behavior that sends these bytes and closes."""
 
     def behave(connection: socket.socket) -> None:
         for part in parts:
@@ -22,13 +22,13 @@ def say(*parts: bytes) -> Behaviour:
 
 
 def answer(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behaviour:
-    """Send a complete answer."""
+    """Return a behavior that sends a complete response."""
     head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers])
     return say(head.encode() + b"\r\n\r\n" + body)
 
 
 def repeat(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
-    """Send a beginning, then the same part until the other side has had enough."""
+    """Return a behavior that sends a start, then the same part until the client disconnects."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(start)
@@ -40,7 +40,7 @@ def repeat(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
 
 
 class Server:
-    """Takes connections one after the other, keeps what each sent, then behaves as told."""
+    """A server that handles one connection at a time, stores each request and runs its behavior."""
 
     def __init__(self, behave: Behaviour, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[bytes] = []
@@ -59,7 +59,7 @@ class Server:
             except OSError:
                 return
             connection.settimeout(10)
-            # The client may hang up at any moment; that is what the tests are about.
+            # The client may disconnect at any moment; that is what the tests are about.
             with contextlib.suppress(OSError), connection, self._wrapped(connection) as stream:
                 self.requests.append(self._request(stream))
                 self.behave(stream)
@@ -88,7 +88,7 @@ class Server:
 
 
 class Silence:
-    """One port on which IPv4 and IPv6 loopback listen, to prove that nobody came."""
+    """A port that listens on the IPv4 and IPv6 loopback addresses, to prove that no client connects."""
 
     def __init__(self) -> None:
         self._sockets = [socket.create_server(("127.0.0.1", 0))]
@@ -96,7 +96,7 @@ class Silence:
         self._sockets.append(socket.create_server(("::1", self.port), family=socket.AF_INET6))
 
     def was_broken(self) -> bool:
-        """Whether a connection was made: the kernel completes it without us."""
+        """Return True if a connection was made; the kernel accepts connections without the process."""
         for listening in self._sockets:
             listening.setblocking(False)
             with contextlib.suppress(BlockingIOError):
@@ -110,7 +110,7 @@ class Silence:
 
 
 class Names:
-    """What names resolve to: per name one list of addresses for each lookup, the last one for all that follow."""
+    """A DNS resolver: per host one list of addresses for each lookup, the last one for all later lookups."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[list[str]]] = {}
@@ -121,8 +121,8 @@ class Names:
         if host not in self.answers:
             return self._real(host, port, *args, **kwargs)  # type: ignore[arg-type,return-value]
         self.lookups.append(host)
-        answers = self.answers[host]
-        addresses = answers.pop(0) if len(answers) > 1 else answers[0]
+        address_lists = self.answers[host]
+        addresses = address_lists.pop(0) if len(address_lists) > 1 else address_lists[0]
         return [
             (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (address, port, 0, 0))
             if ":" in address

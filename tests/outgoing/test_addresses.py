@@ -1,4 +1,4 @@
-"""The address guard by itself: texts, settings, records."""
+"""The SSRF guard by itself: addresses, settings, DNS records."""
 
 import socket
 import sys
@@ -154,10 +154,10 @@ def test_vet_url_refuses_a_public_address_of_this_machine(monkeypatch: pytest.Mo
     ],
 )
 def test_vet_url_says_which_rule_a_url_breaks(url: str, reason: str) -> None:
-    with pytest.raises(UrlRefused) as refusal:
+    with pytest.raises(UrlRefused) as error_info:
         check_url(url, schemes=["https"])
 
-    assert str(refusal.value) == reason
+    assert str(error_info.value) == reason
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_refused_host_check_is_asked_for_names(settings: Settings, monkeypatch: 
     assert check_url("https://other.example/", schemes=["https"]).host == "other.example"
 
 
-@pytest.mark.parametrize("name", ["OUTGOING_ALLOW", "OUTGOING_REFUSED_HOSTS"])
+@pytest.mark.parametrize("name", ["OUTGOING_ALLOW", "OUTGOING_BLOCKED_HOSTS"])
 @pytest.mark.parametrize("entry", ["127.0.0.1:8000", "http://sink", "10.0.0.0/33", "127.1", "*.example"])
 def test_start_stops_at_an_entry_that_is_no_host(settings: Settings, name: str, entry: str) -> None:
     setattr(settings, name, [entry])

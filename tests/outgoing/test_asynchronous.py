@@ -1,4 +1,4 @@
-"""The client of an event loop: the same guard, and receivers that behave as badly as they can.
+"""The asynchronous client: the same guard, and servers that misbehave.
 
 Rule: reliability, W2 to W7; design of webhooks, "Faults to inject", 5 to 8.
 """
@@ -23,23 +23,27 @@ Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
 
 def post_to(*urls: str, times: int = 1) -> Calls:
-    """Post to all of them at once, each so often; what came of it."""
+    """Post to all URLs concurrently, several times each, and return the results."""
 
     async def run() -> Calls:
         async with AsyncClient() as client:
-            return [each for calls in await asyncio.gather(*(several(client, url) for url in urls)) for each in calls]
+            return [
+                result
+                for calls in await asyncio.gather(*(post_several(client, url) for url in urls))
+                for result in calls
+            ]
 
-    async def several(client: AsyncClient, url: str) -> Calls:
-        return [await one(client, url) for _ in range(times)]
+    async def post_several(client: AsyncClient, url: str) -> Calls:
+        return [await post_once(client, url) for _ in range(times)]
 
-    async def one(client: AsyncClient, url: str) -> tuple[Reply | HttpRequestFailed, Progress]:
+    async def post_once(client: AsyncClient, url: str) -> tuple[Reply | HttpRequestFailed, Progress]:
         progress = Progress(time.monotonic())
         try:
             return await client.post(url, body=b"x" * 2000, headers={"X-Test": "1"}, progress=progress), progress
         except HttpRequestFailed as error:
             return error, progress
 
-    # A browser that other tests left open keeps a loop running in this thread.
+    # A browser of another test may keep an event loop running in this thread.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, run()).result()
 
@@ -53,7 +57,7 @@ def wait(seconds: float) -> Behaviour:
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-# What a receiver does, and what comes of it.
+# The server's behavior and the expected outcome.
 RECEIVERS: dict[str, tuple[Behaviour, str]] = {
     "well": (answer(b"ok"), "200"),
     "no content": (say(b"HTTP/1.1 204 No Content\r\n\r\n"), "204"),
@@ -83,8 +87,8 @@ def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobyt
     calls = post_to(*(server.url for server in servers.values()))
 
     assert time.monotonic() - began < patience(6.5)
-    found = {name: outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
-    assert found == {name: expected for name, (_, expected) in RECEIVERS.items()}
+    outcomes = {name: outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
+    assert outcomes == {name: expected for name, (_, expected) in RECEIVERS.items()}
     assert all((progress.ended or 9) < 5.5 and progress.peer == "127.0.0.1" for _, progress in calls)
     assert all(len(result.body) <= MAX_BODY_BYTES for result, _ in calls if isinstance(result, Reply))
     bodies = [request.partition(b"\r\n\r\n")[2] for server in servers.values() for request in server.requests]
@@ -94,7 +98,7 @@ def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobyt
 def test_a_connection_is_kept_and_one_that_was_closed_meanwhile_is_no_failure(
     serve: Serve, allow_loopback: None
 ) -> None:
-    """The receiver answers, and closes without a word; the next call finds the connection stale."""
+    """Reuse a connection after the server has responded and closed it."""
     server = serve(answer(b"ok"))
 
     calls = post_to(server.url, times=5)
@@ -104,9 +108,9 @@ def test_a_connection_is_kept_and_one_that_was_closed_meanwhile_is_no_failure(
 
 
 def test_a_port_where_nobody_listens_is_unreachable(allow_loopback: None) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        ((result, progress),) = post_to(f"http://127.0.0.1:{taken.getsockname()[1]}/")
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        ((result, progress),) = post_to(f"http://127.0.0.1:{bound_socket.getsockname()[1]}/")
 
     assert outcome(result) == "unreachable"
     assert (progress.ended or 9) < 1.5
@@ -140,9 +144,9 @@ def test_what_a_name_leads_to_is_vetted(silence: Silence, names: Names) -> None:
 
 
 def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the check of the URL let a literal address through, no lookup would stop it."""
+    """Bypass the URL check: no DNS lookup would stop a literal address."""
     target = Target("http", "127.0.0.1", silence.port, "/")
-    monkeypatch.setattr(async_client, "_vetted", lambda url: target)
+    monkeypatch.setattr(async_client, "_check_url", lambda url: target)
 
     ((result, _),) = post_to("https://whatever.example/")
 
@@ -151,9 +155,9 @@ def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monk
 
 
 def test_without_the_sockets_guard_it_would_be_reached(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control of the test above."""
+    """Control of the test above."""
     target = Target("http", "127.0.0.1", silence.port, "/")
-    monkeypatch.setattr(async_client, "_vetted", lambda url: target)
+    monkeypatch.setattr(async_client, "_check_url", lambda url: target)
     monkeypatch.setattr(async_client, "check_addresses", lambda host, records: None)
     monkeypatch.setattr(async_client, "TOTAL_SECONDS", 0.5)
 

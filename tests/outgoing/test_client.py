@@ -1,4 +1,4 @@
-"""Downloads and calls that go well, and the guard in front of those that must not go out (W2 to W5, W7)."""
+"""Successful downloads and calls, and the guard against forbidden addresses (W2 to W5, W7)."""
 
 import socket
 from collections.abc import Callable
@@ -87,10 +87,10 @@ def test_proxies_and_credentials_of_the_environment_are_ignored(
 @pytest.mark.parametrize("call", CLIENTS)
 @pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
 def test_private_hosts_are_never_connected(silence: Silence, call: Callable[[str], object], host: str) -> None:
-    with pytest.raises(HttpRequestRefused) as refusal:
+    with pytest.raises(HttpRequestRefused) as error_info:
         call(f"https://{host}:{silence.port}/")
 
-    assert str(refusal.value) == "refused address"
+    assert str(error_info.value) == "refused address"
     assert not silence.was_broken()
 
 
@@ -101,10 +101,10 @@ def test_names_of_private_addresses_are_never_connected(
 ) -> None:
     names.answers["shop.example"] = [[address]]
 
-    with pytest.raises(HttpRequestRefused) as refusal:
+    with pytest.raises(HttpRequestRefused) as error_info:
         call(f"https://shop.example:{silence.port}/")
 
-    assert str(refusal.value) == "refused address"
+    assert str(error_info.value) == "refused address"
     assert not silence.was_broken()
     assert names.lookups == ["shop.example"]
 
@@ -125,7 +125,7 @@ def test_a_name_is_connected_at_the_address_that_was_vetted(serve: Serve, names:
 
     with download_file(f"http://shop.example:{vetted.port}/", limits=QUICK) as download:
         assert download.file.read() == b"vetted"
-    assert names.lookups == ["shop.example"]  # once, so there was no second answer to connect to
+    assert names.lookups == ["shop.example"]  # once, so there was no second result to connect to
     with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
         download_file(f"http://shop.example:{vetted.port}/", limits=QUICK)
 
@@ -240,10 +240,10 @@ def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: 
     ],
 )
 def test_request_refuses_urls_by_their_text(names: Names, url: str, reason: str) -> None:
-    with pytest.raises(HttpRequestRefused) as refusal:
+    with pytest.raises(HttpRequestRefused) as error_info:
         send_request("POST", url)
 
-    assert str(refusal.value) == reason
+    assert str(error_info.value) == reason
     assert names.lookups == []
 
 

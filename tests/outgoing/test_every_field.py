@@ -1,4 +1,4 @@
-"""Every field that makes us fetch an address, with every spelling of an address that must not be reached.
+"""Every field with a URL that the server fetches, with every spelling of a forbidden address.
 
 Rule: reliability, W1.
 """
@@ -29,7 +29,7 @@ from tests.fulfillment.factories import make_service
 from .servers import Silence
 from .test_addresses import PRIVATE_HOSTS
 
-# Hands an address over and answers how it was refused.
+# Submits an address and returns the error.
 Try = Callable[[str], str]
 
 
@@ -82,17 +82,19 @@ def theme(api: ApiClient, shop: Shop) -> Try:
 
 
 def theme_in_a_worker(api: ApiClient, shop: Shop) -> Try:
-    """A name that was public when it was saved may lead to a private address when the worker comes."""
-    made = api.post("themes.json", {"theme": {"name": "Dawn", "src": "https://themes.example/a.zip"}}).json()["theme"]
+    """Change the address after saving: a name may resolve to a private address only when the worker fetches it."""
+    theme_body = api.post("themes.json", {"theme": {"name": "Dawn", "src": "https://themes.example/a.zip"}}).json()[
+        "theme"
+    ]
 
     def attempt(src: str) -> str:
         with shop_scope(shop), transaction.atomic():
-            Theme.objects.filter(pk=made["id"]).update(src=src, processing=True, failure="")
+            Theme.objects.filter(pk=theme_body["id"]).update(src=src, processing=True, failure="")
             Job.objects.update(state=Job.State.WAITING, attempts=0)
             key = Job.objects.get().key
         jobs.run_job(key)
         with shop_scope(shop):
-            return Theme.objects.get(pk=made["id"]).failure
+            return Theme.objects.get(pk=theme_body["id"]).failure
 
     return attempt
 
@@ -102,9 +104,9 @@ def script_copy(api: ApiClient, shop: Shop) -> Try:
         with shop_scope(shop):
             https = src.replace("http:", "https:")
             tag = ScriptTagFactory.create(shop=shop, app=api.installation.app, src=https, cache=True)
-            with pytest.raises(script_loader.ScriptUnavailable) as refusal:
+            with pytest.raises(script_loader.ScriptUnavailable) as error_info:
                 script_loader.get_cached_script(tag, at=timezone.now())
-        return str(refusal.value)
+        return str(error_info.value)
 
     return attempt
 
@@ -117,7 +119,7 @@ def callback(api: ApiClient, shop: Shop) -> Try:
 
 
 def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
-    """A name that was public when it was saved may lead to a private address when the worker comes."""
+    """Change the address after saving: a name may resolve to a private address only when the worker fetches it."""
     service = make_service(api.installation.app, inventory_management=True)
 
     def attempt(src: str) -> str:
@@ -131,24 +133,24 @@ def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
     return attempt
 
 
-# By the module that fetches, the ways into it.
+# The fields by the module that fetches them.
 WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
-    "media/intake.py": (product_image, product_with_images, custom_collection, smart_collection, article),
+    "media/uploads.py": (product_image, product_with_images, custom_collection, smart_collection, article),
     "content/domain/assets.py": (asset,),
-    "content/domain/extraction.py": (theme, theme_in_a_worker),
-    "content/domain/scripts.py": (script_copy,),
-    "fulfillment/domain/pulling.py": (callback, pull_in_a_worker),
-    # An app that calls the installation for which it was started, and nobody else.
-    "fulfillment/demo_warehouse/interface.py": (),
+    "content/domain/theme_extraction.py": (theme, theme_in_a_worker),
+    "content/domain/script_loader.py": (script_copy,),
+    "fulfillment/domain/service_polling.py": (callback, pull_in_a_worker),
+    # An app that calls only the installation for which it was started.
+    "fulfillment/demo_warehouse/api_client.py": (),
 }
 
 
-@pytest.mark.parametrize("way", [way for ways in WAYS.values() for way in ways], ids=lambda way: way.__name__)
+@pytest.mark.parametrize("make_attempt", [way for ways in WAYS.values() for way in ways], ids=lambda way: way.__name__)
 def test_no_field_leads_to_a_private_address(
-    api: ApiClient, shop: Shop, silence: Silence, way: Callable[[ApiClient, Shop], Try]
+    api: ApiClient, shop: Shop, silence: Silence, make_attempt: Callable[[ApiClient, Shop], Try]
 ) -> None:
     with shop_scope(shop):
-        attempt = way(api, shop)
+        attempt = make_attempt(api, shop)
 
     words = {attempt(f"http://{host}:{silence.port}/a.png") for host in PRIVATE_HOSTS}
 
@@ -169,10 +171,10 @@ def test_every_module_that_fetches_is_tried_here() -> None:
 
 
 def _imports_the_client(path: Path) -> bool:
-    wanted = {"fetch", "request"}
+    functions = {"download_file", "send_request"}
     return any(
         isinstance(node, ast.ImportFrom)
         and node.module == "apps.outgoing.sync_client"
-        and wanted & {alias.name for alias in node.names}
+        and functions & {alias.name for alias in node.names}
         for node in ast.walk(ast.parse(path.read_text()))
     )

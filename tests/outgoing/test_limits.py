@@ -1,4 +1,4 @@
-"""Servers that try to keep us busy: each is cut in time, and none fills the memory (W6)."""
+"""Servers that waste the client's time: each connection is limited in time and memory (W6)."""
 
 import gzip
 import socket

@@ -1,4 +1,4 @@
-"""Certificates are checked against the name, although the connection goes to a pinned address."""
+"""Certificates are checked against the host name, although the client connects to a pinned address."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ Certify = Callable[..., ssl.SSLContext]
 
 @pytest.fixture
 def certify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
-    """Make a server's TLS side with a self-signed certificate, which the client may be told to trust."""
+    """Return a function that makes a server's TLS context with a self-signed certificate, trusted or not."""
 
     def make(name: str = "shop.example", expires: datetime = NOW + DAY, *, trusted: bool = True) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -61,7 +61,7 @@ def certify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
 
 @pytest.fixture(autouse=True)
 def fresh_context(names: Names, settings: Settings) -> Iterator[None]:
-    """Resolve shop.example to an allowed loopback address, and forget the authorities afterwards."""
+    """Resolve shop.example to an allowed loopback address, and clear the cached trust store afterwards."""
     names.answers["shop.example"] = [["127.0.0.1"]]
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     create_tls_context.cache_clear()
@@ -71,14 +71,14 @@ def fresh_context(names: Names, settings: Settings) -> Iterator[None]:
 
 def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Certify) -> None:
     context = certify()
-    asked: list[str | None] = []
-    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    server_names: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: server_names.append(name)
     server = serve(answer(b"secret"), tls=context)
 
     with download_file(f"https://shop.example:{server.port}/", limits=QUICK) as download:
         assert download.file.read() == b"secret"
 
-    assert asked == ["shop.example"]
+    assert server_names == ["shop.example"]
     assert f"Host: shop.example:{server.port}\r\n".encode() in server.requests[0]
 
 
@@ -132,8 +132,8 @@ def test_the_loops_client_checks_certificates_as_well(
 ) -> None:
     settings.OUTGOING_ALLOW = ["shop.example", "other.example"]
     names.answers |= {name: [["127.0.0.1"]] for name in settings.OUTGOING_ALLOW}
-    found = {}
-    # First the one that nobody vouches for: what is trusted stays so.
+    outcomes = {}
+    # First the untrusted one: a later trusted certificate must not change that.
     for name, options, host in (
         ("unknown", {"trusted": False}, "shop.example"),
         ("good", {}, "shop.example"),
@@ -142,6 +142,6 @@ def test_the_loops_client_checks_certificates_as_well(
     ):
         server = serve(answer(b"ok"), tls=certify(**options))
         ((result, _),) = post_to(f"https://{host}:{server.port}/")
-        found[name] = outcome(result)
+        outcomes[name] = outcome(result)
 
-    assert found == {"unknown": "tls", "good": "200", "another name": "tls", "expired": "tls"}
+    assert outcomes == {"unknown": "tls", "good": "200", "another name": "tls", "expired": "tls"}

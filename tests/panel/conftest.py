@@ -1,4 +1,4 @@
-"""Fixtures of the panel's tests: people with permissions, and clients that are in a shop."""
+"""Fixtures for tests of the panel: staff members with permissions and logged-in clients in a shop."""
 
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ PASSWORD = "correct horse battery"
 
 
 class Panel:
-    """A browser that is logged in, and finds its way by the names of the pages."""
+    """A logged-in test client that opens pages by their URL names."""
 
     def __init__(self, user: User, shop: Shop, **client: Any) -> None:
         self.user, self.shop = user, shop
@@ -36,24 +36,24 @@ class Panel:
         return self.open(self.url(name, *args), **query)
 
     def open(self, address: str, **query: Any) -> Response:
-        """Follow a link."""
-        answer = self.http.get(address, query)
-        _send_all(answer)
-        return answer
+        """Open a link."""
+        response = self.http.get(address, query)
+        _send_all(response)
+        return response
 
     def post(self, name: str, /, *args: object, **data: Any) -> Response:
-        answer = self.http.post(self.url(name, *args), data)
-        _send_all(answer)
-        return answer
+        response = self.http.post(self.url(name, *args), data)
+        _send_all(response)
+        return response
 
     def forge(self, name: str, /, *args: object, **data: Any) -> Response:
-        """Send a page's form without having opened the page, with a key that holds."""
+        """Post a page's form without opening the page first, with a valid form key."""
         return self.post(
             name, *args, form_key=create_form_key(cast("HttpRequest", SimpleNamespace(user=self.user))), **data
         )
 
     def form_key(self, name: str, /, *args: object) -> str:
-        """The key of a form that works once, as its page carries it."""
+        """Return the single-use form key that the page contains."""
         return str(self.get(name, *args).context["form_key"])
 
 
@@ -62,7 +62,7 @@ PanelWith = Callable[..., Panel]
 
 @pytest.fixture
 def panel_with(shop: Shop) -> PanelWith:
-    """``panel_with("themes", …)``: somebody in the shop who holds just these permission names."""
+    """Return a factory: ``panel_with("themes", …)`` logs in a staff member with exactly these permissions."""
 
     def make(
         *names: str, view_only: Iterable[str] = (), shop: Shop = shop, owner: bool = False, **client: Any
@@ -74,26 +74,26 @@ def panel_with(shop: Shop) -> PanelWith:
 
 @pytest.fixture
 def owner(panel_with: PanelWith) -> Panel:
-    """The account owner."""
+    """Return a client logged in as the account owner."""
     return panel_with(owner=True)
 
 
 @pytest.fixture
 def operator(shop: Shop) -> Panel:
-    """The operator of the installation, in the shop."""
+    """Return a client logged in as the operator of the installation, in the shop."""
     return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
 
 
-def _send_all(answer: HttpResponseBase) -> None:
-    """A server sends all; the test client leaves an answer open where nobody reads."""
-    if isinstance(answer, StreamingHttpResponse):
-        answer.streaming_content = [answer.getvalue()]
+def _send_all(response: HttpResponseBase) -> None:
+    """Read the whole response. A server always does; the test client leaves an unread response open."""
+    if isinstance(response, StreamingHttpResponse):
+        response.streaming_content = [response.getvalue()]
 
 
-def streamed(answer: HttpResponseBase) -> bytes:
-    """All that an answer sends bit by bit."""
-    assert isinstance(answer, StreamingHttpResponse)
-    return answer.getvalue()
+def streamed(response: HttpResponseBase) -> bytes:
+    """Return the whole body of a streamed response."""
+    assert isinstance(response, StreamingHttpResponse)
+    return response.getvalue()
 
 
 def place_of(user: User, shop: Shop) -> Membership:

@@ -1,4 +1,4 @@
-"""What a browser would send of a page's form, if nobody touched it."""
+"""The data a browser sends for a page's form that the user did not change."""
 
 from html.parser import HTMLParser
 
@@ -6,7 +6,7 @@ _SILENT = {"submit", "button", "image", "reset", "file"}
 
 
 class _Forms(HTMLParser):
-    """Collects the controls of the forms of a page that are sent by POST."""
+    """Collects the controls of a page's POST forms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -16,26 +16,26 @@ class _Forms(HTMLParser):
         self._select: tuple[str, bool, list[tuple[str, bool]]] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        name = given.get("name", "")
-        if tag == "form" and given.get("method", "").lower() == "post":
+        fields = {name: value or "" for name, value in attrs}
+        name = fields.get("name", "")
+        if tag == "form" and fields.get("method", "").lower() == "post":
             self._open = []
             self.forms.append(self._open)
         if self._open is None:
             return
         if tag == "option" and self._select is not None:
-            self._select[2].append((given.get("value", ""), "selected" in given))
-        if not name or "disabled" in given:
+            self._select[2].append((fields.get("value", ""), "selected" in fields))
+        if not name or "disabled" in fields:
             return
-        if tag == "input" and given.get("type") not in _SILENT:
-            if given.get("type") not in {"checkbox", "radio"}:
-                self._open.append((name, given.get("value", "")))
-            elif "checked" in given:
-                self._open.append((name, given.get("value", "on")))
+        if tag == "input" and fields.get("type") not in _SILENT:
+            if fields.get("type") not in {"checkbox", "radio"}:
+                self._open.append((name, fields.get("value", "")))
+            elif "checked" in fields:
+                self._open.append((name, fields.get("value", "on")))
         elif tag == "textarea":
             self._textarea = (name, [])
         elif tag == "select":
-            self._select = (name, "multiple" in given, [])
+            self._select = (name, "multiple" in fields, [])
 
     def handle_data(self, data: str) -> None:
         if self._textarea is not None:
@@ -48,24 +48,24 @@ class _Forms(HTMLParser):
             return
         if tag == "textarea" and self._textarea is not None:
             name, parts = self._textarea
-            # HTML drops the first line break, and browsers send all of them as CR LF.
+            # HTML drops the first line break, and browsers send all line breaks as CR LF.
             text = "".join(parts).removeprefix("\n").replace("\r\n", "\n").replace("\n", "\r\n")
             self._open.append((name, text))
             self._textarea = None
         if tag == "select" and self._select is not None:
             name, multiple, options = self._select
-            chosen = [value for value, selected in options if selected]
-            if not chosen and not multiple and options:
-                chosen = [options[0][0]]
-            self._open += [(name, value) for value in chosen]
+            selected_options = [value for value, selected in options if selected]
+            if not selected_options and not multiple and options:
+                selected_options = [options[0][0]]
+            self._open += [(name, value) for value in selected_options]
             self._select = None
 
 
 def untouched(page: str) -> dict[str, list[str]]:
-    """The values of the form that a page is about: the one with the most controls."""
+    """Return the values of the page's main form: the form with the most controls."""
     parser = _Forms()
     parser.feed(page)
-    sent: dict[str, list[str]] = {}
+    form_data: dict[str, list[str]] = {}
     for name, value in max(parser.forms, key=len):
-        sent.setdefault(name, []).append(value)
-    return sent
+        form_data.setdefault(name, []).append(value)
+    return form_data

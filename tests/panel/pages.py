@@ -1,4 +1,4 @@
-"""Every address of the panel, and who may open it."""
+"""Every URL of the panel with the permissions that open it."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ STAFF = (
 )
 ORDERS = ("orders", "edit_orders", "refund_orders")
 EXPORTS = ("export_orders", "export_customers", "export_products", "staff_audit_log_view")
-# Who hands out a person's data has the file to fetch.
+# Staff who may export personal data can also download the file.
 EXPORTED = (*EXPORTS, "customers")
 BULK = ("products", "customers", "edit_orders")
 APPS = ("applications", "view_private_apps", "edit_private_apps")
@@ -18,10 +18,10 @@ APPS = ("applications", "view_private_apps", "edit_private_apps")
 
 @dataclass
 class Row:
-    """Who may open an address, and what a GET answers them."""
+    """The permissions that open a URL, and the response to a GET."""
 
-    lets: tuple[str, ...] = ()  # any one of these names; none: nobody, not even an owner
-    about: str = ""  # the kind of object in the address
+    lets: tuple[str, ...] = ()  # any one of these permissions is enough; empty: no one, not even an owner
+    about: str = ""  # the type of object in the URL
     status: int = 200
 
 
@@ -189,7 +189,7 @@ TABLE: dict[str, Row] = {
     "fulfillment_fulfillmentorder_remove_event": Row(("edit_orders",), "parcel_event", 405),
     "fulfillment_fulfillmentorder_slip": Row(("orders", "edit_orders"), "fulfillment_order"),
     "fulfillment_fulfillmentorder_parcel_slip": Row(("orders", "edit_orders"), "parcel"),
-    # Nothing is chosen.
+    # No rows are selected.
     "fulfillment_fulfillmentorder_slips": Row(("orders", "edit_orders"), status=302),
     "fulfillment_fulfillmentservice_changelist": Row(("applications", "locations")),
     "fulfillment_fulfillmentservice_add": Row(("applications",)),
@@ -211,7 +211,7 @@ TABLE: dict[str, Row] = {
     "refunds_refund_report": Row(("reports",)),
     "refunds_refund_report_file": Row(("reports",)),
     "refunds_refund_ask": Row(("refund_orders",), "refund_payment", 405),
-    # An export opens to the person who asked for it, whoever else may export.
+    # Only the staff member who requested an export can open it.
     "bulk_bulkedit_changelist": Row(BULK),
     "bulk_bulkedit_add": Row(),
     "bulk_bulkedit_change": Row(("products",), "bulk_edit"),
@@ -272,7 +272,7 @@ TABLE: dict[str, Row] = {
     "staff_membership_activation": Row(("staff_management_activation",), "membership", 405),
     "staff_membership_invitation": Row(("staff_management_create",), "membership", 405),
 }
-# What everybody in the shop may open, whatever they hold; each has its own test.
+# Pages that everyone in the shop can open; each has its own test.
 OPEN = {
     "index",
     "links",
@@ -293,4 +293,4 @@ OPEN = {
     "help_picture",
     "change_view",
 }
-# Django redirects <id>/ to <id>/change/ and anything else to 404; neither has a name.
+# Django redirects <id>/ to <id>/change/ and everything else to 404; neither URL has a name.

@@ -1,4 +1,4 @@
-"""Rows as shops have them, for each list of the panel's menu: long names, several tags, pictures, warnings, money."""
+"""Realistic rows for each list of the panel: long names, several tags, images, warnings, amounts."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -56,7 +56,7 @@ def _mail(number: int) -> str:
 
 
 def _order(shop: Shop, number: int) -> Order:
-    """Paid in a further currency, with three lines, tags and a channel."""
+    """Create a paid order in a second currency with three line items, tags and a channel."""
     lines = [{"title": f"{TITLE}, {size}", "price": Decimal("1249.90"), "quantity": 3} for size in ("S", "M", "L")]
     person = {"first_name": f"{FIRST} {number}", "last_name": LAST, "email": _mail(number)}
     return make_order(
@@ -75,7 +75,7 @@ def _order(shop: Shop, number: int) -> Order:
 
 
 def _product(shop: Shop, number: int) -> Product:
-    """With a picture, and stock of three variants at several locations."""
+    """Create a product with an image and stock of three variants at several locations."""
     product = make_product(
         f"{TITLE}, no. {number}",
         prices=("1249.90", "1349.90", "1449.90"),
@@ -85,14 +85,14 @@ def _product(shop: Shop, number: int) -> Product:
     )
     make_image(product)
     for variant in product.variants.all():
-        for place in _places(shop):
-            put(variant.inventory_item, place, 120 + number)
+        for index in _places(shop):
+            put(variant.inventory_item, index, 120 + number)
     return product
 
 
 def _places(shop: Shop) -> list[Any]:
-    known = {place.name: place for place in Location.objects.all()}
-    return [known.get(name) or make_location(shop, name=name) for name in MANY_PLACES]
+    existing = {location.name: location for location in Location.objects.all()}
+    return [existing.get(name) or make_location(shop, name=name) for name in MANY_PLACES]
 
 
 def _article(shop: Shop, number: int) -> None:
@@ -121,10 +121,10 @@ def _customer(shop: Shop, number: int) -> None:
 
 
 def _delivery(shop: Shop, number: int) -> None:
-    """Of one subscription, failed."""
+    """Create a failed delivery; all belong to one subscription."""
     installation = Installation.objects.filter(shop=shop).first() or _installation(shop, number)
-    told = Subscription.objects.first()
-    make_delivery(installation, told, state="failed", attempts=5, error="certificate_expired")
+    subscription = Subscription.objects.first()
+    make_delivery(installation, subscription, state="failed", attempts=5, error="certificate_expired")
 
 
 def _event(shop: Shop, number: int) -> None:
@@ -135,7 +135,7 @@ def _event(shop: Shop, number: int) -> None:
 
 
 def _export(shop: Shop, number: int) -> None:
-    """Of the account owner, who alone sees them."""
+    """Create an export of the account owner, who is the only one who sees it."""
     user = Membership.objects.get(account_owner=True).user
     at = timezone.now() + timedelta(days=3)
     ready = {"state": Export.State.READY, "row_count": 1_234_567, "expires_at": at, "file": f"orders-{number}.csv"}
@@ -150,8 +150,8 @@ def _handler(shop: Shop, number: int) -> None:
 def _import(shop: Shop, number: int) -> None:
     user = factories.make_member(shop, first_name=FIRST, last_name=LAST)
     name = f"products of the warehouse in Rotterdam, season {number}, second try.csv"
-    done = {"state": Import.State.DONE, "total": 120_000, "done": 120_000, "finished_at": timezone.now()}
-    Import.objects.create(shop=shop, name=name, format="csv", actor=f"staff:{user.pk}", **done)
+    finished_values = {"state": Import.State.DONE, "total": 120_000, "done": 120_000, "finished_at": timezone.now()}
+    Import.objects.create(shop=shop, name=name, format="csv", actor=f"staff:{user.pk}", **finished_values)
 
 
 def _installation(shop: Shop, number: int) -> Installation:
@@ -163,7 +163,7 @@ def _registration(shop: Shop, number: int) -> None:
 
 
 def _variants(shop: Shop, number: int) -> None:
-    """Three for each third number, each stocked at several locations."""
+    """Create three variants for every third number, each stocked at several locations."""
     if number % 3 == 0:
         _product(shop, number)
 
@@ -214,7 +214,7 @@ def _subscription(shop: Shop, number: int) -> None:
 
 
 def _work(shop: Shop, number: int) -> None:
-    """Of three lines, at a place with a long name; some are held, most can be sent."""
+    """Create a fulfillment order of three items at a location with a long name; a few are on hold."""
     for row in route(_order(shop, number)):
         Location.objects.filter(pk=row.assigned_location_id).update(name="Warehouse Rotterdam, hall 4")
         put_into(row, "on_hold" if number % 5 == 0 else "open", "unsubmitted")

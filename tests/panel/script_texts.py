@@ -1,4 +1,4 @@
-"""The texts of scripts: which strings of a file of JavaScript are words for people, and do not go through translate."""
+"""Find JavaScript strings that are texts for people but are not passed to translate()."""
 
 import re
 from collections.abc import Iterator
@@ -8,87 +8,87 @@ _SKIPPED = re.compile(r"\s+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
 _REGEX = re.compile(r"/(?![*/])(?:\[(?:[^\]\\\n]|\\.)*\]|[^/\\\n\[]|\\.)+/[a-z]*")
 _WORD = re.compile(r"[\w$]+")
-# After these a slash begins an expression, not a division.
+# After these tokens a slash begins a regular expression, not a division.
 _BEFORE_REGEX = frozenset("(,=:[!&|?{};+-*%<>~^\n") | {"return", "typeof", "case", "of", "in", ""}
 _TRANSLATES = ("translate", "(")
 
 
 class Literal(NamedTuple):
-    """A string: its text, ``␣`` for each value within it, and the two tokens before it."""
+    """A string literal: its text with ``␣`` for each interpolated value, and the two tokens before it."""
 
     text: str
     before: tuple[str, str]
 
 
 def literals(source: str) -> Iterator[Literal]:
-    """Every string of a script, those within the values of others too."""
+    """Return every string literal of a script, including those within template literals."""
     at, before = 0, ("", "")
     while at < len(source):
         if skipped := _SKIPPED.match(source, at):
             at = skipped.end()
             continue
-        found: re.Match[str] | None
-        if found := _STRING.match(source, at):
-            yield Literal(found[0][1:-1], before)
-            token, at = '"', found.end()
+        match: re.Match[str] | None
+        if match := _STRING.match(source, at):
+            yield Literal(match[0][1:-1], before)
+            token, at = '"', match.end()
         elif source[at] == "`":
             text, inner, at_end = _template(source, at + 1)
             yield Literal(text, before)
             for part in inner:
                 yield from literals(part)
             token, at = '"', at_end
-        elif source[at] == "/" and before[1] in _BEFORE_REGEX and (found := _REGEX.match(source, at)):
-            token, at = '"', found.end()
-        elif found := _WORD.match(source, at):
-            token, at = found[0], found.end()
+        elif source[at] == "/" and before[1] in _BEFORE_REGEX and (match := _REGEX.match(source, at)):
+            token, at = '"', match.end()
+        elif match := _WORD.match(source, at):
+            token, at = match[0], match.end()
         else:
             token, at = source[at], at + 1
         before = (before[1], token)
 
 
 def _template(source: str, at: int) -> tuple[str, list[str], int]:
-    """The text of a template from behind its first quote, the expressions in it, and where it ends."""
+    """Return a template literal's text, the expressions in it, and its end position."""
     text, inner = "", []
     while source[at] != "`":
         if source[at] == "\\":
             text, at = text + source[at : at + 2], at + 2
         elif source.startswith("${", at):
-            begun = at = at + 2
+            started_at = at = at + 2
             depth = 1
             while depth:
                 if source[at] == "`":
                     *_, at = _template(source, at + 1)
                     continue
-                if found := _STRING.match(source, at):
-                    at = found.end()
+                if match := _STRING.match(source, at):
+                    at = match.end()
                     continue
                 depth += {"{": 1, "}": -1}.get(source[at], 0)
                 at += 1
-            inner.append(source[begun : at - 1])
+            inner.append(source[started_at : at - 1])
             text += "␣"
         else:
             text, at = text + source[at], at + 1
     return text, inner, at + 1
 
 
-# Words that stand apart, or one that begins with a capital letter or ends a sentence.
+# Several words, or one word that begins with a capital letter or ends a sentence.
 _SPOKEN = re.compile(
     r"(?<![\w.#\[$-])[A-Za-z][a-z]+(?:['’][a-z]+)?[,;:]? (?:[a-z]+\b|␣)"
     r"|␣[;,]? [a-z]+\b|\A[A-Z][a-z]+[.:…]?\Z|[a-z][.…]\Z"
 )
-# What a library says, by which its translation is looked up.
+# Texts of a library, used as keys for their translations.
 _NAMED = re.compile(r'"[^"\n]*": translate\(')
 _TAG = re.compile(r"</?[a-z][^<>]*>")
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
 
 def unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
-    """The strings that people would read, and that no translation is asked for."""
+    """Return the strings that users would read but that are not translated."""
     return [
-        each.text
-        for each in literals(_NAMED.sub("translate(", source))
-        if each.before != _TRANSLATES
-        and each.text not in alike
-        and _SPOKEN.search(each.text)
-        and not _CODE.search(_TAG.sub("", each.text))
+        item.text
+        for item in literals(_NAMED.sub("translate(", source))
+        if item.before != _TRANSLATES
+        and item.text not in alike
+        and _SPOKEN.search(item.text)
+        and not _CODE.search(_TAG.sub("", item.text))
     ]

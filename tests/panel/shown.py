@@ -1,4 +1,4 @@
-"""Forms as a page shows them: what a browser would send if somebody pressed the button and changed nothing."""
+"""Parse the forms of a page into the data a browser would submit unchanged."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -12,9 +12,9 @@ class ShownForm:
     """One form of a page.
 
     Attributes:
-        attrs: Of its tag.
-        fields: Names and values in their order; a box that is not ticked has none.
-        names: All names, also those of empty boxes, files and buttons.
+        attrs: The attributes of the form tag.
+        fields: Names and values in order; an unticked checkbox has none.
+        names: All names, including those of unticked checkboxes, files and buttons.
     """
 
     attrs: dict[str, str]
@@ -23,7 +23,7 @@ class ShownForm:
 
     @property
     def data(self) -> dict[str, list[str]]:
-        """The values by name, without those of the row that is copied when somebody adds one."""
+        """Return the values by name, without the template row that scripts copy to add a row."""
         data: dict[str, list[str]] = {}
         for name, value in self.fields:
             if "__prefix__" not in name:
@@ -31,15 +31,15 @@ class ShownForm:
         return data
 
     def new_row(self, prefix: str, **typed: str) -> dict[str, list[str]]:
-        """What a press on "Add another" adds, with what is typed into the row."""
-        place = int(self.data[f"{prefix}-TOTAL_FORMS"][0])
+        """Return the fields that "Add another" adds, with the typed values filled in."""
+        index = int(self.data[f"{prefix}-TOTAL_FORMS"][0])
         row = {
-            name.replace("__prefix__", str(place)): [value]
+            name.replace("__prefix__", str(index)): [value]
             for name, value in self.fields
             if name.startswith(f"{prefix}-__prefix__-")
         }
-        typed_row = {f"{prefix}-{place}-{name}": [value] for name, value in typed.items()}
-        return row | typed_row | {f"{prefix}-TOTAL_FORMS": [str(place + 1)]}
+        typed_row = {f"{prefix}-{index}-{name}": [value] for name, value in typed.items()}
+        return row | typed_row | {f"{prefix}-TOTAL_FORMS": [str(index + 1)]}
 
 
 class _Reader(HTMLParser):
@@ -54,29 +54,29 @@ class _Reader(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        fields = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.form = ShownForm(given)
+            self.form = ShownForm(fields)
             self.forms.append(self.form)
-        elif self.form is not None and "disabled" not in given:
-            self._control(self.form, tag, given)
+        elif self.form is not None and "disabled" not in fields:
+            self._control(self.form, tag, fields)
 
-    def _control(self, form: ShownForm, tag: str, given: dict[str, str]) -> None:
-        name = given.get("name", "")
+    def _control(self, form: ShownForm, tag: str, attrs: dict[str, str]) -> None:
+        name = attrs.get("name", "")
         if name:
             form.names.add(name)
         if tag == "input" and name:
-            kind = given.get("type", "text")
-            if kind not in NOT_SENT and (kind not in {"checkbox", "radio"} or "checked" in given):
-                form.fields.append((name, given.get("value", "on" if kind == "checkbox" else "")))
+            kind = attrs.get("type", "text")
+            if kind not in NOT_SENT and (kind not in {"checkbox", "radio"} or "checked" in attrs):
+                form.fields.append((name, attrs.get("value", "on" if kind == "checkbox" else "")))
         elif tag == "textarea":
             self.area, self.text = name, ""
         elif tag == "select":
-            self.select = {"name": name, "multiple": "multiple" in given, "first": None, "chosen": []}
+            self.select = {"name": name, "multiple": "multiple" in attrs, "first": None, "chosen": []}
         elif tag == "option" and self.select is not None:
-            value = given.get("value", "")
+            value = attrs.get("value", "")
             self.select["first"] = value if self.select["first"] is None else self.select["first"]
-            if "selected" in given:
+            if "selected" in attrs:
                 self.select["chosen"].append(value)
 
     def handle_data(self, data: str) -> None:
@@ -87,26 +87,26 @@ class _Reader(HTMLParser):
         if tag == "form":
             self.form = None
         elif tag == "textarea" and self.form is not None and self.area is not None:
-            # The line break that follows the tag is none of the text.
+            # The line break after the opening tag is not part of the text.
             self.form.fields.append((self.area, self.text.removeprefix("\r\n").removeprefix("\n")))
             self.area = None
         elif tag == "select" and self.form is not None and self.select is not None:
-            chosen = self.select["chosen"]
-            if not chosen and not self.select["multiple"] and self.select["first"] is not None:
-                chosen = [self.select["first"]]
-            self.form.fields += [(self.select["name"], value) for value in chosen]
+            selected = self.select["chosen"]
+            if not selected and not self.select["multiple"] and self.select["first"] is not None:
+                selected = [self.select["first"]]
+            self.form.fields += [(self.select["name"], value) for value in selected]
             self.select = None
 
 
 def forms_of(page: bytes) -> list[ShownForm]:
-    """The forms of a page that send something."""
+    """Return the forms of a page that submit something."""
     reader = _Reader()
     reader.feed(page.decode())
     return [form for form in reader.forms if form.attrs.get("method", "").lower() == "post"]
 
 
 def form_of(page: bytes, *names: str, model: str = "") -> ShownForm:
-    """The first form of a page that has all these fields; with ``model``, the one that edits such a row."""
+    """Return the first form of a page that has all these fields; with ``model``, the form that edits such a row."""
     return next(
         form
         for form in forms_of(page)

@@ -1,4 +1,4 @@
-"""Filling the stock grid in."""
+"""Helpers to fill in the stock grid."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ def messages_of(response: Response) -> str:
     return " ".join(str(message) for message in response.context["messages"])
 
 
-def cell(item: Any, place: Any, wanted: Any, seen: Any = "") -> dict[str, str]:
-    return {f"cell-{item.pk}-{place.pk}-{seen}": str(wanted)}
+def cell(item: Any, location: Any, quantity: Any, displayed: Any = "") -> dict[str, str]:
+    return {f"cell-{item.pk}-{location.pk}-{displayed}": str(quantity)}
 
 
 def save(panel: Panel, reason: str = "count", **cells: str) -> Response:

@@ -1,6 +1,6 @@
-"""Every address of the panel against everybody who might ask for it.
+"""Tests of access to every URL of the panel.
 
-The table must name each route of the site: a new one fails ``test_every_route_is_in_the_table`` until it is listed.
+The table must list each route of the site; ``test_every_route_is_in_the_table`` fails for a new route.
 """
 
 import html
@@ -44,7 +44,7 @@ def routes(patterns: list[Any]) -> Iterator[str]:
 
 
 def state() -> dict[str, Any]:
-    """All that a forged request might have changed."""
+    """Return everything that a forged request could have changed."""
     models: tuple[type[Model], ...] = (
         Shop, App, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
     )  # fmt: skip
@@ -54,17 +54,17 @@ def state() -> dict[str, Any]:
 
 
 def links(page: Response) -> dict[str, str]:
-    """Where a page leads within the shop: the names of the pages, each with one address."""
+    """Return the URL names that a page links to within the shop, each with one address."""
     text = "" if page.streaming else html.unescape(page.content.decode())
-    found = {urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)}
+    matching_links = {urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)}
     panel = URLResolver(RegexPattern("^/s/acme/admin/"), admin.site.get_urls())
     return {
-        str(panel.resolve(urlsplit(link).path).url_name): link for link in found if link.startswith("/s/acme/admin/")
+        str(panel.resolve(urlsplit(link).path).url_name): link for link in matching_links if link.startswith("/s/acme/admin/")
     }
 
 
 def without_memory(state: dict[str, Any]) -> dict[str, Any]:
-    """The state, but for the last shop that each person was in."""
+    """Return the state without each user's last visited shop."""
     for user in state["User"]:
         user.pop("last_shop_id")
     return state
@@ -79,14 +79,14 @@ def test_nobody_who_is_not_logged_in_gets_further_than_the_login(panel_with: Pan
     things = things_of(panel.shop)
     before = state()
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
+            with checks(name):
                 address = panel.url(name, *things[row.about])
                 answers = [Client().get(address), Client().post(address, {"_selected_action": "1"})]
-                assert [answer.status_code for answer in answers] == [302, 302]
+                assert [response.status_code for response in answers] == [302, 302]
                 assert all(
-                    answer.headers["Location"].startswith("/accounts/login/?next=/s/acme/") for answer in answers
+                    response.headers["Location"].startswith("/accounts/login/?next=/s/acme/") for response in answers
                 )
                 assert state() == before
 
@@ -96,13 +96,13 @@ def test_somebody_without_permissions_is_refused_and_changes_nothing(panel_with:
     things = things_of(panel.shop)
     before = without_memory(state())
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
+            with checks(name):
                 args = things[row.about]
                 answers = [panel.get(name, *args), panel.forge(name, *args, post="yes", confirm="bko_", active="on")]
-                assert [answer.status_code for answer in answers] == [403, 403]
-                assert all(b"Permission required" in answer.content for answer in answers)
+                assert [response.status_code for response in answers] == [403, 403]
+                assert all(b"Permission required" in response.content for response in answers)
                 assert without_memory(state()) == before
 
 
@@ -113,13 +113,13 @@ def test_each_permission_lets_in_and_no_link_leads_further(
     panel = panel_with(permission)
     things = things_of(panel.shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if permission in row.lets:
-                with each(name):
-                    answer = panel.get(name, *things[row.about])
-                    assert answer.status_code == row.status
-                    assert {to for to in links(answer) if to in TABLE and permission not in TABLE[to].lets} == set()
+                with checks(name):
+                    response = panel.get(name, *things[row.about])
+                    assert response.status_code == row.status
+                    assert {to for to in links(response) if to in TABLE and permission not in TABLE[to].lets} == set()
 
 
 @pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
@@ -128,14 +128,14 @@ def test_who_may_only_view_by_one_permission_meets_no_refusal_behind_a_link(
 ) -> None:
     panel = panel_with(view_only=[permission])
     things = things_of(panel.shop)
-    named = [("index", ()), *((name, things[row.about]) for name, row in TABLE.items() if permission in row.lets)]
-    pages = [panel.get(name, *args) for name, args in named]
+    named_pages = [("index", ()), *((name, things[row.about]) for name, row in TABLE.items() if permission in row.lets)]
+    pages = [panel.get(name, *args) for name, args in named_pages]
     behind = {to: path for page in pages if page.status_code == 200 for to, path in links(page).items()}
 
-    with Each() as each:
+    with Each() as checks:
         for name, path in behind.items():
             if name in TABLE:
-                with each(name):
+                with checks(name):
                     assert panel.open(path).status_code != 403
 
 
@@ -146,10 +146,10 @@ def test_no_other_permission_lets_in(lets: tuple[str, ...], panel_with: PanelWit
     panel = panel_with(*(other for other in EVERY if other not in lets))
     things = things_of(panel.shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if row.lets == lets:
-                with each(name):
+                with checks(name):
                     assert panel.get(name, *things[row.about]).status_code == 403
 
 
@@ -157,9 +157,9 @@ def test_no_other_permission_lets_in(lets: tuple[str, ...], panel_with: PanelWit
 def test_owners_may_do_what_anybody_may(owner: Panel, things_of: Things) -> None:
     things = things_of(owner.shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
+            with checks(name):
                 assert owner.get(name, *things[row.about]).status_code == (row.status if row.lets else 403)
 
 
@@ -167,14 +167,14 @@ def test_another_shops_object_is_not_found(owner: Panel, other_shop: Shop, thing
     things = things_of(other_shop)
     before = without_memory(state())
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if row.about and row.lets:
-                with each(name):
+                with checks(name):
                     args = things[row.about]
                     answers = [owner.get(name, *args), owner.forge(name, *args, post="yes")]
                     assert answers[0].status_code == 404
-                    # Where nobody changes anything, a change is refused before anybody looks for the object.
+                    # Where no one may change anything, a change is refused before the object is looked up.
                     assert answers[1].status_code in {403, 404}
                     assert without_memory(state()) == before
 
@@ -183,9 +183,9 @@ def test_another_shops_panel_is_not_found(owner: Panel, other_shop: Shop, things
     things = things_of(other_shop)
     owner.shop = other_shop
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
+            with checks(name):
                 assert owner.get(name, *things[row.about]).status_code == 404
 
 
@@ -239,11 +239,11 @@ def test_a_refused_change_is_in_the_audit_log(panel_with: PanelWith, shop: Shop)
 def test_a_form_without_its_key_changes_nothing(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("preferences", enforce_csrf_checks=True)
 
-    answer = panel.post("shops_shop_change", shop.pk, name="Forged")
+    response = panel.post("shops_shop_change", shop.pk, name="Forged")
 
     shop.refresh_from_db()
-    assert answer.status_code == 403
-    assert b"no longer valid" in answer.content
+    assert response.status_code == 403
+    assert b"no longer valid" in response.content
     assert shop.name == "Acme"
 
 
@@ -272,20 +272,23 @@ CHANGED = [name for name, row in TABLE.items() if name.endswith("_change") and r
 
 
 def test_a_form_that_is_saved_untouched_changes_nothing(owner: Panel, things_of: Things) -> None:
-    """No row, no time stamp, no version, no event: apps that react to updates would be called for nothing."""
+    """Check that an unchanged form writes no row, time stamp, version or event.
+
+    Otherwise apps that react to updates would be called for nothing.
+    """
     things = things_of(owner.shop)
     saved = []
 
-    with Each() as each:
+    with Each() as checks:
         for name in CHANGED:
-            with each(name):
+            with checks(name):
                 arguments = things[TABLE[name].about]
                 page = owner.get(name, *arguments)
                 if b'name="_save"' not in page.content:
                     continue
                 before = everything_stored()
-                answer = owner.http.post(owner.url(name, *arguments), untouched(page.content.decode()))
-                assert answer.status_code == 302, shown_errors(answer.content.decode())
+                response = owner.http.post(owner.url(name, *arguments), untouched(page.content.decode()))
+                assert response.status_code == 302, shown_errors(response.content.decode())
                 after = everything_stored()
                 changed = {table for table in before if before[table] != after[table]}
                 assert changed <= {"staff.SentForm"}, "the key of the form is spent, and nothing else happens"
@@ -295,14 +298,13 @@ def test_a_form_that_is_saved_untouched_changes_nothing(owner: Panel, things_of:
 
 
 def shown_errors(page: str) -> list[str]:
-    """What a form complains of."""
+    """Return the errors that a form shows."""
     return re.findall(r"errorlist[^>]*>(.{0,200})", page, re.DOTALL)
 
 
-# --- who may only view ---
+# --- view-only access ---
 
-# What a request leaves that changes nothing of the shop: the trace of a refusal, that the person was here, and that the
-# form was used.
+# What a request leaves that changes nothing of the shop: the log of a refusal, the last visit, and the used form.
 TRACES = {"events.Event", "staff.User", "staff.SentForm", "sessions.Session", "usersessions.UserSession"}
 FORMS_VALUES = {"post": "yes", "confirm": "bko_", "active": "on", "comment": "Hello", "name": "Mine", "_save": "Save"}
 SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
@@ -310,28 +312,28 @@ SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
 
 @pytest.fixture
 def viewer(panel_with: PanelWith) -> Panel:
-    """Somebody who holds every name for viewing only."""
+    """Return a client whose user has every permission, view-only."""
     return panel_with(view_only=EVERY)
 
 
 def test_who_may_only_view_reads_or_is_refused_in_words(viewer: Panel, things_of: Things) -> None:
     things = things_of(viewer.shop)
-    read = 0
+    count = 0
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
-                answer = viewer.get(name, *things[row.about])
-                assert answer.status_code in {row.status, 403}, answer.status_code
-                if answer.status_code == 403:
-                    assert b"Permission required" in answer.content
-                    assert not row.lets or b"(full access; you have view-only access)" in answer.content
-                elif answer.status_code == 200:
-                    read += 1
-                    page = b"" if answer.streaming else answer.content
+            with checks(name):
+                response = viewer.get(name, *things[row.about])
+                assert response.status_code in {row.status, 403}, response.status_code
+                if response.status_code == 403:
+                    assert b"Permission required" in response.content
+                    assert not row.lets or b"(full access; you have view-only access)" in response.content
+                elif response.status_code == 200:
+                    count += 1
+                    page = b"" if response.streaming else response.content
                     assert not SAVES.search(page), "a button that is dead"
 
-    assert read > 90
+    assert count > 90
 
 
 def test_who_may_only_view_reads_amounts_in_the_decimals_of_the_currency(viewer: Panel, things_of: Things) -> None:
@@ -339,12 +341,12 @@ def test_who_may_only_view_reads_amounts_in_the_decimals_of_the_currency(viewer:
     too_long = re.compile(r">\s*\d+[.,]\d{3,}\s*<")
     assert too_long.search("<td>18.000</td>")
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if row.lets and row.status == 200:
-                with each(name):
-                    answer = viewer.get(name, *things[row.about])
-                    page = "" if answer.streaming else answer.content.decode()
+                with checks(name):
+                    response = viewer.get(name, *things[row.about])
+                    page = "" if response.streaming else response.content.decode()
                     assert too_long.findall(page) == []
 
 
@@ -353,17 +355,17 @@ def test_who_may_only_view_changes_nothing_by_any_form(viewer: Panel, things_of:
     viewer.get()
     before = everything_stored()
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
-            with each(name):
-                answer = viewer.forge(name, *things[row.about], **FORMS_VALUES)
-                assert answer.status_code in {200, 302, 403, 404, 405}
+            with checks(name):
+                response = viewer.forge(name, *things[row.about], **FORMS_VALUES)
+                assert response.status_code in {200, 302, 403, 404, 405}
                 after = everything_stored()
                 assert {table for table in before if before[table] != after[table]} <= TRACES
 
 
 def test_who_has_the_permission_is_not_told_to_ask_for_it(panel_with: PanelWith) -> None:
-    """Imports are begun by another page: nobody may add one here."""
+    """Check that users with the permission are not told to ask for it; imports have no add page of their own."""
     owner, clerk = panel_with(owner=True), panel_with("products")
     address = "exchange_import_add"
 

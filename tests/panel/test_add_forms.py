@@ -1,4 +1,4 @@
-"""Every form that makes something: left as it is shown, it stores what it showed."""
+"""Tests that every add form, submitted as displayed, stores the displayed values."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.panel.conftest import Panel
 from tests.panel.pages import TABLE
 from tests.panel.shown import ShownForm, form_of
 
-# The least that must be typed, by screen.
+# The minimal fields that must be filled in, by screen.
 LEAST: dict[str, dict[str, str]] = {
     "content_blog": {"title": "News"},
     "content_article": {"title": "Hello"},
@@ -37,15 +37,15 @@ LEAST: dict[str, dict[str, str]] = {
     "metafields_metafield": {"namespace": "care", "key": "wash", "value": "Cold"},
     "customers_customer": {"first_name": "Anna"},
 }
-# Rows that can be added on the way, and the least that must be typed into them.
+# Inline rows that can be added on the same page, with their minimal fields.
 ROWS: dict[str, dict[str, dict[str, str]]] = {
     "customers_customer": {"addresses": {"city": "Ottawa"}},
 }
-# What the form says that it fills in where it is left empty.
+# Fields that the form says are filled in automatically when left empty.
 COMPLETED = {"handle", "author", "vendor", "addresses-0-is_default"} | {
     f"options-0-{part}" for part in ("id", "name", "values")
 }
-# Screens with an add page of their own, and how what they store is read.
+# Screens with their own add page, and how their stored result is read.
 OWN = {
     "shops_app",
     "shops_installation",
@@ -57,7 +57,7 @@ OWN = {
 
 
 def adding() -> list[str]:
-    """Screens where somebody may add."""
+    """Return the screens that have an add page."""
     return [name.removesuffix("_add") for name, row in TABLE.items() if name.endswith("_add") and row.lets]
 
 
@@ -69,23 +69,23 @@ def newest(screen: str) -> Any:
 
 
 def edited(panel: Panel, screen: str, pk: int | None = None) -> ShownForm:
-    """The form of a row, or of a new one."""
+    """Return the form of a row, or of a new row."""
     page = panel.get(f"{screen}_change", pk) if pk else panel.get(f"{screen}_add")
     return form_of(page.content, model=screen.split("_")[1])
 
 
 def make(panel: Panel, screen: str) -> tuple[ShownForm, dict[str, list[str]], ShownForm]:
-    """Open the form, send it as shown with the least typed, open what was made: the form, what was sent, the result."""
-    shown = edited(panel, screen)
-    sent = shown.data | {name: [value] for name, value in LEAST[screen].items()}
-    if "blog" in sent:
+    """Submit the add form with minimal values; return the form, the posted data and the stored values."""
+    form = edited(panel, screen)
+    data = form.data | {name: [value] for name, value in LEAST[screen].items()}
+    if "blog" in data:
         with shop_scope(panel.shop):
-            sent["blog"] = [str(make_blog().pk)]
+            data["blog"] = [str(make_blog().pk)]
     for prefix, row in ROWS.get(screen, {}).items():
-        sent |= shown.new_row(prefix, **row)
-    answer = panel.http.post(panel.url(f"{screen}_add"), sent)
-    assert answer.status_code == 302, re.findall(r'(?s)<ul class="errorlist.*?</ul>', answer.content.decode())
-    return shown, sent, edited(panel, screen, newest(screen))
+        data |= form.new_row(prefix, **row)
+    response = panel.http.post(panel.url(f"{screen}_add"), data)
+    assert response.status_code == 302, re.findall(r'(?s)<ul class="errorlist.*?</ul>', response.content.decode())
+    return form, data, edited(panel, screen, newest(screen))
 
 
 def test_every_screen_where_something_is_added_is_tried() -> None:
@@ -93,42 +93,42 @@ def test_every_screen_where_something_is_added_is_tried() -> None:
 
 
 def test_each_add_form_left_as_shown_stores_what_it_showed(owner: Panel) -> None:
-    with Each() as each:
+    with Each() as checks:
         for screen, typed in LEAST.items():
-            with each(screen):
-                shown, sent, stored = make(owner, screen)
+            with checks(screen):
+                output, payload, stored_value = make(owner, screen)
                 compared = {
                     name
-                    for name in stored.names | sent.keys()
+                    for name in stored_value.names | payload.keys()
                     if not name.startswith(("_", "csrf", "form_key", "seen_version", "metafields-", "rules-"))
                     and not name.endswith(("-id", "-product", "-place", "-customer", "_FORMS", "-DELETE"))
                     and "__prefix__" not in name
                     and name not in COMPLETED
-                    and name in shown.names | sent.keys()
-                    and name in stored.names
+                    and name in output.names | payload.keys()
+                    and name in stored_value.names
                 }
-                assert compared >= {name for name in typed if not name.startswith("rules-")} & stored.names
+                assert compared >= {name for name in typed if not name.startswith("rules-")} & stored_value.names
                 differing = {
-                    name: (sent.get(name), stored.data.get(name))
+                    name: (payload.get(name), stored_value.data.get(name))
                     for name in compared
-                    if not same(sent.get(name), stored.data.get(name))
+                    if not same(payload.get(name), stored_value.data.get(name))
                 }
                 assert differing == {}
 
 
-def same(sent: list[str] | None, stored: list[str] | None) -> bool:
-    """Whether a field holds what was sent; money may gain its decimals."""
+def same(sent_values: list[str] | None, stored_values: list[str] | None) -> bool:
+    """Return True if a field stores what was sent; amounts may gain decimals."""
 
     def plain(values: list[str] | None) -> list[str]:
         return [value.rstrip("0").rstrip(".") if "." in value else value for value in values or []]
 
-    return plain(sent) == plain(stored)
+    return plain(sent_values) == plain(stored_values)
 
 
 def test_a_variant_that_is_added_with_counted_left_on_is_counted(owner: Panel) -> None:
-    _, _, stored = make(owner, "catalog_product")
+    _, _, stored_value = make(owner, "catalog_product")
 
-    assert stored.data["variants-0-tracked"] == ["on"]
+    assert stored_value.data["variants-0-tracked"] == ["on"]
 
 
 def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_counted(owner: Panel) -> None:
@@ -139,52 +139,52 @@ def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_c
     del row["variants-1-tracked"]
     owner.http.post(owner.url("catalog_product_change", pk), page.data | row)
 
-    stored = edited(owner, "catalog_product", pk).data
+    data = edited(owner, "catalog_product", pk).data
 
-    assert stored["variants-0-tracked"] == ["on"]
-    assert stored["variants-1-option1"] == ["Large"]
-    assert "variants-1-tracked" not in stored
+    assert data["variants-0-tracked"] == ["on"]
+    assert data["variants-1-option1"] == ["Large"]
+    assert "variants-1-tracked" not in data
 
 
 def _theme(owner: Panel) -> None:
-    shown = form_of(owner.get("content_theme_add").content, "archive").data
+    data = form_of(owner.get("content_theme_add").content, "archive").data
     archive = SimpleUploadedFile("dawn.zip", b"PK\x05\x06" + bytes(18))
-    owner.http.post(owner.url("content_theme_add"), shown | {"name": ["Dawn"], "archive": archive})
+    owner.http.post(owner.url("content_theme_add"), data | {"name": ["Dawn"], "archive": archive})
     theme = Theme.objects.latest("pk")
-    assert (theme.name, [theme.role]) == ("Dawn", shown["role"])
+    assert (theme.name, [theme.role]) == ("Dawn", data["role"])
 
 
 def _app(owner: Panel) -> None:
-    shown = form_of(owner.get("shops_installation_add").content, "application_url").data
-    owner.http.post(owner.url("shops_installation_add"), shown | {"name": ["Sync"]})
+    data = form_of(owner.get("shops_installation_add").content, "application_url").data
+    owner.http.post(owner.url("shops_installation_add"), data | {"name": ["Sync"]})
     installation = Installation.objects.select_related("app").latest("pk")
     scopes = form_of(owner.get("shops_installation_scopes", installation.pk).content, "scope_content").data
     assert installation.app.name == "Sync"
     assert {name: value for name, value in scopes.items() if name.startswith("scope_")} == {
-        name: value for name, value in shown.items() if name.startswith("scope_")
+        name: value for name, value in data.items() if name.startswith("scope_")
     }
 
 
 def _member(owner: Panel) -> None:
-    shown = form_of(owner.get("staff_membership_add").content, "email").data
-    owner.http.post(owner.url("staff_membership_add"), shown | {"email": ["new@example.com"], "first_name": ["Alex"]})
-    place = Membership.objects.select_related("user").latest("pk")
-    assert (place.user.email, place.permissions) == (
+    data = form_of(owner.get("staff_membership_add").content, "email").data
+    owner.http.post(owner.url("staff_membership_add"), data | {"email": ["new@example.com"], "first_name": ["Alex"]})
+    membership = Membership.objects.select_related("user").latest("pk")
+    assert (membership.user.email, membership.permissions) == (
         "new@example.com",
-        [name for name in shown.get("permissions", []) if name],
+        [name for name in data.get("permissions", []) if name],
     )
 
 
 def _service(owner: Panel) -> None:
     factories.make_installation(owner.shop, (), name="Sync")
     screen, typed = "fulfillment_fulfillmentservice", {"name": "Depot", "callback_url": "https://depot.example/hooks/"}
-    shown = edited(owner, screen)
-    answer = owner.http.post(owner.url(f"{screen}_add"), shown.data | {name: [value] for name, value in typed.items()})
-    assert answer.status_code == 302
-    stored = edited(owner, screen, newest(screen)).data
-    told = {"requires_shipping_method", "permits_sku_sharing", "inventory_management", "tracking_support"}
-    assert {name: stored.get(name) for name in told} == {name: shown.data.get(name) for name in told}
-    assert {name: stored[name] for name in typed} == {name: [value] for name, value in typed.items()}
+    form = edited(owner, screen)
+    response = owner.http.post(owner.url(f"{screen}_add"), form.data | {name: [value] for name, value in typed.items()})
+    assert response.status_code == 302
+    data = edited(owner, screen, newest(screen)).data
+    listed_fields = {"requires_shipping_method", "permits_sku_sharing", "inventory_management", "tracking_support"}
+    assert {name: data.get(name) for name in listed_fields} == {name: form.data.get(name) for name in listed_fields}
+    assert {name: data[name] for name in typed} == {name: [value] for name, value in typed.items()}
 
 
 @pytest.mark.parametrize("check", [_theme, _app, _member, _service])

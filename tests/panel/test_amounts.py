@@ -1,4 +1,4 @@
-"""Amounts as people write them: understood, or refused with the reason, never taken for another number."""
+"""Tests of localized amounts: parsed correctly or refused with a reason, never misread."""
 
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ from apps.panel.money import MoneyField
 
 
 @pytest.mark.parametrize(
-    ("typed", "currency", "meant"),
+    ("typed", "currency", "intended"),
     [
         ("9.90", "EUR", "9.90"),
         ("9,90", "EUR", "9.90"),
@@ -33,12 +33,12 @@ from apps.panel.money import MoneyField
         ("1.234", "KWD", "1.234"),
     ],
 )
-def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, meant: str) -> None:
-    assert MoneyField(currency=currency).clean(typed) == Decimal(meant)
+def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, intended: str) -> None:
+    assert MoneyField(currency=currency).clean(typed) == Decimal(intended)
 
 
 @pytest.mark.parametrize(
-    ("typed", "currency", "said"),
+    ("typed", "currency", "message"),
     [
         ("1,234", "EUR", "Is this 1234 or 1.234?"),
         ("1,234", "KWD", "Is this 1234 or 1.234?"),
@@ -59,11 +59,11 @@ def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, meant: st
         ("9" * 30, "EUR", "Must be less than 1,000,000,000,000"),
     ],
 )
-def test_what_could_be_another_amount_is_refused(typed: str, currency: str, said: str) -> None:
-    with pytest.raises(ValidationError) as refusal:
+def test_what_could_be_another_amount_is_refused(typed: str, currency: str, message: str) -> None:
+    with pytest.raises(ValidationError) as error:
         MoneyField(currency=currency).clean(typed)
 
-    assert said in " ".join(refusal.value.messages)
+    assert message in " ".join(error.value.messages)
 
 
 @pytest.mark.parametrize(("language", "limit"), [("en", "1,000,000,000,000"), ("de", "1.000.000.000.000")])
@@ -74,19 +74,19 @@ def test_the_limit_is_written_as_the_language_writes_numbers(language: str, limi
 
 @pytest.mark.parametrize("currency", ["EUR", "JPY", "KWD"])
 @pytest.mark.parametrize(
-    ("language", "shown"),
+    ("language", "expected_output"),
     [
         ("en", {"EUR": "1234.50", "JPY": "1234", "KWD": "1.234"}),
         ("de", {"EUR": "1234,50", "JPY": "1234", "KWD": "1.234"}),
     ],
 )
 def test_a_form_shows_amounts_as_the_language_writes_them_and_reads_what_it_shows(
-    language: str, shown: dict[str, str], currency: str
+    language: str, expected_output: dict[str, str], currency: str
 ) -> None:
     field = MoneyField(currency=currency)
     amount = Decimal({"EUR": "1234.500", "JPY": "1234.000", "KWD": "1.234"}[currency])
 
     with translation.override(language):
-        assert field.prepare_value(amount) == shown[currency]
+        assert field.prepare_value(amount) == expected_output[currency]
         assert field.clean(field.prepare_value(amount)) == amount
         assert not field.has_changed(amount, field.prepare_value(amount))

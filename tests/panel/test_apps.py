@@ -1,4 +1,4 @@
-"""Apps and their tokens: shown once, rotated, revoked, uninstalled."""
+"""Tests of apps and their tokens: displayed once, rotated, revoked, uninstalled."""
 
 import re
 from datetime import timedelta
@@ -26,14 +26,14 @@ def api_status(token: str) -> int:
 
 
 def install(panel: Panel, **data: str) -> str:
-    """Install an app through its form; answers the page that follows."""
+    """Install an app through its form; return the next page."""
     key = panel.form_key("shops_installation_add")
     values = {"name": "Warehouse sync", "scope_products": "write", "scope_customers": "read", **data}
     return panel.post("shops_installation_add", form_key=key, **values).content.decode()
 
 
 def shown_afterwards(panel: Panel, *args: object) -> str:
-    """All that later pages say."""
+    """Return the content of all later pages."""
     pages = [panel.get("shops_installation_change", *args), panel.get("shops_installation_history", *args)]
     pages += [panel.get("shops_installation_changelist"), panel.get("events_event_changelist"), panel.get()]
     return "".join(page.content.decode() for page in pages)
@@ -42,9 +42,9 @@ def shown_afterwards(panel: Panel, *args: object) -> str:
 def test_a_new_app_gets_a_token_that_is_shown_once(owner: Panel, shop: Shop) -> None:
     page = install(owner)
 
-    found = set(TOKEN.findall(page))
-    assert len(found) == 1
-    token = found.pop()
+    matches = set(TOKEN.findall(page))
+    assert len(matches) == 1
+    token = matches.pop()
     with shop_scope(shop):
         installation = Installation.objects.get()
         row = AccessToken.objects.get()
@@ -62,18 +62,18 @@ def test_a_new_app_gets_a_token_that_is_shown_once(owner: Panel, shop: Shop) -> 
 def test_the_page_with_the_token_is_kept_by_no_cache(owner: Panel) -> None:
     key = owner.form_key("shops_installation_add")
 
-    answer = owner.post("shops_installation_add", form_key=key, name="App")
+    response = owner.post("shops_installation_add", form_key=key, name="App")
 
-    assert "no-store" in answer.headers["Cache-Control"]
+    assert "no-store" in response.headers["Cache-Control"]
 
 
 def test_sending_the_form_again_installs_nothing_and_shows_no_token(owner: Panel) -> None:
     key = owner.form_key("shops_installation_add")
     owner.post("shops_installation_add", form_key=key, name="App")
 
-    again = owner.post("shops_installation_add", form_key=key, name="App")
+    second_response = owner.post("shops_installation_add", form_key=key, name="App")
 
-    assert again.status_code == 302
+    assert second_response.status_code == 302
     assert App.objects.count() == 1
 
 
@@ -158,15 +158,15 @@ def test_revoking_needs_the_beginning_typed_and_works_at_once(owner: Panel, shop
 
 
 def test_a_token_of_another_app_is_not_revoked_through_this_one(owner: Panel, shop: Shop) -> None:
-    here, there = factories.make_installation(shop), factories.make_installation(shop)
+    installation, there = factories.make_installation(shop), factories.make_installation(shop)
     factories.make_token(there)
     with shop_scope(shop):
         row = AccessToken.objects.get()
 
-    answer = owner.post("shops_installation_revoke", here.pk, row.pk, confirm=row.prefix)
+    response = owner.post("shops_installation_revoke", installation.pk, row.pk, confirm=row.prefix)
 
     row.refresh_from_db()
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert row.revoked_at is None
 
 
@@ -190,10 +190,10 @@ def test_uninstalling_says_what_goes_and_takes_it(owner: Panel, shop: Shop) -> N
         factories.ScriptTagFactory.create(shop=shop, app=installation.app)
         factories.ScriptTagFactory.create(shop=shop, app=installation.app)
 
-    asked = owner.get("shops_installation_delete", installation.pk)
+    response = owner.get("shops_installation_delete", installation.pk)
 
-    assert ("script tags", 2) in asked.context["goes"]
-    assert ("access tokens", 1) in asked.context["goes"]
+    assert ("script tags", 2) in response.context["goes"]
+    assert ("access tokens", 1) in response.context["goes"]
 
     owner.post("shops_installation_delete", installation.pk)
 

@@ -1,4 +1,4 @@
-"""The audit trail: one row for each change, by whatever way it comes, and rows that nobody changes or deletes."""
+"""Tests of the audit log: one row for each change, and rows that cannot be changed or deleted."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -41,8 +41,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def event(in_shop: Shop) -> Event:
-    """A row with something in each column."""
-    made: Event = Event.objects.create(
+    """Return a row with a value in each column."""
+    new_event: Event = Event.objects.create(
         shop=in_shop,
         topic="customers/update",
         subject_type="customers.customer",
@@ -57,11 +57,11 @@ def event(in_shop: Shop) -> Event:
         address="198.51.100.8",
         created_at=timezone.now(),
     )
-    return made
+    return new_event
 
 
 def refused(write: Callable[[], object]) -> bool:
-    """Whether the database refuses a write, in the trail's words."""
+    """Return True if the audit log's trigger refuses the write."""
     try:
         with transaction.atomic():
             write()
@@ -75,7 +75,7 @@ def test_the_database_changes_no_row_of_the_trail(event: Event, values: dict[str
     assert refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
 
     immutability.drop_event_triggers()
-    # The same write goes through without the guard: it is the guard that refuses.
+    # The same write succeeds without the trigger, so the trigger is what refuses.
     Event.objects.filter(pk=event.pk).update(**{name: v for name, v in values.items() if name != "shop_id"})
 
 
@@ -89,9 +89,9 @@ def test_the_database_deletes_no_row_of_the_trail(event: Event) -> None:
     assert Event.objects.filter(pk=event.pk).exists()
 
 
-# What an erasure takes, and the same for each column by itself.
+# The columns that an erasure clears, together and one by one.
 EMPTIED = ("payload = NULL, changes = '{}', address = NULL", "payload = NULL", "changes = '{}'", "address = NULL")
-# What no door is for.
+# Columns that an erasure may not change.
 NEVER_OPEN = (
     "topic = 'x'",
     "actor = ''",
@@ -107,7 +107,7 @@ NEVER_OPEN = (
 
 
 def by_hand(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> Callable[[], None]:
-    """Any SQL of the application's role, in the door or without it."""
+    """Run any SQL with the application's database role, with or without the erasure permission."""
 
     def write() -> None:
         with within(), connection.cursor() as cursor:
@@ -123,12 +123,12 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
 
     by_hand(sql, within=immutability.allow_redaction)()
 
-    lost = [each.split(" = ")[0] for each in values.split(", ")]
+    lost_parts = [pair.split(" = ")[0] for pair in values.split(", ")]
     row = Event.objects.get(pk=event.pk)
-    assert [getattr(row, name) for name in lost] == [{"changes": {}}.get(name) for name in lost]
-    kept = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost}
-    assert {name: getattr(row, name) for name in kept} == {name: getattr(event, name) for name in kept}
-    # The door has closed behind it, and what is lost does not come back.
+    assert [getattr(row, name) for name in lost_parts] == [{"changes": {}}.get(name) for name in lost_parts]
+    kept_columns = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost_parts}
+    assert {name: getattr(row, name) for name in kept_columns} == {name: getattr(event, name) for name in kept_columns}
+    # The erasure permission has ended, and the erased values cannot be restored.
     assert refused(by_hand("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
     assert refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
 
@@ -162,14 +162,14 @@ def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
 
 @pytest.mark.postgres
 def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
-    # PostgreSQL empties no table of which something is to be checked yet.
+    # PostgreSQL refuses TRUNCATE while constraint checks are pending.
     by_hand("SET CONSTRAINTS ALL IMMEDIATE")()
     for sql in ("TRUNCATE events_event CASCADE", "TRUNCATE shops_shop CASCADE"):
         assert refused(by_hand(sql))
         assert refused(by_hand(sql, within=immutability.allow_redaction))
 
     immutability.drop_event_triggers()
-    # It is the guard that refuses.
+    # The trigger is what refuses.
     by_hand("TRUNCATE events_event CASCADE")()
 
 
@@ -179,8 +179,8 @@ def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
     names = [field.column for field in Event._meta.concrete_fields if field.column not in {"id", "key"}]
     also = {"id": "key", "key": "id"}[same]
     new = {"id": "NULL", "key": "'another'"}[also]
-    others = [f'"{name}"' for name in names]
-    columns, picked = ", ".join([same, also, *others]), ", ".join([same, new, *others])
+    other_texts = [f'"{name}"' for name in names]
+    columns, picked = ", ".join([same, also, *other_texts]), ", ".join([same, new, *other_texts])
     sql = f"INSERT OR REPLACE INTO events_event ({columns}) SELECT {picked} FROM events_event WHERE id = {event.pk}"
 
     assert refused(by_hand(sql))
@@ -198,7 +198,7 @@ def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
 
 
 def told(shop: Shop, since: int) -> list[tuple[str, str, bool]]:
-    """Topic, actor and whether a request is named, of each row about a customer since an id."""
+    """Return topic, actor and whether a request is recorded, for each event about a customer after an id."""
     with shop_scope(shop):
         rows = Event.objects.filter(subject_type="customers.customer", id__gt=since).order_by("id")
         return [(row.topic, row.actor, bool(row.request_id)) for row in rows]
@@ -211,9 +211,9 @@ def newest(shop: Shop) -> int:
 
 def test_each_change_through_the_interface_leaves_one_row(api: ApiClient, shop: Shop) -> None:
     since, app = newest(shop), f"app:{api.installation.app_id}"
-    made = api.post("customers.json", {"customer": {"email": "a@example.com"}}).json()["customer"]
-    api.put(f"customers/{made['id']}.json", {"customer": {"note": "n", "tags": "t"}})
-    api.delete(f"customers/{made['id']}.json")
+    customer = api.post("customers.json", {"customer": {"email": "a@example.com"}}).json()["customer"]
+    api.put(f"customers/{customer['id']}.json", {"customer": {"note": "n", "tags": "t"}})
+    api.delete(f"customers/{customer['id']}.json")
 
     verbs = ("create", "update", "delete")
     assert told(shop, since) == [(f"customers/{verb}", app, True) for verb in verbs]
@@ -235,16 +235,16 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
     with shop_scope(shop):
         make_customer(first_name="Anna", email="anna@example.com")
         table = b"first_name,email\nAnne,anna@example.com\nBo,bo@example.com\nBo,bo@example.com\n"
-        kept = imports.save_upload(ContentFile(table), "people.csv", actor="system", at=timezone.now())
-        imports.skip_validation(kept)
+        import_job = imports.save_upload(ContentFile(table), "people.csv", actor="system", at=timezone.now())
+        imports.skip_validation(import_job)
         since = newest(shop)
-        list(runner.run_import(kept))
+        list(runner.run_import(import_job))
 
     assert told(shop, since) == [("customers/update", "system", False), ("customers/create", "system", False)]
 
 
 def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
-    """Columns by what forms call them, what is no column in words; values as the reader writes them."""
+    """Check that changes use form labels for columns and localized values."""
     panel = panel_with("staff_audit_log_view", "customers")
     changes: dict[str, Any] = {
         "accepts_marketing": [None, True],
@@ -262,15 +262,15 @@ def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
     def told(language: str) -> tuple[list[Any], str, str]:
         User.objects.filter(pk=panel.user.pk).update(language=language)
         pages = panel.get("events_event_changelist"), panel.get("customers_customer_history", customer.pk)
-        listed, history = (" ".join(page.content.decode().split()) for page in pages)
-        return panel.get("events_event_change", event.pk).context["changes"], listed, history
+        rows, history = (" ".join(page.content.decode().split()) for page in pages)
+        return panel.get("events_event_change", event.pk).context["changes"], rows, history
 
     rows, *english = told("en")
     german, *pages = told("de")
 
     assert {name: (before, after) for name, before, after in rows} == {
         "Email marketing": ("", "yes"),
-        # In the shop's time.
+        # Times are in the shop's time zone.
         "Last order at": ("", "25 Nov 2026, 09:33"),
         "Merged customer": ("7", ""),
         "No such thing": ("a, b", "(hidden)"),

@@ -1,4 +1,4 @@
-"""Many rows changed at once, as staff do it: chosen in a list, looked at, changed by a job, reported, put back."""
+"""Tests of bulk edits: rows selected in a list, previewed, edited by a job, reported and undone."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -26,14 +26,14 @@ from tests.panel.conftest import Panel, PanelWith
 
 
 def choose(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
-    """Tick rows of a list, or with ``query`` take all that it finds, and press the button."""
+    """Select rows of a list, or with ``query`` all results, and press the button."""
     across = {"select_across": "1"} if query else {}
     data = {"action": "edit_chosen", "index": "0", "_selected_action": [*ids] or [0], **across}
-    answer = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
-    assert answer.status_code == 302
+    response = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
+    assert response.status_code == 302
     with shop_scope(panel.shop):
         edit = BulkEdit.objects.latest("pk")
-    assert answer["Location"] == panel.url("bulk_bulkedit_change", edit.pk)
+    assert response["Location"] == panel.url("bulk_bulkedit_change", edit.pk)
     return edit
 
 
@@ -43,7 +43,7 @@ def plan(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
 
 
 def press(panel: Panel, edit: BulkEdit, name: str) -> str:
-    """Press a button of the edit's page and let the workers work; returns the page that follows."""
+    """Press a button of the edit's page, run the jobs and return the next page."""
     key = panel.form_key("bulk_bulkedit_change", edit.pk)
     assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
     with shop_scope(panel.shop):
@@ -106,7 +106,7 @@ def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop
     with shop_scope(other_shop):
         stranger = make_product("Mug", status="draft")
     with shop_scope(shop):
-        found = {make_product(f"Mug {number}", status="draft").pk for number in range(3)}
+        ids = {make_product(f"Mug {number}", status="draft").pk for number in range(3)}
         make_product("Mug", status="active")
         make_product("Plate", status="draft")
 
@@ -114,10 +114,10 @@ def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop
     plan(panel, edit, status="archived", vendor="Clay & Co", product_type="Crockery")
     press(panel, edit, "start")
 
-    assert set(edit.ids) == found
+    assert set(edit.ids) == ids
     with shop_scope(shop):
         changed = Product.objects.filter(status="archived", vendor="Clay & Co", product_type="Crockery")
-        assert {*changed.values_list("pk", flat=True)} == found
+        assert {*changed.values_list("pk", flat=True)} == ids
     with shop_scope(other_shop):
         assert Product.objects.get(pk=stranger.pk).status == "draft"
 
@@ -125,11 +125,11 @@ def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop
 def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_with: PanelWith) -> None:
     panel = panel_with("products")
     with shop_scope(shop):
-        cheap, dear, gone = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
-    edit = choose(panel, "catalog_product", cheap, dear, gone)
+        cheap, dear, deleted = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
+    edit = choose(panel, "catalog_product", cheap, dear, deleted)
     plan(panel, edit, price_how="amount", price_value="-5", price_round="")
     with shop_scope(shop):
-        products.delete_product(Product.objects.get(pk=gone), actor="system", at=timezone.now())
+        products.delete_product(Product.objects.get(pk=deleted), actor="system", at=timezone.now())
 
     page = press(panel, edit, "start")
 
@@ -137,7 +137,7 @@ def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_wit
     assert fates(edit) == {
         cheap: ("refused", "price must be greater than or equal to 0"),
         dear: ("changed", ""),
-        gone: ("refused", "was deleted"),
+        deleted: ("refused", "was deleted"),
     }
     assert "must be greater than or equal to 0" in page
     report = panel.get("bulk_bulkedit_report", edit.pk).content.decode()
@@ -251,7 +251,7 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_wi
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({}, "Enter at least one change."),
         ({"price_how": "set", "price_value": "-1"}, "Must not be negative."),
@@ -265,16 +265,16 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_wi
     ],
 )
 def test_what_does_not_fit_comes_back_with_the_form(
-    shop: Shop, panel_with: PanelWith, typed: dict[str, str], said: str
+    shop: Shop, panel_with: PanelWith, typed: dict[str, str], message: str
 ) -> None:
     panel = panel_with("products")
     with shop_scope(shop):
         edit = choose(panel, "catalog_product", make_product().pk)
 
-    answer = plan(panel, edit, **typed)
+    response = plan(panel, edit, **typed)
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     with shop_scope(shop):
         edit.refresh_from_db()
         assert edit.operations == {}

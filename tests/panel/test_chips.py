@@ -1,4 +1,4 @@
-"""What narrows a list stands above it in words, each with a way to be rid of it."""
+"""Tests of the active filters above a list, each with a link that removes it."""
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop

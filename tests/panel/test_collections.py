@@ -1,4 +1,4 @@
-"""Collections in the panel: their pictures, members in order, rules with a preview."""
+"""Tests of collections in the panel: images, product order, and rules with a preview."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ COLLECTION = {"title": "Kitchen", "body_html": "", "sort_order": "manual", "publ
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Uploads go to a folder of the test's own."""
+    """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
@@ -28,7 +28,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def panel(panel_with: PanelWith) -> Panel:
-    """Somebody who looks after the products."""
+    """Return a client of a staff member who manages products."""
     return panel_with("products")
 
 
@@ -39,11 +39,11 @@ def no_metafields() -> dict[str, str]:
 def test_a_collection_is_made_with_its_picture(panel: Panel, shop: Shop) -> None:
     picture = SimpleUploadedFile("Pots & pans.png", PNG)
 
-    made = panel.post(
+    response = panel.post(
         "catalog_customcollection_add", **COLLECTION, picture=picture, image_alt="Pots", **no_metafields()
     )
 
-    assert made.status_code == 302, re.findall(r"errorlist.*?</ul>", made.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         collection = Collection.objects.get(title="Kitchen")
         assert (collection.kind, collection.handle, collection.image_alt) == ("custom", "kitchen", "Pots")
@@ -58,10 +58,10 @@ def test_a_collection_is_made_with_its_picture(panel: Panel, shop: Shop) -> None
 def test_a_picture_that_is_none_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
     picture = SimpleUploadedFile("a.png", b"nothing")
 
-    answer = panel.post("catalog_customcollection_add", **COLLECTION, picture=picture, **no_metafields())
+    response = panel.post("catalog_customcollection_add", **COLLECTION, picture=picture, **no_metafields())
 
-    assert answer.status_code == 200
-    assert "Image is invalid." in answer.content.decode()
+    assert response.status_code == 200
+    assert "Image is invalid." in response.content.decode()
 
 
 def test_members_are_found_added_ordered_and_removed(panel: Panel, shop: Shop) -> None:
@@ -70,17 +70,17 @@ def test_members_are_found_added_ordered_and_removed(panel: Panel, shop: Shop) -
         mug, cup, bag = make_product("Red mug"), make_product("Blue mug"), make_product("Bag")
     where = panel.url("catalog_customcollection_products", collection.pk)
 
-    found = panel.http.get(where, {"q": "mug"}).content.decode()
+    html = panel.http.get(where, {"q": "mug"}).content.decode()
     for product in (mug, cup, bag):
         panel.http.post(where, {"add": product.pk})
-    again = panel.http.post(where, {"add": mug.pk}, follow=True)
+    second_response = panel.http.post(where, {"add": mug.pk}, follow=True)
     panel.http.post(where, {"product": [bag.pk, cup.pk, mug.pk], "remove": [cup.pk]})
     panel.http.post(where, {"product": [bag.pk, mug.pk], "move": f"{mug.pk}:-1"})
 
-    assert "Red mug" in found
-    assert "Blue mug" in found
-    assert ">Bag<" not in found
-    assert "No product was added." in messages_of(again)
+    assert "Red mug" in html
+    assert "Blue mug" in html
+    assert ">Bag<" not in html
+    assert "No product was added." in messages_of(second_response)
     with shop_scope(shop):
         rows = Collect.objects.filter(collection=collection).order_by("position")
         assert list(rows.values_list("product_id", flat=True)) == [mug.pk, bag.pk]
@@ -107,9 +107,9 @@ def test_rules_are_written_as_rows(panel: Panel, shop: Shop) -> None:
         make_product("Bag")
     data = COLLECTION | {"title": "Mugs", "disjunctive": "on", "sort_order": "manual"} | RULE | no_metafields()
 
-    made = panel.http.post(panel.url("catalog_smartcollection_add"), data)
+    response = panel.http.post(panel.url("catalog_smartcollection_add"), data)
 
-    assert made.status_code == 302, re.findall(r"errorlist.*?</ul>", made.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         smart = Collection.objects.get(kind="smart")
         assert smart.rules == [{"column": "title", "relation": "contains", "condition": "mug"}]
@@ -122,10 +122,10 @@ def test_rules_are_written_as_rows(panel: Panel, shop: Shop) -> None:
 def test_rules_that_make_no_sense_are_explained(panel: Panel) -> None:
     bad = {"rules-column": ["variant_price"], "rules-relation": ["contains"], "rules-condition": ["cheap"]}
 
-    answer = panel.http.post(panel.url("catalog_smartcollection_add"), COLLECTION | bad | no_metafields())
+    response = panel.http.post(panel.url("catalog_smartcollection_add"), COLLECTION | bad | no_metafields())
     none = panel.http.post(panel.url("catalog_smartcollection_add"), COLLECTION | no_metafields())
 
-    assert "Rule 1, relation, is not included in the list." in answer.content.decode()
+    assert "Rule 1, relation, is not included in the list." in response.content.decode()
     assert "This field is required" in none.content.decode() or "Rules: can&#x27;t be blank." in none.content.decode()
 
 
@@ -134,12 +134,12 @@ def test_the_preview_shows_what_rules_would_choose(panel: Panel, shop: Shop) -> 
         make_product("<b>Mug</b>")
         make_product("Bag")
 
-    chosen = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE).content.decode()
+    html = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE).content.decode()
     nothing = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE | {"rules-condition": ["x"]})
     bad = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE | {"rules-relation": ["over", "equals"]})
 
-    assert "<strong> 1 product </strong>" in " ".join(chosen.split())
-    assert "&lt;b&gt;Mug" in chosen
+    assert "<strong> 1 product </strong>" in " ".join(html.split())
+    assert "&lt;b&gt;Mug" in html
     assert "No products match." in nothing.content.decode()
     assert "Rule 1, relation" in bad.content.decode()
 

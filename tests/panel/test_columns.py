@@ -1,4 +1,4 @@
-"""Which columns a list shows is each person's own choice, kept with them and with the views that they keep."""
+"""Tests of list columns: chosen per staff member and stored with saved views."""
 
 from typing import Any
 
@@ -35,10 +35,10 @@ def test_a_list_shows_the_chosen_columns_in_their_order(owner: Panel, shop: Shop
         make_product("Hat", vendor="Acme", tags="warm, red")
     assert shown(owner.get(LIST)) == DELIVERED
 
-    answer = choose(owner, "picture", "title", "tagged", "vendor", query="q=hat&p=2")
+    response = choose(owner, "picture", "title", "tagged", "vendor", query="q=hat&p=2")
     page = owner.get(LIST)
 
-    assert answer.headers["Location"] == owner.url(LIST) + "?q=hat"
+    assert response.headers["Location"] == owner.url(LIST) + "?q=hat"
     assert shown(page) == ["picture", "title", "tagged", "vendor"]
     assert "warm, red" in page.content.decode()
 
@@ -62,10 +62,10 @@ def test_the_columns_that_lead_to_a_row_stay_and_unknown_ones_are_nothing(owner:
     ],
 )
 def test_a_column_moves_by_one(owner: Panel, move: str, then: list[str]) -> None:
-    answer = choose(owner, "state", "vendor", order=["picture", "title", "state", "vendor"], move=move)
+    response = choose(owner, "state", "vendor", order=["picture", "title", "state", "vendor"], move=move)
 
     assert shown(owner.get(LIST)) == then
-    assert answer.headers["Location"] == f"{owner.url(LIST)}?all=1#column-{move.partition(':')[2]}"
+    assert response.headers["Location"] == f"{owner.url(LIST)}?all=1#column-{move.partition(':')[2]}"
 
 
 def test_as_delivered_forgets_the_choice(owner: Panel, shop: Shop) -> None:
@@ -95,7 +95,7 @@ def test_columns_need_the_permission_of_their_list(panel_with: PanelWith, shop: 
 
     answers = choose(panel, "title", "vendor"), choose(panel, "title", screen="auth.group")
 
-    assert [answer.status_code for answer in answers] == [403, 404]
+    assert [response.status_code for response in answers] == [403, 404]
     with shop_scope(shop):
         assert not ListColumns.objects.exists()
 
@@ -121,12 +121,12 @@ def test_an_address_sorts_by_the_same_column_whatever_is_shown(owner: Panel, sho
     numbers = owner.get(LIST, o="2").context["cl"]
     choose(owner, "vendor", "picture", "title", order=["vendor", "picture", "title"])
 
-    listed = owner.get(LIST, o="2").context["cl"]
+    changelist = owner.get(LIST, o="2").context["cl"]
 
-    assert [row.title for row in listed.result_list] == ["Ascot", "Beret", "Cap"]
+    assert [row.title for row in changelist.result_list] == ["Ascot", "Beret", "Cap"]
     assert [row.title for row in numbers.result_list] == ["Ascot", "Beret", "Cap"]
-    assert listed.get_ordering_field_columns() == {3: "asc"}
-    assert listed.get_query_string({"o": "-3"}) == "?o=-2"
+    assert changelist.get_ordering_field_columns() == {3: "asc"}
+    assert changelist.get_query_string({"o": "-3"}) == "?o=-2"
 
 
 def test_a_sort_by_a_hidden_column_is_told(owner: Panel) -> None:
@@ -183,7 +183,7 @@ def test_self_evident_columns_are_among_those_that_a_list_offers(rf: RequestFact
     request.user = User(is_superuser=True)
 
     for screen in admin.site._registry.values():
-        shown = [getattr(column, "__name__", column) for column in screen.get_list_display(request)]
-        assert {*getattr(screen, "mobile_hide_labels", ())} <= {*shown, *getattr(screen, "optional_columns", ())}, (
+        column_names = [getattr(column, "__name__", column) for column in screen.get_list_display(request)]
+        assert {*getattr(screen, "mobile_hide_labels", ())} <= {*column_names, *getattr(screen, "optional_columns", ())}, (
             screen
         )

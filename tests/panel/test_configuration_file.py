@@ -1,4 +1,4 @@
-"""An app's configuration file in the panel: what it changes is shown first, and applied as it was shown."""
+"""Tests of app configuration files in the panel: the preview of changes and applying them."""
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -15,7 +15,7 @@ from tests.webhooks.test_configuration import FILE
 
 
 def upload(owner: Panel, app: App, text: str) -> Response:
-    """Send a file to the app's page; what the page says."""
+    """Upload a file on the app's page; return the page's text."""
     page = "webhooks_subscription_configuration"
     key = owner.form_key(page, app.pk)
     file = SimpleUploadedFile("app.toml", text.encode(), "application/toml")
@@ -26,30 +26,30 @@ def test_staff_see_what_a_file_changes_before_it_is_applied(owner: Panel, shop: 
     app = app_installation.create_app(name="Own", owner=shop)
     text = FILE.format(key=app.api_key)
 
-    shown = upload(owner, app, text)
+    output = upload(owner, app, text)
 
-    assert "customers/redact" in shown.content.decode()
+    assert "customers/redact" in output.content.decode()
     with all_shops_scope():
         assert not Subscription.objects.filter(app=app).exists()
-    sent = next(form for form in forms_of(shown.content) if "seen" in form.names).data | {"apply": "1"}
-    stale = owner.post("webhooks_subscription_configuration", app.pk, **{**sent, "seen": ["other"]})
+    data = next(form for form in forms_of(output.content) if "seen" in form.names).data | {"apply": "1"}
+    stale = owner.post("webhooks_subscription_configuration", app.pk, **{**data, "seen": ["other"]})
     assert "Someone else changed this" in stale.content.decode()
-    done = owner.post("webhooks_subscription_configuration", app.pk, **sent)
-    assert done.status_code == 302
+    response = owner.post("webhooks_subscription_configuration", app.pk, **data)
+    assert response.status_code == 302
     with all_shops_scope():
         assert Subscription.objects.filter(app=app, deleted_at=None).count() == 5
-    again = upload(owner, app, text)
-    assert "No changes. The app already matches this file." in again.content.decode()
+    second_output = upload(owner, app, text)
+    assert "No changes. The app already matches this file." in second_output.content.decode()
 
 
 def test_a_file_that_does_not_fit_is_refused_on_the_page(owner: Panel, shop: Shop) -> None:
     app = app_installation.create_app(name="Own", owner=shop)
 
-    for text, said in (
+    for text, expected_message in (
         ("[webhooks", "This file is not valid TOML"),
         ('client_id = "another"', "client_id belongs to another app"),
         ("#" * (app_config.MAX_BYTES + 1), "The file is too large"),
     ):
-        assert said in upload(owner, app, text).content.decode()
+        assert expected_message in upload(owner, app, text).content.decode()
     foreign = app_installation.create_app(name="Foreign", owner=factories.make_shop())
     assert owner.get("webhooks_subscription_configuration", foreign.pk).status_code == 404

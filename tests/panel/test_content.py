@@ -1,4 +1,4 @@
-"""Blogs, articles, themes, their code and mobile apps in the panel."""
+"""Tests of blogs, articles, themes, theme code and mobile apps in the panel."""
 
 import io
 import re
@@ -45,19 +45,19 @@ def draft(shop: Shop) -> Theme:
 
 
 def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
-    """What a browser sends of the article's form."""
+    """Return the data a browser sends for the article's form."""
     page = panel.get("content_article_change" if args else "content_article_add", *args)
     form = page.context["adminform"].form
-    sent: dict[str, Any] = {}
+    form_data: dict[str, Any] = {}
     for bound in form:
         value = bound.value()
         if bound.name == "published_at":
             if value is not None:
                 local = timezone.localtime(value, panel.shop.tzinfo)
-                sent["published_at_0"], sent["published_at_1"] = f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}"
+                form_data["published_at_0"], form_data["published_at_1"] = f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}"
         elif value is not None and bound.name not in {"picture", "remove_picture"}:
-            sent[bound.name] = re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value
-    return sent | NO_METAFIELDS | changed
+            form_data[bound.name] = re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value
+    return form_data | NO_METAFIELDS | changed
 
 
 def events(shop: Shop, prefix: str) -> list[tuple[str, str]]:
@@ -79,8 +79,8 @@ def test_staff_open_change_and_delete_a_blog(panel_with: PanelWith, shop: Shop) 
     )
     with shop_scope(shop):
         blog = Blog.objects.get()
-    seen = {"seen_version": blog.version, **NO_METAFIELDS}
-    panel.post("content_blog_change", blog.pk, title="Other", commentable="no", handle="field-notes", **seen)
+    form_fields = {"seen_version": blog.version, **NO_METAFIELDS}
+    panel.post("content_blog_change", blog.pk, title="Other", commentable="no", handle="field-notes", **form_fields)
     panel.post("content_blog_delete", blog.pk, post="yes")
 
     assert (blog.title, blog.handle, blog.commentable) == ("Field notes", "field-notes", "moderate")
@@ -92,7 +92,7 @@ def test_an_article_is_written_scheduled_and_pictured(panel_with: PanelWith, sho
     panel = panel_with("pages")
     picture = SimpleUploadedFile("My snow.png", plain("PNG", (5, 4)), "image/png")
 
-    answer = panel.post(
+    response = panel.post(
         "content_article_add",
         title="First snow",
         blog=blog.pk,
@@ -109,7 +109,7 @@ def test_an_article_is_written_scheduled_and_pictured(panel_with: PanelWith, sho
         template_suffix="",
     )
 
-    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
         article = Article.objects.get()
     assert (article.title, article.handle, article.tags) == ("First snow", "first-snow", "Bread, winter")
@@ -128,9 +128,9 @@ def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
     with shop_scope(shop):
         Article.objects.filter(pk=article.pk).update(body_html=markup)
 
-    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="z"))
+    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="z"))
 
-    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
         saved = Article.objects.get()
         assert (saved.body_html, saved.tags) == (markup, "z")
@@ -146,10 +146,10 @@ def test_what_does_not_fit_comes_back_on_its_field(
 ) -> None:
     panel = panel_with("pages")
 
-    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, **{field: value}))
+    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, **{field: value}))
 
-    assert answer.status_code == 200
-    assert field in answer.context["adminform"].form.errors
+    assert response.status_code == 200
+    assert field in response.context["adminform"].form.errors
     assert not events(shop, "articles/update")
 
 
@@ -157,10 +157,10 @@ def test_a_file_that_is_no_picture_is_refused(panel_with: PanelWith, shop: Shop,
     panel = panel_with("pages")
     svg = SimpleUploadedFile("a.png", b"<svg onload=alert(1)>", "image/png")
 
-    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, picture=svg))
+    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, picture=svg))
 
-    assert answer.status_code == 200
-    assert "picture" in answer.context["adminform"].form.errors
+    assert response.status_code == 200
+    assert "picture" in response.context["adminform"].form.errors
     with shop_scope(shop):
         assert Article.objects.get().image is None
 
@@ -171,9 +171,9 @@ def test_the_second_of_two_people_hears_of_the_first(panel_with: PanelWith, shop
     with shop_scope(shop):
         articles.update_article(Article.objects.get(), {"title": "Theirs"}, actor="staff:9", at=timezone.now())
 
-    answer = panel.post("content_article_change", article.pk, **form)
+    response = panel.post("content_article_change", article.pk, **form)
 
-    assert b"changed this" in answer.content
+    assert b"changed this" in response.content
     with shop_scope(shop):
         assert Article.objects.get().title == "Theirs"
 
@@ -186,11 +186,11 @@ def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
         "<math><mtext></p><style><img src=x onerror=alert(1)></style></math>"
     )
 
-    answer = panel.post("content_article_preview", html=markup)
+    response = panel.post("content_article_preview", html=markup)
 
-    text = answer.content.decode().partition("<body>")[2]
-    assert answer.status_code == 200
-    assert {"sandbox", "default-src 'none'"} <= set(answer["Content-Security-Policy"].split("; "))
+    text = response.content.decode().partition("<body>")[2]
+    assert response.status_code == 200
+    assert {"sandbox", "default-src 'none'"} <= set(response["Content-Security-Policy"].split("; "))
     assert "<p>Hi</p>" in text
     assert not [
         bad for bad in ("script", "onclick", "onload", "onerror=", "javascript:", "<iframe", "<form") if bad in text
@@ -199,7 +199,6 @@ def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
     assert panel_with("themes").post("content_article_preview", html="x").status_code == 403
 
 
-# --- themes ---
 
 
 def test_themes_are_shown_as_cards_with_what_may_be_done(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
@@ -225,17 +224,17 @@ def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) 
     archive = SimpleUploadedFile("theme.zip", zipped(SMALL_THEME), "application/zip")
     key = panel.form_key("content_theme_add")
 
-    sent = {"name": "Dawn", "role": "main", "archive": archive, "form_key": key}
-    answer = panel.http.post(panel.url("content_theme_add"), sent)
+    payload = {"name": "Dawn", "role": "main", "archive": archive, "form_key": key}
+    response = panel.http.post(panel.url("content_theme_add"), payload)
     archive.seek(0)
-    again = panel.http.post(panel.url("content_theme_add"), sent)
+    second_response = panel.http.post(panel.url("content_theme_add"), payload)
     with shop_scope(shop):
         theme = Theme.objects.get(name="Dawn")
         job = Job.objects.get()
     waiting = panel.get("content_theme_changelist").content.decode()
     jobs.run_job(job.key)
 
-    assert (answer.status_code, again.status_code) == (302, 302)
+    assert (response.status_code, second_response.status_code) == (302, 302)
     assert f'data-progress="{theme.pk}"' in waiting
     assert "Waiting for the files" in waiting
     assert "data-progress" not in panel.get("content_theme_changelist").content.decode()
@@ -251,10 +250,10 @@ def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) 
 def test_a_theme_that_does_not_fit_is_not_made(panel_with: PanelWith, shop: Shop, fields: dict[str, str]) -> None:
     panel = panel_with("themes")
 
-    answer = panel.http.post(panel.url("content_theme_add"), {"name": "Dawn", "role": "unpublished", **fields})
+    response = panel.http.post(panel.url("content_theme_add"), {"name": "Dawn", "role": "unpublished", **fields})
 
-    assert answer.status_code == 200
-    assert list(answer.context["form"].errors) == list(fields)
+    assert response.status_code == 200
+    assert list(response.context["form"].errors) == list(fields)
     with shop_scope(shop):
         assert Theme.objects.count() == 1
 
@@ -264,14 +263,14 @@ def test_publishing_renaming_duplicating_and_deleting(panel_with: PanelWith, sho
     with shop_scope(shop):
         old = Theme.objects.get(role="main")
 
-    asked = panel.get("content_theme_publish", draft.pk)
+    response = panel.get("content_theme_publish", draft.pk)
     panel.post("content_theme_publish", draft.pk)
     panel.http.post(panel.url("content_theme_change", draft.pk), {"name": "Dusk"})
     panel.post("content_theme_duplicate", draft.pk)
     refused = panel.post("content_theme_delete", draft.pk)
     panel.post("content_theme_delete", old.pk)
 
-    assert (asked.status_code, refused.status_code) == (200, 302)
+    assert (response.status_code, refused.status_code) == (200, 302)
     with shop_scope(shop):
         assert set(Theme.objects.values_list("name", "role")) == {("Dusk", "main"), ("Copy of Dusk", "unpublished")}
 
@@ -279,12 +278,12 @@ def test_publishing_renaming_duplicating_and_deleting(panel_with: PanelWith, sho
 def test_a_theme_is_downloaded_as_an_archive(panel_with: PanelWith, other_shop: Shop, draft: Theme) -> None:
     clerk = panel_with("orders").get("content_theme_download", draft.pk)
     stranger = panel_with("themes", shop=other_shop).get("content_theme_download", draft.pk)
-    answer = panel_with("themes").get("content_theme_download", draft.pk)
+    page = panel_with("themes").get("content_theme_download", draft.pk)
 
-    data = streamed(answer)
-    answer.close()
+    data = streamed(page)
+    page.close()
     assert (clerk.status_code, stranger.status_code) == (403, 404)
-    assert answer["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'
+    assert page["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'
     assert io.BytesIO(data).read(2) == b"PK"
 
 
@@ -313,7 +312,7 @@ def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
         assert Theme.objects.get(pk=theme.pk).previewable
 
 
-# --- earlier texts of articles ---
+# --- article versions ---
 
 
 def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
@@ -385,18 +384,18 @@ def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
     panel_with: PanelWith, shop: Shop, draft: Theme
 ) -> None:
     panel = panel_with("themes")
-    seen = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
+    md5 = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
     with shop_scope(shop):
         assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"theirs"), actor="app:1", at=timezone.now())
 
-    refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=seen, text="mine")
+    refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=md5, text="mine")
     with shop_scope(shop):
-        kept = blob_store.read_blob(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content)
+        blob = blob_store.read_blob(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content)
     current = refused.context["asset"].content.md5
     insisted = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=current, text="mine")
 
     assert refused.status_code == 409
-    assert (kept, refused.context["theirs"], refused.context["text"]) == (b"theirs", "theirs", "mine")
+    assert (blob, refused.context["theirs"], refused.context["text"]) == (b"theirs", "theirs", "mine")
     assert insisted.status_code == 302
 
 
@@ -409,10 +408,10 @@ def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
     with shop_scope(shop):
         before = FileContent.objects.count()
 
-    answer = panel_with("themes").post("content_theme_code", draft.pk, key=key, expected="", text=text)
+    response = panel_with("themes").post("content_theme_code", draft.pk, key=key, expected="", text=text)
 
-    assert answer.status_code == 422
-    assert answer.context["text"] == text
+    assert response.status_code == 422
+    assert response.context["text"] == text
     with shop_scope(shop):
         assert FileContent.objects.count() == before
 
@@ -423,13 +422,13 @@ def test_binary_files_are_uploaded_shown_replaced_and_deleted(panel_with: PanelW
     data = plain("PNG", (3, 3))
     upload = SimpleUploadedFile("logo.png", data, "image/png")
 
-    made = panel.post("content_theme_code", draft.pk, key=key, expected="", file=upload)
+    response = panel.post("content_theme_code", draft.pk, key=key, expected="", file=upload)
     page = panel.get("content_theme_code", draft.pk, key=key)
     served = panel.http.get(page.context["picture"])
     deleted = panel.post("content_theme_delete_file", draft.pk, key=key)
     layout = panel.post("content_theme_delete_file", draft.pk, key=LAYOUT)
 
-    assert [answer.status_code for answer in (made, deleted, layout)] == [302] * 3
+    assert [server_response.status_code for server_response in (response, deleted, layout)] == [302] * 3
     assert served.content == data
     with shop_scope(shop):
         assert not Asset.objects.filter(theme=draft, key=key).exists()
@@ -450,8 +449,8 @@ def test_a_deleted_file_is_found_and_restored(panel_with: PanelWith, shop: Shop,
     assert page.status_code == 200
     assert list(page.context["deleted"]) == [key]
     assert b"was deleted. An earlier version can be restored" in page.content
-    again = panel.get("content_theme_code", draft.pk, key=key)
-    assert (again.context["text"], list(again.context["deleted"])) == (before, [])
+    second_response = panel.get("content_theme_code", draft.pk, key=key)
+    assert (second_response.context["text"], list(second_response.context["deleted"])) == (before, [])
 
 
 def test_what_was_typed_survives_that_somebody_deleted_the_file(
@@ -459,11 +458,11 @@ def test_what_was_typed_survives_that_somebody_deleted_the_file(
 ) -> None:
     panel = panel_with("themes")
     key = "assets/theme.css"
-    seen = panel.get("content_theme_code", draft.pk, key=key).context["asset"].content.md5
+    md5 = panel.get("content_theme_code", draft.pk, key=key).context["asset"].content.md5
     with shop_scope(shop):
         assets.delete_asset(draft, key, actor="app:1", at=timezone.now())
 
-    refused = panel.post("content_theme_code", draft.pk, key=key, expected=seen, text="mine")
+    refused = panel.post("content_theme_code", draft.pk, key=key, expected=md5, text="mine")
     insisted = panel.post("content_theme_code", draft.pk, key=key, expected="", text="mine")
 
     assert refused.status_code == 409
@@ -563,16 +562,16 @@ def test_mobile_apps_are_held_to_their_platform(panel_with: PanelWith, shop: Sho
         "content_mobileplatformapplication_add", **android, sha256_cert_fingerprints=f"{PRINT.lower()}\r\n{PRINT}"
     )
 
-    assert [answer.status_code for answer in (wrong, ios, right)] == [200, 200, 302]
+    assert [response.status_code for response in (wrong, ios, right)] == [200, 200, 302]
     with shop_scope(shop):
         app = MobilePlatformApplication.objects.get()
     assert app.sha256_cert_fingerprints == [PRINT]
-    shown = panel.get("content_mobileplatformapplication_change", app.pk)
-    assert b"delegate_permission/common.handle_all_urls" in shown.content
+    displayed_response = panel.get("content_mobileplatformapplication_change", app.pk)
+    assert b"delegate_permission/common.handle_all_urls" in displayed_response.content
     assert events(shop, "mobile_platform_applications/")[0][0] == "mobile_platform_applications/create"
 
 
-# --- who may ---
+# --- permissions ---
 
 PAGES = [
     ("content_blog_changelist", "pages", None),
@@ -622,12 +621,12 @@ def test_nothing_is_done_to_themes_without_permission_or_from_another_shop(
 def test_metafields_are_edited_with_their_article(panel_with: PanelWith, shop: Shop, article: Article) -> None:
     panel = panel_with("pages")
     field = {"namespace": "reading", "key": "minutes", "type": "number_integer", "value": "7", "description": ""}
-    sent = article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
+    payload = article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
 
-    answer = panel.post(
-        "content_article_change", article.pk, **sent, **{f"metafields-0-{name}": text for name, text in field.items()}
+    response = panel.post(
+        "content_article_change", article.pk, **payload, **{f"metafields-0-{name}": text for name, text in field.items()}
     )
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     with shop_scope(shop):
         assert Metafield.objects.get(owner_resource="article", owner_id=article.pk).value == "7"

@@ -1,4 +1,4 @@
-"""Customers in the panel: found, changed with addresses and consents, invited, disabled, erased."""
+"""Tests of customers in the panel: search, addresses, consent, invitations, disabling, erasure."""
 
 import json
 from typing import Any
@@ -46,11 +46,11 @@ def reload(customer: Customer) -> Customer:
 
 
 def form_of(customer: Customer, *rows: dict[str, str], **fields: str) -> dict[str, str]:
-    """What the form of a customer sends, with some fields changed and these address rows."""
+    """Return the customer form's data with changed fields and these address rows."""
     with shop_scope(customer.shop):
         customer.refresh_from_db()
-        known = Address.objects.filter(customer=customer).count()
-    sent = {
+        address_count = Address.objects.filter(customer=customer).count()
+    payload = {
         "first_name": customer.first_name,
         "last_name": customer.last_name,
         "email": customer.email,
@@ -62,18 +62,18 @@ def form_of(customer: Customer, *rows: dict[str, str], **fields: str) -> dict[st
         "seen_version": str(customer.version),
         **EMPTY_SETS,
         "addresses-TOTAL_FORMS": str(len(rows)),
-        "addresses-INITIAL_FORMS": str(known if rows else 0),
+        "addresses-INITIAL_FORMS": str(address_count if rows else 0),
         **fields,
     }
     for index, row in enumerate(rows):
-        sent |= {f"addresses-{index}-{name}": value for name, value in {"customer": str(customer.pk), **row}.items()}
-    return sent
+        payload |= {f"addresses-{index}-{name}": value for name, value in {"customer": str(customer.pk), **row}.items()}
+    return payload
 
 
 def row_of(address: Address, **changes: str) -> dict[str, str]:
     names = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "province", "phone")
-    sent = {name: getattr(address, name) or "" for name in names}
-    return {"id": str(address.pk), **sent, "country_code": address.country_code, **changes}
+    payload = {name: getattr(address, name) or "" for name in names}
+    return {"id": str(address.pk), **payload, "country_code": address.country_code, **changes}
 
 
 def messages_of(response: Response) -> str:
@@ -89,17 +89,17 @@ def topics(shop: Shop) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "matches"),
     [("lindq", 1), ("ANNA@", 1), ("tag:vip", 1), ("tag:vip bo", 0), ("anna (", 1), ("id:abc", 0), ("%", 0), ("", 2)],
 )
-def test_the_list_finds_by_words_and_by_queries(panel: Panel, customer: Customer, text: str, found: int) -> None:
+def test_the_list_finds_by_words_and_by_queries(panel: Panel, customer: Customer, text: str, matches: int) -> None:
     with shop_scope(panel.shop):
         make_customer(first_name="Bo")
 
     page = panel.get(LIST, q=text)
 
     assert page.status_code == 200
-    assert page.context["cl"].result_count == found
+    assert page.context["cl"].result_count == matches
 
 
 def test_the_list_shows_what_matters_in_few_queries(
@@ -125,7 +125,7 @@ def test_everybody_with_the_permission_finds_customers_from_anywhere(panel: Pane
 
 
 def test_staff_add_a_customer(panel: Panel, shop: Shop) -> None:
-    sent = {
+    payload = {
         "first_name": "Bo",
         "email": " Bo@Example.com ",
         "phone": "415 555 0123",
@@ -137,14 +137,14 @@ def test_staff_add_a_customer(panel: Panel, shop: Shop) -> None:
         "addresses-0-country_code": "SE",
     }
 
-    response = panel.post("customers_customer_add", **sent)
+    response = panel.post("customers_customer_add", **payload)
 
     assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
-        made = Customer.objects.get()
-        assert (made.email, made.phone, made.email_marketing_state) == ("Bo@Example.com", "+14155550123", "subscribed")
-        assert made.default_address is not None
-        assert made.default_address.country == "Sweden"
+        new_customer = Customer.objects.get()
+        assert (new_customer.email, new_customer.phone, new_customer.email_marketing_state) == ("Bo@Example.com", "+14155550123", "subscribed")
+        assert new_customer.default_address is not None
+        assert new_customer.default_address.country == "Sweden"
         assert Event.objects.get(topic="customers/create").actor == f"staff:{panel.user.pk}"
 
 
@@ -194,9 +194,9 @@ def test_of_a_long_history_of_consents_the_newest_are_shown(panel: Panel, custom
     with CaptureQueriesContext(connection) as captured:
         page = panel.get(CHANGE, customer.pk)
 
-    assert sum('"staff_user"."id" IN' in each["sql"] for each in captured) == 1
-    (shown,) = (each for each in page.context["inline_admin_formsets"] if each.formset.model is ConsentChange)
-    assert len(shown.formset.forms) == 20
+    assert sum('"staff_user"."id" IN' in query["sql"] for query in captured) == 1
+    (inline_admin_formset,) = (query for query in page.context["inline_admin_formsets"] if query.formset.model is ConsentChange)
+    assert len(inline_admin_formset.formset.forms) == 20
     panel.post(CHANGE, customer.pk, **form_of(customer, note="Nice"))
     assert reload(customer).note == "Nice"
 
@@ -282,11 +282,11 @@ def test_a_customer_without_orders_is_deleted(panel: Panel, customer: Customer, 
 def test_an_invitation_is_sent_once_per_form(panel: Panel, customer: Customer, shop: Shop) -> None:
     name = "customers_customer_invite"
     page = panel.get(name, customer.pk)
-    sent = {"to": "anna@example.com", "subject": "Come in", "form_key": page.context["form_key"]}
+    payload = {"to": "anna@example.com", "subject": "Come in", "form_key": page.context["form_key"]}
 
-    answers = [panel.post(name, customer.pk, **sent) for _ in range(2)]
+    answers = [panel.post(name, customer.pk, **payload) for _ in range(2)]
 
-    assert [answer.status_code for answer in answers] == [302, 302]
+    assert [response.status_code for response in answers] == [302, 302]
     assert reload(customer).state == "invited"
     with shop_scope(shop):
         assert Job.objects.filter(task="customers.send_invite").count() == 1
@@ -296,10 +296,10 @@ def test_a_bad_invitation_comes_back(panel: Panel, customer: Customer, shop: Sho
     name = "customers_customer_invite"
     page = panel.get(name, customer.pk)
 
-    answer = panel.post(name, customer.pk, to="nobody", subject="", form_key=page.context["form_key"])
+    response = panel.post(name, customer.pk, to="nobody", subject="", form_key=page.context["form_key"])
 
-    assert answer.status_code == 200
-    assert set(answer.context["form"].errors) == {"to", "subject"}
+    assert response.status_code == 200
+    assert set(response.context["form"].errors) == {"to", "subject"}
     assert reload(customer).state == "disabled"
 
 
@@ -314,25 +314,25 @@ def test_without_accounts_the_page_says_so(panel: Panel, customer: Customer, sho
 
 
 def test_an_activation_link_is_shown_this_once(panel: Panel, customer: Customer) -> None:
-    asked = panel.get("customers_customer_activation", customer.pk)
-    made = panel.post("customers_customer_activation", customer.pk)
-    again = panel.get("customers_customer_activation", customer.pk)
+    response = panel.get("customers_customer_activation", customer.pk)
+    new_response = panel.post("customers_customer_activation", customer.pk)
+    second_response = panel.get("customers_customer_activation", customer.pk)
 
-    assert f"{settings.BASE_URL}/account/activate/acme/{customer.pk}/" in made.content.decode()
-    assert "no-store" in made["Cache-Control"]
-    assert "/account/activate/" not in asked.content.decode() + again.content.decode()
+    assert f"{settings.BASE_URL}/account/activate/acme/{customer.pk}/" in new_response.content.decode()
+    assert "no-store" in new_response["Cache-Control"]
+    assert "/account/activate/" not in response.content.decode() + second_response.content.decode()
 
 
 def test_an_account_is_disabled_after_asking(panel: Panel, customer: Customer, shop: Shop) -> None:
     with shop_scope(shop):
         accounts.send_invite(reload(customer), {}, actor="staff:1", at=timezone.now())
 
-    asked = panel.get("customers_customer_disable", customer.pk)
-    done = panel.http.post(panel.url("customers_customer_disable", customer.pk), follow=True)
+    response = panel.get("customers_customer_disable", customer.pk)
+    finished_response = panel.http.post(panel.url("customers_customer_disable", customer.pk), follow=True)
     twice = panel.http.post(panel.url("customers_customer_disable", customer.pk), follow=True)
 
-    assert asked.status_code == 200
-    assert "is disabled" in messages_of(done)
+    assert response.status_code == 200
+    assert "is disabled" in messages_of(finished_response)
     assert "has no account" in messages_of(twice)
     assert reload(customer).state == "disabled"
 
@@ -350,11 +350,11 @@ def test_the_data_is_handed_over_as_a_file_and_noted(panel: Panel, customer: Cus
 
 def test_erasing_asks_for_the_number(panel: Panel, customer: Customer, shop: Shop) -> None:
     wrong = panel.post("customers_customer_data_erase", customer.pk, confirm="0")
-    kept = reload(customer).email
+    email = reload(customer).email
     panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
 
     assert "No data was erased" in wrong.content.decode()
-    assert kept == "anna@example.com"
+    assert email == "anna@example.com"
     assert (reload(customer).email, reload(customer).redacted_at is None) == ("", False)
     assert "Erased" in panel.get(CHANGE, customer.pk).content.decode()
 
@@ -384,24 +384,24 @@ def test_what_a_customer_spent_has_the_decimals_of_the_shops_currency(
 def test_two_customers_are_compared_and_merged(panel: Panel, shop: Shop, customer: Customer) -> None:
     with shop_scope(shop):
         other = make_customer(first_name="Anna", last_name="Lindqvist", email="anna@example.org", tags="wholesale")
-        for each in (customer, other):
-            make_address(each)
+        for current_row in (customer, other):
+            make_address(current_row)
 
-    found = panel.get("customers_customer_merge", customer.pk).content.decode()
-    assert "anna@example.org" in found
-    chosen = panel.post(LIST, action="merge_chosen", _selected_action=[str(customer.pk), str(other.pk)])
-    assert chosen["Location"].endswith(f"/{customer.pk}/merge/with/?other={other.pk}")
-    preview = panel.http.get(chosen["Location"])
+    html = panel.get("customers_customer_merge", customer.pk).content.decode()
+    assert "anna@example.org" in html
+    response = panel.post(LIST, action="merge_chosen", _selected_action=[str(customer.pk), str(other.pk)])
+    assert response["Location"].endswith(f"/{customer.pk}/merge/with/?other={other.pk}")
+    preview = panel.http.get(response["Location"])
     page = preview.content.decode()
     assert "anna@example.com" in page
     assert 'name="choose-email"' in page
     assert 'name="choose-name"' not in page
-    sent = {"form_key": preview.context["form_key"], "choose-email": "neither"}
-    wrong = panel.http.post(chosen["Location"], sent)
+    payload = {"form_key": preview.context["form_key"], "choose-email": "neither"}
+    wrong = panel.http.post(response["Location"], payload)
     assert "must be one of" in wrong.content.decode()
-    done = panel.http.post(chosen["Location"], {**sent, "choose-email": "other"})
+    finished_response = panel.http.post(response["Location"], {**payload, "choose-email": "other"})
 
-    assert done.status_code == 302
+    assert finished_response.status_code == 302
     row = reload(customer)
     assert (row.email, row.tags) == ("anna@example.org", "vip, wholesale")
     with shop_scope(shop):

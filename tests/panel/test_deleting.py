@@ -1,4 +1,4 @@
-"""The page that asks before something is deleted: it counts what goes along and does not collect it."""
+"""Tests of the delete confirmation, which counts dependent rows without loading them."""
 
 import re
 
@@ -23,7 +23,7 @@ from tests.panel.conftest import PanelWith
 
 
 def told(page: str) -> list[str]:
-    """What a page that asks says of what goes."""
+    """Return what the confirmation page says will be deleted."""
     summary = page.partition("What will be deleted</h2>")[2].partition("</ul>")[0]
     return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
 
@@ -33,12 +33,12 @@ def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many
 ) -> None:
     panel = panel_with("products")
     with shop_scope(shop):
-        few, many = (make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40)))
+        few_rows, many_rows = (make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40)))
 
-    panel.get("catalog_product_delete", few.pk)  # what a process learns once is no cost of a page
+    panel.get("catalog_product_delete", few_rows.pk)  # warm up: work that a process does once is not a cost of the page
 
     costs, pages = [], []
-    for product in (few, many):
+    for product in (few_rows, many_rows):
         with CaptureQueriesContext(connection) as queries:
             pages.append(panel.get("catalog_product_delete", product.pk).content.decode())
         costs.append(len(queries))
@@ -59,10 +59,10 @@ def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
         customer = Customer.objects.get()
     panel = panel_with("customers")
 
-    asked = panel.get("customers_customer_delete", customer.pk).content.decode()
+    html = panel.get("customers_customer_delete", customer.pk).content.decode()
     panel.post("customers_customer_delete", customer.pk, post="yes")
 
-    assert "3 or more orders" in asked
+    assert "3 or more orders" in html
     with shop_scope(shop):
         assert Customer.objects.filter(pk=customer.pk).exists()
 
@@ -72,13 +72,13 @@ def test_too_many_rows_at_once_are_refused_before_anything_is_read(
 ) -> None:
     monkeypatch.setattr(delete_preview, "MAX_DELETED_ROWS", 2)
     with shop_scope(shop):
-        chosen = [make_product(title).pk for title in ("A", "B", "C")]
+        ids = [make_product(title).pk for title in ("A", "B", "C")]
 
-    answer = panel_with("products").post(
-        "catalog_product_changelist", action="delete_selected", _selected_action=chosen, post="yes"
+    response = panel_with("products").post(
+        "catalog_product_changelist", action="delete_selected", _selected_action=ids, post="yes"
     )
 
-    assert "Select fewer." in answer.content.decode()
+    assert "Select fewer." in response.content.decode()
     with shop_scope(shop):
         assert Product.objects.count() == 3
 
@@ -97,7 +97,7 @@ def test_places_in_collections_are_told_from_both_sides(panel_with: PanelWith, s
 
 
 def test_all_that_goes_along_is_told_in_words() -> None:
-    """The name of a table is none of them: whoever adds one says what its rows are to people."""
+    """Check that every table has a label for staff; a new table needs one too."""
     screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
     deletable = [
         screen.model

@@ -1,4 +1,4 @@
-"""A person of whom there is much: handed out and erased by a worker, in batches, and once."""
+"""Tests of export and erasure of customers with much data: run by a job, in batches, exactly once."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
 
 @pytest.fixture
 def killed_once() -> Iterator[None]:
-    """The worker fails once, in the second batch, after it has written."""
+    """Make the job fail once, in the second batch, after it has written."""
     calls = []
 
     def fail(ids: Sequence[int], *, at: datetime) -> None:
@@ -83,9 +83,9 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         customer = ordered(shop, 5)
         first = Order.objects.order_by("pk")[0]
 
-        asked = panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
+        response = panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
         panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
-        assert asked.status_code == 302
+        assert response.status_code == 302
         assert "Erasing personal data since" in panel.get("customers_customer_data", customer.pk).content.decode()
         with pytest.raises(BeingErased, match="being erased"):
             make_order(shop, email=EMAIL)
@@ -102,15 +102,15 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         job = run(erasure.ERASE_TASK)
         assert (job.error, job.state, job.progress_done, job.progress_total) == ("", Job.State.DONE, 6, 6)
         assert emails() == [""] * 5
-        (place,) = {str(place) for place in Order.objects.values_list("shipping_address", flat=True)}
-        assert "'country_code': 'CA'" in place
+        (text,) = {str(text) for text in Order.objects.values_list("shipping_address", flat=True)}
+        assert "'country_code': 'CA'" in text
         assert "Main Street" not in repr(list(Order.objects.values_list("shipping_address", "note")))
         customer.refresh_from_db()
         assert (customer.email, customer.erasing_at, customer.redacted_at is None) == ("", None, False)
         topics = list(Event.objects.values_list("topic", flat=True))
         assert (topics.count("orders/redact"), topics.count("customers/erase")) == (5, 1)
         assert Job.objects.filter(task=privacy_webhooks.REDACT_TASK).count() == 1
-        # Who was a customer may be one again.
+        # A new customer can have the same email address as an erased customer.
         assert make_order(shop, email=EMAIL).customer_id != customer.pk
 
 
@@ -133,7 +133,7 @@ def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeyp
     monkeypatch.setattr(privacy, "BATCH_SIZE", 100)
     with shop_scope(shop):
         counts = []
-        # One row by itself is inserted by another statement than many.
+        # The insert of a single row is a different statement than the insert of many.
         for more in (2, 1, 3):
             customer = ordered(shop, more)
             with CaptureQueriesContext(connection) as captured:
@@ -144,7 +144,7 @@ def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeyp
 
 
 def _named(statement: str) -> str:
-    """What a statement does, to which table; without what differs from one to the next."""
+    """Return what a statement does and to which table, without parts that vary."""
     return re.sub(r"curs_\w+|save\w*", "", statement)[:60]
 
 
@@ -155,9 +155,9 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
         customer = ordered(shop, 5)
         expected = json.loads(json.dumps(personal_data.collect_data(customer)))
 
-        asked = panel.post("customers_customer_data_export", customer.pk)
+        response = panel.post("customers_customer_data_export", customer.pk)
         export = Export.objects.get()
-        assert asked["Location"] == panel.url("exchange_export_change", export.pk)
+        assert response["Location"] == panel.url("exchange_export_change", export.pk)
         assert "Creating the file" in panel.get("exchange_export_change", export.pk).content.decode()
         job = run(exports.EXPORT)
 
@@ -173,13 +173,13 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
 def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
     with shop_scope(shop):
         rows = privacy.export_orders(ordered(shop, 5), 0)
-        read = []
+        loaded = []
         for _ in range(5):
             with CaptureQueriesContext(connection) as captured:
                 next(rows)
-            read.append(len(captured))
+            loaded.append(len(captured))
 
-    assert [count > 0 for count in read] == [True, False, True, False, True]
+    assert [count > 0 for count in loaded] == [True, False, True, False, True]
 
 
 @pytest.mark.postgres
@@ -204,7 +204,7 @@ class TestRaces:
             assert (refused, emails()) == ([True], ["", "", ""])
 
     def test_without_the_customers_lock_an_order_comes_in_beside_an_erasure(self, shop: Shop) -> None:
-        """The control: the order does not see that the erasure has begun."""
+        """Control without the lock: the order does not see that the erasure has begun."""
         with shop_scope(shop):
             customer = ordered(shop, 3)
 

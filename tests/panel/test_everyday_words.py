@@ -1,6 +1,6 @@
-"""Every screen and setting is found by the words that a merchant uses, in English and in German.
+"""Tests that merchants' search words lead to every screen and setting, in English and in German.
 
-Each row: what stands first, and what people type.
+Each row: the first result, and what people type.
 """
 
 from decimal import Decimal
@@ -112,20 +112,20 @@ GERMAN = {
 
 
 def titles(panel: Panel, term: str, language: str = "en") -> list[str]:
-    answer = panel.http.get(panel.url("search"), {"s": term, "extended": "1"}, HTTP_ACCEPT_LANGUAGE=language)
-    return [result.title for result in answer.context["results"]]
+    response = panel.http.get(panel.url("search"), {"s": term, "extended": "1"}, HTTP_ACCEPT_LANGUAGE=language)
+    return [result.title for result in response.context["results"]]
 
 
 @pytest.mark.parametrize(("language", "table"), [("en", ENGLISH), ("de", GERMAN)])
 def test_words_lead_to_what_they_mean(
     owner: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An empty shop's rows take ten times as long to look for as its pages.
+    # The rows of an empty shop take ten times as long to search as its pages.
     monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
-    with Each() as each:
+    with Each() as checks:
         for title, words in table.items():
             for word in words.split(", "):
-                with each(f"{word!r} is {title!r}"):
+                with checks(f"{word!r} is {title!r}"):
                     assert titles(owner, word, language)[:1] == [title]
 
 
@@ -135,26 +135,26 @@ def test_what_the_product_does_not_have_leads_nowhere_else(owner: Panel, languag
 
 
 def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner: Panel) -> None:
-    found = titles(owner, "theme")
+    matching_titles = titles(owner, "theme")
 
-    assert found[0] == "Themes"
-    assert {"Dark mode", "Light mode", "Use system theme"} <= {*found}
+    assert matching_titles[0] == "Themes"
+    assert {"Dark mode", "Light mode", "Use system theme"} <= {*matching_titles}
 
 
 def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that is added later is left out of the table above."""
+    """Check that every page and setting is in the table above."""
     menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
     screen = admin.site.get_model_admin(Shop)
     monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
-    with Each() as each:
+    with Each() as checks:
         for menu in menus:
-            with each(str(menu)):
+            with checks(str(menu)):
                 assert isinstance(menu, MenuItem)
                 assert menu.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
-            with each(name):
-                found = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context["results"]
-                assert f"/change/#id_{name}" in " ".join(result.link for result in found)
+            with checks(name):
+                search_results = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context["results"]
+                assert f"/change/#id_{name}" in " ".join(result.link for result in search_results)
     assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
 
 
@@ -172,7 +172,7 @@ def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Sh
     line = {"title": "Mug", "sku": "mug", "price": Decimal("12.50"), "quantity": 1}
     make_order(shop, lines=[line], customer={"first_name": "Mug", "last_name": "Smith"})
 
-    found = owner.get("search", s="mug", extended="1").context["results"]
-    kinds = [result.description.split(" ")[0] for result in found]
+    search_results = owner.get("search", s="mug", extended="1").context["results"]
+    kinds = [result.description.split(" ")[0] for result in search_results]
 
     assert kinds[:3] == ["Product", "Customer", "Order"]

@@ -1,4 +1,4 @@
-"""Exports and imports in the panel: who may, what they get, and that nothing happens unasked."""
+"""Tests of exports and imports in the panel: permissions, contents and confirmations."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ from tests.panel.conftest import Panel, PanelWith, streamed
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def run(shop: Shop, task: str) -> None:
@@ -117,38 +117,38 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     def sent(who: Panel, query: str = "", **fields: Any) -> Any:
         return who.http.post(f"{address}{query}", {"action": "export_chosen", "_selected_action": ids[:1], **fields})
 
-    chosen = sent(panel)
-    found = sent(panel, "?q=ada", select_across="1")
+    selected = sent(panel)
+    response = sent(panel, "?q=ada", select_across="1")
     refused = sent(lacking)
 
     with shop_scope(shop):
-        made = [list(exports.get_rows(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
+        rows = [list(exports.get_rows(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
         topic = {"customers": "customers/export_list", "orders": "orders/export"}[kind]
         assert Event.objects.filter(topic=topic).latest("pk").changes["filters"] == [None, {"ids": 2}]
         assert Event.objects.filter(topic__contains="/export").exclude(topic=topic).count() == 0
-    assert made == [ids[:1], ids[:2]]
-    assert "/exchange/export/" in chosen["Location"]
-    assert found.status_code == 302
+    assert rows == [ids[:1], ids[:2]]
+    assert "/exchange/export/" in selected["Location"]
+    assert response.status_code == 302
     assert "/exchange/export/" not in refused.get("Location", "")
     assert b"export_chosen" not in lacking.http.get(address).content
 
 
 def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
-    """The form that *Export…* above a list leads to, and what the file of it holds as the form comes."""
+    """Return the form behind a list's *Export…* button, and the content of the file for that form unchanged."""
     link = re.search(r'href="([^"]*/export/new/[^"]*)"', panel.get(page, **query).content.decode())
     assert link is not None
     address = unescape(link[1])
     form = panel.http.get(address).context["form"]
-    sent = {name: form[name].value() or {"format": "csv"}.get(name, "") for name in form.fields} | {
+    payload = {name: form[name].value() or {"format": "csv"}.get(name, "") for name in form.fields} | {
         "form_key": panel.form_key("exchange_export_new")
     }
-    panel.http.post(address, sent)
+    panel.http.post(address, payload)
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
-        held = list(exports.get_rows(export).values_list("pk", flat=True))
-    assert export.row_count == len(held)
-    return form, held
+        rows = list(exports.get_rows(export).values_list("pk", flat=True))
+    assert export.row_count == len(rows)
+    return form, rows
 
 
 def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop: Shop) -> None:
@@ -159,13 +159,13 @@ def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop:
     with shop_scope(shop):
         Order.objects.filter(pk=orders[1].pk).update(status="closed", closed_at=timezone.now())
 
-    found = exported(owner, "catalog_product_changelist", q="hat", vendor="Acme & Co = x")
+    export_text = exported(owner, "catalog_product_changelist", q="hat", vendor="Acme & Co = x")
     opened = exported(owner, "orders_order_changelist")
     looked_for = exported(owner, "customers_customer_changelist", q="ada", o="-1")
 
-    assert found[1] == hats
-    assert found[0].fields["rows"].choices == [("matching", "Current list: 2"), ("all", "All products")]
-    assert found[0].fields["rows"].help_text == "Search: “hat” · Vendor: Acme & Co = x"
+    assert export_text[1] == hats
+    assert export_text[0].fields["rows"].choices == [("matching", "Current list: 2"), ("all", "All products")]
+    assert export_text[0].fields["rows"].help_text == "Search: “hat” · Vendor: Acme & Co = x"
     assert (opened[1], opened[0].fields["rows"].help_text) == ([orders[0].pk, orders[2].pk], "Open")
     assert looked_for[1] == [orders[0].customer_id, orders[1].customer_id]
 
@@ -175,10 +175,10 @@ def test_a_list_that_nothing_narrows_exports_all(owner: Panel, shop: Shop) -> No
     with shop_scope(shop):
         Order.objects.filter(pk=orders[0].pk).update(status="closed", closed_at=timezone.now())
 
-    form, held = exported(owner, "orders_order_changelist", view="all", o="1")
+    form, held_row = exported(owner, "orders_order_changelist", view="all", o="1")
 
     assert form["kind"].value() == "orders"
-    assert held == [order.pk for order in orders]
+    assert held_row == [order.pk for order in orders]
 
 
 def test_all_of_the_kind_is_a_choice_beside_what_the_list_shows(owner: Panel, shop: Shop) -> None:
@@ -202,13 +202,13 @@ def test_a_list_of_which_not_all_can_be_exported_says_so(
 
     nothing = form("q=eve")
     monkeypatch.setattr(exports, "MAX_SELECTED", 1)
-    many = form("q=ada")
+    many_rows = form("q=ada")
     monkeypatch.setattr("apps.panel.admin_base.selection.MAX_COUNTED_ROWS", 2)
     searched = form("q=ada")
 
-    assert [value for value, _ in many.choices] == [value for value, _ in nothing.choices] == ["all"]
+    assert [value for value, _ in many_rows.choices] == [value for value, _ in nothing.choices] == ["all"]
     assert nothing.help_text == "No rows are selected."
-    assert many.help_text == "These are more than 1 rows. Filter the list first."
+    assert many_rows.help_text == "These are more than 1 rows. Filter the list first."
     assert searched.help_text.startswith("The search matches more than 2 rows")
     assert owner.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
     assert panel_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
@@ -220,8 +220,8 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
     monkeypatch.setattr(exports, "BATCH", 2)
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
     with shop_scope(shop):
-        asked: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
-        export = exports.create_export(filters={"ids": [order.pk for order in orders]}, **asked)
+        request: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
+        export = exports.create_export(filters={"ids": [order.pk for order in orders]}, **request)
         Order.objects.filter(pk=orders[1].pk).delete()
 
     run(shop, exports.EXPORT)
@@ -235,11 +235,11 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
 def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
     clerk, nobody = panel_with("export_customers"), panel_with("orders", "customers")
 
-    shown = clerk.get("exchange_export_new")
-    sent = clerk.post("exchange_export_new", form_key=shown.context["form_key"], kind="orders", format="csv")
+    output = clerk.get("exchange_export_new")
+    response = clerk.post("exchange_export_new", form_key=output.context["form_key"], kind="orders", format="csv")
 
-    assert [value for value, _ in shown.context["form"].fields["kind"].choices] == ["customers"]
-    assert sent.status_code == 200
+    assert [value for value, _ in output.context["form"].fields["kind"].choices] == ["customers"]
+    assert response.status_code == 200
     assert nobody.get("exchange_export_new").status_code == 403
     with shop_scope(shop):
         assert not Export.objects.exists()
@@ -251,20 +251,20 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
 
     upload(panel, content)
     with shop_scope(shop):
-        kept = Import.objects.get()
+        saved_import = Import.objects.get()
     run(shop, imports.VALIDATE_TASK)
-    checked = panel.get("exchange_import_change", kept.pk)
+    checked = panel.get("exchange_import_change", saved_import.pk)
     with shop_scope(shop):
         assert not Customer.objects.exists()
-    panel.post("exchange_import_confirm", kept.pk, form_key=checked.context["form_key"])
+    panel.post("exchange_import_confirm", saved_import.pk, form_key=checked.context["form_key"])
     run(shop, imports.RUN_TASK)
-    done = panel.get("exchange_import_change", kept.pk)
-    report = panel.get("exchange_import_report", kept.pk)
+    response = panel.get("exchange_import_change", saved_import.pk)
+    report = panel.get("exchange_import_report", saved_import.pk)
 
     assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
     assert b"Import 1 row" in checked.content
-    assert done.context["counts"] == checked.context["counts"]
-    assert b"Email is invalid." in done.content
+    assert response.context["counts"] == checked.context["counts"]
+    assert b"Email is invalid." in response.content
     assert b"2,customers,failed,<b>no</b>,email is invalid" in streamed(report)
     with shop_scope(shop):
         assert Customer.objects.count() == 1
@@ -279,27 +279,27 @@ def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, sh
 
     assert b"must end in .csv or .jsonl" in refused.content
     with shop_scope(shop):
-        kept = Import.objects.get()
-    assert (kept.state, kept.problem) == ("failed", "Each column must occur only once in the first line.")
+        saved_import = Import.objects.get()
+    assert (saved_import.state, saved_import.problem) == ("failed", "Each column must occur only once in the first line.")
     assert panel.get("exchange_import_changelist").status_code == 200
 
 
 def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     clerk, stranger = panel_with("orders"), panel_with("edit_orders", shop=other_shop)
     with shop_scope(shop):
-        kept = imports.save_upload(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
+        import_job = imports.save_upload(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
 
     assert clerk.get("exchange_import_upload").status_code == 403
-    assert clerk.forge("exchange_import_confirm", kept.pk).status_code == 403
-    assert stranger.get("exchange_import_change", kept.pk).status_code == 404
-    assert stranger.forge("exchange_import_confirm", kept.pk).status_code == 404
+    assert clerk.forge("exchange_import_confirm", import_job.pk).status_code == 403
+    assert stranger.get("exchange_import_change", import_job.pk).status_code == 404
+    assert stranger.forge("exchange_import_confirm", import_job.pk).status_code == 404
 
 
 def export_the_log(panel: Panel, **fields: str) -> str:
     url = panel.url("exchange_export_new") + "?kind=events"
     key = panel.http.get(url).context["form_key"]
-    answer = panel.http.post(url, {"form_key": key, "format": "csv", **fields})
-    assert answer.status_code == 302, answer.context["form"].errors
+    response = panel.http.post(url, {"form_key": key, "format": "csv", **fields})
+    assert response.status_code == 302, response.context["form"].errors
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
@@ -339,7 +339,7 @@ def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> Non
 
 
 @pytest.mark.parametrize(
-    ("narrowed", "kept"),
+    ("filtered", "stays"),
     [
         ({"topic": "app/installed"}, True),
         ({"topic": "audit_log/export"}, False),
@@ -352,18 +352,18 @@ def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> Non
         ({"until": "2031-05-05"}, False),
     ],
 )
-def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, narrowed: dict[str, str], kept: bool) -> None:
+def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, filtered: dict[str, str], stays: bool) -> None:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     factories.make_installation(shop, name="Reviews")
     with shop_scope(shop):
-        # The 6th of May there, and still the 5th in UTC.
+        # May 6 in the shop's time zone, still May 5 in UTC.
         at = datetime(2031, 5, 5, 13, tzinfo=UTC)
         immutability.drop_event_triggers()
         Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)
 
-    text = export_the_log(auditor, **narrowed)
+    text = export_the_log(auditor, **filtered)
 
-    assert ("Reviews" in text) is kept
+    assert ("Reviews" in text) is stays
 
 
 def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machine: Any) -> None:
@@ -394,7 +394,7 @@ def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith
         "exchange_export_new", form_key=clerk.form_key("exchange_export_new"), kind="events", format="csv"
     )
 
-    assert [answer.status_code for answer in answers] == [403, 403]
+    assert [response.status_code for response in answers] == [403, 403]
     assert "kind" in forged.context["form"].errors
     with shop_scope(shop):
         assert not Export.objects.exists()
@@ -405,9 +405,9 @@ def test_lists_lead_to_files_in_and_out(page: str, owner: Panel, panel_with: Pan
     name = {"catalog_product": "products", "customers_customer": "customers", "orders_order": "orders"}[page]
     export, upload = f"{owner.url('exchange_export_new')}?kind={name}", f'{owner.url("exchange_import_upload")}"'
 
-    listed = owner.get(f"{page}_changelist").content.decode()
-    assert export in listed
-    assert upload in listed
+    html = owner.get(f"{page}_changelist").content.decode()
+    assert export in html
+    assert upload in html
     assert owner.get("exchange_export_new", kind=name).context["form"]["kind"].value() == name
 
     reader = panel_with(name).get(f"{page}_changelist").content.decode()

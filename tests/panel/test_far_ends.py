@@ -1,4 +1,4 @@
-"""Lists that something typed narrows: their pages, wherever in the list the rows stand that fit.
+"""Tests of filtered lists and their pages, wherever in the list the matching rows are.
 
 Rule: performance, panel lists.
 """
@@ -23,44 +23,44 @@ from tests.panel.conftest import Panel, PanelWith
 LIST, ROWS, SIZE = "orders_order_changelist", 40, 25
 OLD = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ON_THE_OLD_DAY = {"processed_from": "2026-03-02", "processed_to": "2026-03-02"}
-# The columns by their place in the list.
+# The columns by their index in the list.
 BY_TOTAL, BY_TOTAL_DOWN = "4", "-4"
 SAID = "matching rows are sorted"
 
 
 @pytest.fixture
 def panel(shop: Shop, panel_with: PanelWith) -> Panel:
-    """Of forty orders the first thirty are of one old day, the later the earlier in it; totals fall by the number."""
+    """Create forty orders: the first thirty share one old day in descending time; totals fall with the number."""
     with shop_scope(shop):
         first = make_order(shop)
         values = {field.attname: getattr(first, field.attname) for field in Order._meta.concrete_fields}
         for name in ("id", "number", "token", "name", "version"):
             values.pop(name)
         Order.objects.bulk_create(
-            Order(**values, number=first.number + place, token=f"token-{place}", name=f"#{place}")
-            for place in range(1, ROWS)
+            Order(**values, number=first.number + index, token=f"token-{index}", name=f"#{index}")
+            for index in range(1, ROWS)
         )
-        for place, order in enumerate(Order.objects.order_by("id")):
-            is_old = place < 30
-            order.name = f"#{place}"
-            order.processed_at = OLD - timedelta(minutes=place) if is_old else OLD + timedelta(days=place)
-            order.total_price = Decimal(100 - place)
+        for index, order in enumerate(Order.objects.order_by("id")):
+            is_old = index < 30
+            order.name = f"#{index}"
+            order.processed_at = OLD - timedelta(minutes=index) if is_old else OLD + timedelta(days=index)
+            order.total_price = Decimal(100 - index)
             order.save()
     return panel_with("orders", "edit_orders")
 
 
 def counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Let lists count so far."""
+    """Limit how far lists count."""
     for module in ("paging", "far_ends", "lists"):
         monkeypatch.setattr(f"apps.panel.admin_base.{module}.COUNTED", most)
     monkeypatch.setattr(filtered_pagination, "SCAN_SIZES", (2, most))
 
 
 def listed(panel: Panel, **query: str) -> tuple[list[int], str]:
-    """The places of the orders of a page of 25, and what it says."""
-    answer = panel.get(LIST, size=str(SIZE), **query)
-    rows = [int(order.name.removeprefix("#")) for order in answer.context["cl"].result_list]
-    return rows, answer.content.decode()
+    """Return the indexes of the orders on a page of 25, and the page's message."""
+    response = panel.get(LIST, size=str(SIZE), **query)
+    rows = [int(order.name.removeprefix("#")) for order in response.context["cl"].result_list]
+    return rows, response.content.decode()
 
 
 def test_few_that_fit_are_sorted_over_all_pages(panel: Panel) -> None:
@@ -83,12 +83,12 @@ def test_days_are_listed_by_time_unless_somebody_sorts(panel: Panel) -> None:
 def test_of_many_that_are_near_the_first_are_shown(
     panel: Panel, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
 ) -> None:
-    whole = listed(panel, total_from="1", **query)[0]
+    total = listed(panel, total_from="1", **query)[0]
     counting(monkeypatch, 35)
 
     page, text = listed(panel, total_from="1", **query)
 
-    assert page == whole
+    assert page == total
     assert SAID not in text
     assert len(listed(panel, total_from="1", p="2", **query)[0]) == 10
 
@@ -96,7 +96,7 @@ def test_of_many_that_are_near_the_first_are_shown(
 def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     counting(monkeypatch, 28)
 
-    # Among the 28 cheapest orders are 18 of the day; so its 28 latest are sorted, which are the first ones made.
+    # Among the 28 cheapest orders, 18 are of that day, so its 28 latest orders are sorted: those created first.
     page, text = listed(panel, o=BY_TOTAL, **ON_THE_OLD_DAY)
 
     assert page == list(reversed(range(3, 28)))
@@ -106,7 +106,7 @@ def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(panel: Panel, mon
 
 @pytest.mark.parametrize("most", [28, 31])
 def test_two_filters_leave_what_fits_both(panel: Panel, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Whether or not one of them leaves few rows by itself."""
+    """Check two filters together, whether or not one of them alone leaves few rows."""
     counting(monkeypatch, most)
 
     assert listed(panel, total_to="90", **ON_THE_OLD_DAY)[0] == list(range(10, 30))
@@ -120,19 +120,19 @@ def test_an_old_day_is_read_by_its_index(panel: Panel, monkeypatch: pytest.Monke
     with CaptureQueriesContext(connection) as captured:
         listed(panel, view="all", **ON_THE_OLD_DAY)
 
-    (sql,) = (each["sql"] for each in captured if 'ORDER BY "orders_order"."processed_at"' in each["sql"])
+    (sql,) = (query["sql"] for query in captured if 'ORDER BY "orders_order"."processed_at"' in query["sql"])
     assert "orders_order_by_processing" in _plan(sql)
 
 
 @pytest.mark.skipif(parts.on_postgres(), reason="counts the steps of SQLite's machine")
 def test_sqlite_takes_each_row_that_fits_once(shop: Shop, panel_with: PanelWith) -> None:
-    """Joined with the rows it would look for each of them through the keys of all, which took seconds for 5,000.
+    """Check that SQLite does not join the filter, which took seconds for 5,000 rows.
 
-    So it does where it knows of how many rows there are.
+    SQLite avoids the join by itself only when table statistics exist.
     """
-    made = 500
+    count = 500
     with shop_scope(shop):
-        Customer.objects.bulk_create(Customer(shop=shop, first_name=f"Ada {number}") for number in range(made))
+        Customer.objects.bulk_create(Customer(shop=shop, first_name=f"Ada {number}") for number in range(count))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     panel = panel_with("customers")
@@ -144,7 +144,7 @@ def test_sqlite_takes_each_row_that_fits_once(shop: Shop, panel_with: PanelWith)
         panel.get("customers_customer_changelist", spent_to="500", o=order)
         connection.connection.set_progress_handler(None, 0)
 
-        assert len(thousands) * 1_000 / made < 400
+        assert len(thousands) * 1_000 / count < 400
         thousands.clear()
 
 
@@ -162,12 +162,12 @@ def test_a_sort_is_read_from_an_index(owner: Panel, name: str, query: dict[str, 
     with CaptureQueriesContext(connection) as captured:
         owner.get(name, **query)
 
-    (sql,) = (each["sql"] for each in captured if f'."{order}" ' in each["sql"].rpartition("ORDER BY")[2])
+    (sql,) = (single_query["sql"] for single_query in captured if f'."{order}" ' in single_query["sql"].rpartition("ORDER BY")[2])
     assert index in _plan(f"{sql} LIMIT 5")
 
 
 def _plan(sql: str) -> str:
-    """What PostgreSQL would do; so few rows are read as quickly in any way, so it is asked which index serves."""
+    """Return PostgreSQL's plan with sequential scans off, because few rows are read equally fast by any plan."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         cursor.execute("EXPLAIN " + sql.replace("%", "%%"))

@@ -1,4 +1,4 @@
-"""Sending in the panel: units by location, parcels with their events, packing slips, services and their records."""
+"""Tests of fulfillment in the panel: items by location, fulfillment events, packing slips, services."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -48,7 +48,7 @@ def panel(panel_with: PanelWith) -> Panel:
 
 @pytest.fixture
 def row(in_shop: Shop) -> FulfillmentOrder:
-    """Two mugs and two bowls, at the primary location."""
+    """Create a fulfillment order of two mugs and two bowls at the primary location."""
     return make_fulfillment_order(lines=[MUG, {**MUG, "title": "Bowl"}], email="ada@example.com")
 
 
@@ -56,21 +56,21 @@ def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
     return {f"units-{line.pk}": count for line, count in zip(row.lines.order_by("pk"), counts, strict=True)}
 
 
-def send(panel: Panel, row: FulfillmentOrder, place: int | None = None, **data: Any) -> Any:
-    return panel.forge(FULFIL, row.order_id, **{"from": place or row.assigned_location_id, **data})
+def send(panel: Panel, row: FulfillmentOrder, location_id: int | None = None, **data: Any) -> Any:
+    return panel.forge(FULFIL, row.order_id, **{"from": location_id or row.assigned_location_id, **data})
 
 
 def test_some_units_are_sent_with_their_number_and_the_customer_is_told(panel: Panel, row: FulfillmentOrder) -> None:
     page = panel.get(FULFIL, row.order_id).content.decode()
-    answer = send(panel, row, **units(row, 1, 0), numbers=f" {UPS} ", notify="on", message="Fragile")
+    response = send(panel, row, **units(row, 1, 0), numbers=f" {UPS} ", notify="on", message="Fragile")
 
     row.refresh_from_db()
-    sent = Fulfillment.objects.get()
+    fulfillment = Fulfillment.objects.get()
     assert all(f'name="{name}"' in page for name in units(row, 0, 0))
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert row.status == "in_progress"
-    assert (sent.tracking_numbers, sent.tracking_company, sent.message) == ([UPS], "UPS", "Fragile")
-    assert sent.tracking_urls == [f"https://www.ups.com/track?tracknum={UPS}"]
+    assert (fulfillment.tracking_numbers, fulfillment.tracking_company, fulfillment.message) == ([UPS], "UPS", "Fragile")
+    assert fulfillment.tracking_urls == [f"https://www.ups.com/track?tracknum={UPS}"]
     assert [line.fulfillable_quantity for line in row.lines.order_by("pk")] == [1, 2]
     assert Event.objects.get(topic="fulfillments/create").actor == f"staff:{panel.user.pk}"
     assert Job.objects.filter(task="fulfillment.shipped").count() == 1
@@ -96,8 +96,8 @@ def test_several_fulfillment_orders_of_a_location_go_in_one_parcel(panel: Panel,
 
     send(panel, row, **units(row, 2), **units(other, 1))
 
-    sent = Fulfillment.objects.get()
-    assert sorted(sent.lines.values_list("fulfillment_order_id", "quantity")) == [(row.pk, 2), (other.pk, 1)]
+    fulfillment = Fulfillment.objects.get()
+    assert sorted(fulfillment.lines.values_list("fulfillment_order_id", "quantity")) == [(row.pk, 2), (other.pk, 1)]
     assert other.lines.get().line_item_id == bowl.line_item_id
     assert Order.objects.get(pk=row.order_id).fulfillment_status == "partial"
 
@@ -119,8 +119,8 @@ def test_each_location_has_its_form_and_what_waits_is_named(panel: Panel, row: F
 
 def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Panel, row: FulfillmentOrder) -> None:
     first = f"units-{row.lines.order_by('pk')[0].pk}"
-    with Each() as each:
-        for data, said in (
+    with Each() as checks:
+        for data, expected_message in (
             ({first: "0"}, "at least one item"),
             ({first: "3"}, "Only 2 left"),
             ({first: "-1"}, "greater than or equal to 0"),
@@ -130,11 +130,11 @@ def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Pane
             ({first: "1", "urls": "javascript:alert(1)"}, "starts with https"),
             ({first: "1", "company": "x" * 256}, "at most 255"),
         ):
-            with each(data):
-                answer = send(panel, row, None, **data)
-                assert answer.status_code == 200
-                assert said in answer.content.decode()
-                assert "Nothing was fulfilled. Correct the errors below." in answer.content.decode()
+            with checks(data):
+                response = send(panel, row, None, **data)
+                assert response.status_code == 200
+                assert expected_message in response.content.decode()
+                assert "Nothing was fulfilled. Correct the errors below." in response.content.decode()
     assert send(panel, row, 999_999, **units(row, 1, 1)).status_code == 200
     assert not Fulfillment.objects.exists()
     assert panel.get(FULFIL, "x").status_code == 404
@@ -142,16 +142,16 @@ def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Pane
 
 def test_units_that_somebody_else_sent_meanwhile_are_refused_at_their_line(panel: Panel, row: FulfillmentOrder) -> None:
     second = row.lines.order_by("pk")[1]
-    given = {name: str(count) for name, count in units(row, 1, 2).items()}
-    form = FulfillForm(row.order, row.assigned_location, get_order_cards(row.order), given)
+    values = {name: str(count) for name, count in units(row, 1, 2).items()}
+    form = FulfillForm(row.order, row.assigned_location, get_order_cards(row.order), values)
     assert form.is_valid()
     make_fulfillment(row, lines=[{"id": second.pk, "quantity": 1}])
 
-    with pytest.raises(QuantitiesRefused) as refusal:
+    with pytest.raises(QuantitiesRefused) as error:
         fulfillments.create_fulfillment(
             [FulfillmentPart(row, form.selected_lines[0][1])], actor="system", at=timezone.now()
         )
-    form.add_domain_error(refusal.value)
+    form.add_domain_error(error.value)
     later = send(panel, row, **units(row, 1, 2))
 
     assert form.errors == {f"units-{second.pk}": ["is more than remains (1)"]}
@@ -169,7 +169,7 @@ def test_a_carrier_is_recognised_while_somebody_types(panel: Panel, in_shop: Sho
 
 def test_the_tracking_of_a_parcel_is_changed_events_are_added_and_taken_back(panel: Panel, in_shop: Shop) -> None:
     parcel = make_fulfillment()
-    shown = panel.get(PARCEL, parcel.pk, "event").content.decode()
+    html = panel.get(PARCEL, parcel.pk, "event").content.decode()
 
     panel.forge(PARCEL, parcel.pk, "tracking", numbers="A-1\nA-2", company="Courier", urls="https://a.example/1")
     panel.forge(PARCEL, parcel.pk, "event", status="delivered", happened_at="2026-03-02T12:00", city="Ottawa")
@@ -177,7 +177,7 @@ def test_the_tracking_of_a_parcel_is_changed_events_are_added_and_taken_back(pan
     parcel.refresh_from_db()
     event = FulfillmentEvent.objects.get()
     page = panel.get(ORDER, parcel.order_id).content.decode()
-    assert "In transit" in shown
+    assert "In transit" in html
     assert (parcel.tracking_numbers, parcel.tracking_company) == (["A-1", "A-2"], "Courier")
     assert parcel.shipment_status == "delivered"
     assert (event.city, event.happened_at) == ("Ottawa", datetime(2026, 3, 2, 12, tzinfo=in_shop.tzinfo))
@@ -192,14 +192,14 @@ def test_wrong_values_about_a_parcel_change_nothing(panel: Panel, in_shop: Shop)
     parcel = make_fulfillment()
     before = parcel.version
 
-    with Each() as each:
+    with Each() as checks:
         for name, data in (
             ("event", {"status": "eaten", "happened_at": "2026-03-02T12:00"}),
             ("event", {"status": "delivered", "happened_at": "yesterday"}),
             ("event", {"status": "delivered", "happened_at": "0001-01-01T00:00"}),
             ("tracking", {"urls": "ftp://a.example"}),
         ):
-            with each(name, data):
+            with checks(name, data):
                 assert panel.forge(PARCEL, parcel.pk, name, **data).status_code == 200
     parcel.refresh_from_db()
     assert (parcel.version, FulfillmentEvent.objects.count()) == (before, 0)
@@ -252,19 +252,19 @@ def test_packing_slips_hold_what_is_to_be_packed_and_no_prices(panel: Panel, in_
     with shop_scope(other_shop):
         foreign = make_fulfillment_order(lines=[{**MUG, "title": "Secret"}])
 
-    one = panel.get("fulfillment_fulfillmentorder_slip", first.pk).content.decode()
-    chosen = panel.forge(
+    first_html = panel.get("fulfillment_fulfillmentorder_slip", first.pk).content.decode()
+    selected = panel.forge(
         "fulfillment_fulfillmentorder_changelist", action="print_slips", _selected_action=[second.pk, first.pk]
     )
-    many = panel.http.get(chosen.headers["Location"]).content.decode()
+    many_html = panel.http.get(selected.headers["Location"]).content.decode()
     mixed = panel.get("fulfillment_fulfillmentorder_slips", ids=f"{foreign.pk},{second.pk},x").content.decode()
 
     for part in (first.order.name, "Ada Lovelace", "1 Main &lt;b&gt;Street", "Ring twice", "M-1", in_shop.name):
-        assert part in one
+        assert part in first_html
     for absent in ("10.00", "20.00", "USD", "Bowl"):
-        assert absent not in one
-    assert many.count('<article class="slip"') == 2
-    assert many.index("Mug") < many.index("Bowl")
+        assert absent not in first_html
+    assert many_html.count('<article class="slip"') == 2
+    assert many_html.index("Mug") < many_html.index("Bowl")
     assert ("Bowl" in mixed, "Secret" in mixed, "Mug" in mixed) == (True, False, False)
     assert panel.get("fulfillment_fulfillmentorder_slip", foreign.pk).status_code == 404
 
@@ -274,13 +274,13 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Pane
     lines = [{**MUG, "quantity": 5, "sku": "M-1"}, {**MUG, "title": "Bowl", "quantity": 4}]
     row = make_fulfillment_order(shipping_address=address, note="Ring twice", lines=lines)
     mugs, bowls = row.lines.order_by("pk")
-    # Units of one line, of two fulfillment orders.
+    # Quantities of one line item in two fulfillment orders.
     panel.forge("fulfillment_fulfillmentorder_act", row.pk, "hold", reason="other", **units(row, 2, 0))
     panel.forge("fulfillment_fulfillmentorder_act", row.pk, "release_hold")
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
-    others = [{"id": other.lines.get(line_item=mugs.line_item).pk, "quantity": 1}]
+    other_rows = [{"id": other.lines.get(line_item=mugs.line_item).pk, "quantity": 1}]
     first = fulfillments.create_fulfillment(
-        [FulfillmentPart(row, [{"id": mugs.pk, "quantity": 2}]), FulfillmentPart(other, others)],
+        [FulfillmentPart(row, [{"id": mugs.pk, "quantity": 2}]), FulfillmentPart(other, other_rows)],
         tracking=Tracking(("N-1", "N-2"), (), "Courier"),
         origin_address={"address1": "9 Side Street", "city": "Hull", "country_code": "CA"},
         actor="system",
@@ -288,11 +288,11 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Pane
     )
     second = make_fulfillment(other, lines=[{"id": other.lines.get(line_item=bowls.line_item).pk, "quantity": 3}])
 
-    one = panel.get(PARCEL_SLIP, first.pk)
+    response = panel.get(PARCEL_SLIP, first.pk)
     two = panel.get(PARCEL_SLIP, second.pk).content.decode()
 
-    said = one.content.decode()
-    (slip,) = one.context["slips"]
+    html = response.content.decode()
+    (slip,) = response.context["slips"]
     assert [(item.name, count) for item, count in slip.lines] == [(mugs.line_item.name, 3)]
     for part in (
         f"Parcel {first}",
@@ -304,10 +304,10 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Pane
         "Ring twice",
         "M-1",
     ):
-        assert part in said
-    assert all(part in said for part in ("9 Side Street", "Hull", "Canada"))
+        assert part in html
+    assert all(part in html for part in ("9 Side Street", "Hull", "Canada"))
     for absent in ("Bowl", "10.00", "USD", str(second)):
-        assert absent not in said
+        assert absent not in html
     assert ("Bowl" in two, "Mug" in two, "Tracking" in two, row.assigned_location.name in two) == (
         True,
         False,
@@ -335,10 +335,10 @@ def test_a_parcel_that_was_taken_back_has_no_slip(panel: Panel, in_shop: Shop) -
     parcel = make_fulfillment()
     panel.forge(PARCEL, parcel.pk, "cancel")
 
-    answer = panel.get(PARCEL_SLIP, parcel.pk)
+    response = panel.get(PARCEL_SLIP, parcel.pk)
 
-    assert answer.status_code == 302
-    assert f"{parcel} is cancelled." in panel.http.get(answer.headers["Location"]).content.decode()
+    assert response.status_code == 302
+    assert f"{parcel} is cancelled." in panel.http.get(response.headers["Location"]).content.decode()
     assert panel.url(PARCEL_SLIP, parcel.pk) not in panel.get(ORDER, parcel.order_id).content.decode()
 
 
@@ -354,10 +354,10 @@ def service(in_shop: Shop) -> FulfillmentService:
 def test_a_service_is_changed_with_its_location(panel: Panel, service: FulfillmentService) -> None:
     page = "fulfillment_fulfillmentservice_change"
     data = {"name": "Near depot", "callback_url": service.callback_url, "permits_sku_sharing": "on"}
-    seen = panel.get(page, service.pk).context["adminform"].form.initial["seen_version"]
+    form_fields = panel.get(page, service.pk).context["adminform"].form.initial["seen_version"]
 
-    refused = panel.post(page, service.pk, seen_version=seen, **{**data, "callback_url": "https://127.0.0.1/x"})
-    panel.post(page, service.pk, seen_version=seen, **data)
+    refused = panel.post(page, service.pk, seen_version=form_fields, **{**data, "callback_url": "https://127.0.0.1/x"})
+    panel.post(page, service.pk, seen_version=form_fields, **data)
 
     service.refresh_from_db()
     assert refused.status_code == 200
@@ -378,7 +378,7 @@ def test_what_was_asked_and_told_is_shown_and_can_be_asked_now(
     Pull.objects.update(next_at=timezone.now() + timedelta(minutes=30))
 
     page = panel.get(RECORDS, service.pk).content.decode()
-    asked = panel.forge("fulfillment_fulfillmentservice_pull", service.pk, "stock")
+    response = panel.forge("fulfillment_fulfillmentservice_pull", service.pk, "stock")
     not_asked = panel.http.post(
         panel.url("fulfillment_fulfillmentservice_pull", service.pk, "tracking"),
         {"form_key": panel.form_key(RECORDS, service.pk)},
@@ -387,7 +387,7 @@ def test_what_was_asked_and_told_is_shown_and_can_be_asked_now(
 
     for part in ("fetch_stock?shop=x", "The response is not valid JSON.", "&lt;html&gt;Hello", "/webhooks/delivery/"):
         assert part in page
-    assert asked.status_code == 302
+    assert response.status_code == 302
     assert Job.objects.get(task="fulfillment.pull").actor == f"staff:{panel.user.pk}"
     assert "does not report tracking numbers" in not_asked.content.decode()
     reader = panel_with("locations").get(RECORDS, service.pk).content.decode()
@@ -401,13 +401,13 @@ def test_a_service_is_removed_with_what_goes(panel: Panel, service: FulfillmentS
     remove = "fulfillment_fulfillmentservice_delete"
     heir = make_location(service.shop, name="Heir")
 
-    asked = panel.get(remove, service.pk).content.decode()
+    html = panel.get(remove, service.pk).content.decode()
     nowhere = panel.forge(remove, service.pk, inventory_action="delete", location=service.location_id)
-    kept = FulfillmentService.objects.count()
+    fulfillment_service_count = FulfillmentService.objects.count()
     panel.forge(remove, service.pk, inventory_action="delete", location=heir.pk)
 
-    assert "Unfinished fulfillment orders" in asked
-    assert (nowhere.status_code, kept) == (200, 1)
+    assert "Unfinished fulfillment orders" in html
+    assert (nowhere.status_code, fulfillment_service_count) == (200, 1)
     assert not FulfillmentService.objects.exists()
     assert FulfillmentOrder.objects.get(status="open").assigned_location == heir
     assert FulfillmentOrder.objects.get(pk=row.pk).status == "closed"

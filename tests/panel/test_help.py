@@ -1,4 +1,4 @@
-"""The guide in the panel: everybody's, with its pictures, and with links that lead somewhere."""
+"""Tests of the guide in the panel: open to all staff, with images and working links."""
 
 import re
 from pathlib import Path
@@ -17,14 +17,14 @@ from tests.panel.conftest import PanelWith
 def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with: PanelWith, name: str) -> None:
     panel = panel_with()
 
-    answer = panel.get("help_page", name)
-    page = answer.content.decode()
+    response = panel.get("help_page", name)
+    page = response.content.decode()
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     guide = page[page.index("bo-guide") :]
     assert "![" not in guide
     assert "](" not in guide
-    sections = dict(answer.context["guide"].sections)
+    sections = dict(response.context["guide"].sections)
     assert sections
     for anchor in sections:
         assert f'id="{anchor}"' in guide
@@ -47,18 +47,18 @@ def test_the_search_finds_the_guides_headings_and_leads_to_them(panel_with: Pane
         ("merging customers", "staff", "merging-customers"),
         ("row matching", "imports", "row-matching"),
     ):
-        found = panel.get("search", s=term, extended="1").context["results"]
-        assert [result.link for result in found] == [f"{panel.url('help_page', name)}#{anchor}"], term
+        search_results = panel.get("search", s=term, extended="1").context["results"]
+        assert [result.link for result in search_results] == [f"{panel.url('help_page', name)}#{anchor}"], term
         assert f'id="{anchor}"' in panel.get("help_page", name).content.decode()
 
 
 def test_pages_come_before_headings_of_the_guide(panel_with: PanelWith) -> None:
     panel = panel_with(owner=True)
 
-    found = panel.get("search", s="payment handlers", extended="1").context["results"]
+    search_results = panel.get("search", s="payment handlers", extended="1").context["results"]
 
-    assert [result.link for result in found][:1] == [panel.url("payments_paymenthandlerconfig_changelist")]
-    assert found[-1].link.endswith("/help/staff/#payment-handlers")
+    assert [result.link for result in search_results][:1] == [panel.url("payments_paymenthandlerconfig_changelist")]
+    assert search_results[-1].link.endswith("/help/staff/#payment-handlers")
 
 
 def test_the_menu_leads_to_the_guide(panel_with: PanelWith) -> None:

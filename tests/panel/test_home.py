@@ -1,4 +1,4 @@
-"""The to-do list of the home page: what waits, for whom, and that each row leads to exactly what it counts."""
+"""Tests of the home page's to-do list: contents, permissions, and links that lead to exactly the counted rows."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -32,7 +32,7 @@ from tests.refunds.factories import BY, bogus_order, give_back, work_off
 from tests.webhooks.worlds import subscribe
 
 NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
-# Two late ones, one that is due because it is there, one for the day after tomorrow; all of unpaid orders.
+# Two late orders, one due now because it is in stock, one for the day after tomorrow; all of unpaid orders.
 BUSY = {
     "Late": "2",
     "Failed refunds": "1",
@@ -45,20 +45,20 @@ BUSY = {
 
 
 def fail_a_refund(shop: Shop) -> Order:
-    """A refund of a mug whose gateway refuses."""
+    """Create a refund of a mug that the gateway refuses."""
     order = bogus_order(shop, behaviour="bogus:fail")
     with shop_scope(shop):
         line = LineItem.objects.get(order=order)
-        wanted = RefundRequest(
+        refund_request = RefundRequest(
             line_inputs=[RefundLineInput(line.pk)], transaction_inputs=[RefundTransactionInput(Decimal("20.00"))]
         )
-        create.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
+        create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
     work_off(shop)
     return order
 
 
 def make_busy(shop: Shop) -> None:
-    """Something of everything that can wait."""
+    """Create one row for every kind of to-do item."""
     now = timezone.now()
     fail_a_refund(shop)
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=0)
@@ -72,8 +72,8 @@ def make_busy(shop: Shop) -> None:
     with shop_scope(shop):
         for days in (-2, -1, None, 2):
             row = make_fulfillment_order(email="ada@example.com")
-            due = None if days is None else now + timedelta(days=days)
-            FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due)
+            due_rows = None if days is None else now + timedelta(days=days)
+            FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due_rows)
         for order_state in ("closed", "cancelled"):
             moments = {f"{order_state}_at": now}
             Order.objects.filter(pk=make_order().pk).update(status=order_state, **moments)
@@ -99,38 +99,38 @@ def test_the_list_says_how_much_of_what_waits(owner: Panel, shop: Shop, other_sh
 def test_each_row_leads_to_exactly_what_it_counts(owner: Panel, shop: Shop) -> None:
     make_busy(shop)
 
-    with Each() as each:
+    with Each() as checks:
         for waiting in owner.get().context["tasks"]:
-            with each(waiting.task.title):
-                answer = owner.http.get(waiting.link)
-                assert answer.status_code == 200
+            with checks(waiting.task.title):
+                response = owner.http.get(waiting.link)
+                assert response.status_code == 200
                 ((name, value),) = parse_qsl(urlsplit(waiting.link).query)
                 assert value
                 if waiting.task.model is InventoryItem:
-                    assert str(answer.context["page_of_items"].paginator.count) == waiting.number
-                    assert answer.context["only_low"]
+                    assert str(response.context["page_of_items"].paginator.count) == waiting.number
+                    assert response.context["only_low"]
                     continue
-                assert f"{answer.context['cl'].result_count:,}" == waiting.number
-                # The list knows the choice: it stands in one of its filters.
-                assert answer.context["cl"].params.get(name) or name in answer.context["cl"].get_filters_params()
+                assert f"{response.context['cl'].result_count:,}" == waiting.number
+                # The list has the same choice among its filters.
+                assert response.context["cl"].params.get(name) or name in response.context["cl"].get_filters_params()
 
 
 def test_who_may_not_open_a_list_is_not_told_of_it(panel_with: PanelWith, shop: Shop) -> None:
     make_busy(shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name in NAMES:
-            with each(name):
+            with checks(name):
                 panel = panel_with(name)
                 page = panel.get()
-                shown = {waiting.task.title for waiting in page.context["tasks"]}
-                assert shown == {task.title for task in home._tasks if opens(panel, task)}
+                titles = {waiting.task.title for waiting in page.context["tasks"]}
+                assert titles == {task.title for task in home._tasks if opens(panel, task)}
                 links = [link for *_, link in page.context["cards"] if link]
                 assert {panel.http.get(link).status_code for link in links} <= {200}
 
 
 def opens(panel: Panel, task: home.Task) -> bool:
-    """Whether the list itself lets in, asked without the home page."""
+    """Return True if the list itself opens, requested without the home page."""
     address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
     status = panel.http.get(f"{address}?{task.query}").status_code
     assert status in {200, 403}
@@ -140,9 +140,9 @@ def opens(panel: Panel, task: home.Task) -> bool:
 def test_nobody_is_told_that_nothing_is_open_while_something_is(panel_with: PanelWith) -> None:
     on_home_alone = {"dashboard", "overviews"}
 
-    with Each() as each:
+    with Each() as checks:
         for name in NAMES:
-            with each(name):
+            with checks(name):
                 something = name in on_home_alone or any(name in row.lets for row in TABLE.values())
                 page = panel_with(name).get().content.decode()
                 assert (NOTHING_OPEN in page, NOTHING_WAITS in page) == (not something, something)
@@ -174,10 +174,10 @@ def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkey
         make_order(shop)
 
     with CaptureQueriesContext(connection) as queries:
-        found = todo(owner)
+        todo_items = todo(owner)
 
-    assert found["Unpaid orders"] == "3+"
-    counts = [each["sql"] for each in queries.captured_queries if "COUNT(" in each["sql"] and "LIMIT 3" in each["sql"]]
+    assert todo_items["Unpaid orders"] == "3+"
+    counts = [captured_query["sql"] for captured_query in queries.captured_queries if "COUNT(" in captured_query["sql"] and "LIMIT 3" in captured_query["sql"]]
     assert len(counts) >= len(home._tasks)
 
 
@@ -191,7 +191,7 @@ def test_home_costs_the_same_queries_however_much_waits(owner: Panel, shop: Shop
         make_busy(shop)
 
     assert costs[1] == costs[2]
-    # An audit log that is empty asks for no names.
+    # An empty audit log reads no actor names.
     assert costs[1] - costs[0] <= 1
 
 

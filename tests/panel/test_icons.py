@@ -1,4 +1,4 @@
-"""The panel's own font has the icons that the panel shows."""
+"""Tests that the panel's icon font has the icons that the panel uses."""
 
 import re
 from pathlib import Path
@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_font_has_each_icon_that_a_style_names() -> None:
     fonts = run_path(str(ROOT / "frontend/fonts.py"))
-    known = fonts["ligatures"](TTFont(fonts["OWN"] / fonts["ICONS"]))
+    existing = fonts["ligatures"](TTFont(fonts["OWN"] / fonts["ICONS"]))
     styles = "".join(path.read_text() for path in (ROOT / "static/panel").glob("*.css"))
 
-    named = set(re.findall(r'content: "(\w+)"[^}]*Material Symbols', styles))
+    matches = set(re.findall(r'content: "(\w+)"[^}]*Material Symbols', styles))
 
-    assert "add_a_photo" in named
-    assert named <= {*known}
+    assert "add_a_photo" in matches
+    assert matches <= {*existing}

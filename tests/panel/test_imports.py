@@ -1,4 +1,4 @@
-"""Imports as staff meet them: what is unknown, what would change, samples, a full disk, and strangers."""
+"""Tests of imports in the panel: unknown columns, previews, samples, a full disk, access of others."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ from tests.panel.conftest import Panel, PanelWith, streamed
 
 @pytest.fixture(autouse=True)
 def _files(files: Path) -> None:
-    """Files lie in a folder of their own."""
+    """Store files in a temporary directory."""
 
 
 def work(shop: Shop, task: str) -> None:
@@ -54,22 +54,22 @@ def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
         return Import.objects.latest("pk")
 
 
-@pytest.mark.parametrize(("rows", "said"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")])
+@pytest.mark.parametrize(("rows", "message"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")])
 def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
-    panel_with: PanelWith, rows: bytes, said: str
+    panel_with: PanelWith, rows: bytes, message: str
 ) -> None:
     panel = panel_with("customers")
     row = checked(panel, b"email\n" + rows)
 
     page = panel.get("exchange_import_change", row.pk).content.decode()
 
-    assert said in page
+    assert message in page
     assert panel.url("exchange_import_confirm", row.pk) not in page
 
 
 @contextmanager
 def no_room() -> Iterator[None]:
-    """No file can grow beyond 4 KiB, as on a disk that is full."""
+    """Limit files to 4 KiB, as if the disk were full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
@@ -82,7 +82,7 @@ def no_room() -> Iterator[None]:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch, files: Path) -> None:
-    """The disk of the stored files is full; that of the database is another."""
+    """Simulate a full disk for stored files; the database has another disk."""
     once = default_storage.save
 
     def save(*args: Any, **options: Any) -> str:
@@ -97,10 +97,10 @@ def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
 ) -> None:
     panel = panel_with("customers")
 
-    answer = upload(panel, b"email\n" + b"x@example.com\n" * 9_000)
+    response = upload(panel, b"email\n" + b"x@example.com\n" * 9_000)
 
-    assert answer.status_code == 200
-    assert "be stored right now" in answer.content.decode()
+    assert response.status_code == 200
+    assert "be stored right now" in response.content.decode()
     assert [path for path in files.glob("[ei]*ports/**/*") if path.is_file()] == []
     with shop_scope(panel.shop):
         assert not Import.objects.exists()
@@ -124,7 +124,7 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
     job.refresh_from_db()
     failed = job.state, job.error
     page = panel.get("exchange_export_change", export.pk).content.decode()
-    left = [path for path in files.glob("[ei]*ports/**/*") if path.is_file()]
+    remaining_files = [path for path in files.glob("[ei]*ports/**/*") if path.is_file()]
     monkeypatch.undo()
     with shop_scope(shop):
         jobs.retry_job(job)
@@ -132,7 +132,7 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
 
     assert failed == ("failed", "can't be stored right now. Try again later")
     assert "The export failed" in page
-    assert left == []
+    assert remaining_files == []
     with shop_scope(shop):
         export.refresh_from_db()
     assert (export.state, export.row_count) == ("ready", 12)
@@ -145,29 +145,29 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
         imports.start_import(first, actor="system", at=timezone.now())
     work(shop, imports.RUN_TASK)
 
-    kept = checked(panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n")
-    page = panel.get("exchange_import_change", kept.pk).content.decode()
+    import_job = checked(panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n")
+    page = panel.get("exchange_import_change", import_job.pk).content.decode()
 
     with shop_scope(shop):
-        known, new = kept.fates.order_by("line")
-    assert sorted(known.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+        existing, new = import_job.fates.order_by("line")
+    assert sorted(existing.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
     assert ["first_name", "", "Bo"] in new.changes
     text = re.sub(r"\s+", " ", page)
     assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in text
     assert "<ins>Bo</ins>" in text
     with shop_scope(shop):
-        imports.start_import(kept, actor="system", at=timezone.now())
+        imports.start_import(import_job, actor="system", at=timezone.now())
     work(shop, imports.RUN_TASK)
     with shop_scope(shop):
-        done, made = kept.fates.order_by("line")
+        result, created_row = import_job.fates.order_by("line")
         customer = Customer.objects.get(email="bo@example.com")
-    # What was done is told as it was foreseen, of the first rows, and leads to whom it was done.
-    assert sorted(done.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
-    assert ["first_name", "", "Bo"] in made.changes
-    after = re.sub(r"\s+", " ", panel.get("exchange_import_change", kept.pk).content.decode())
+    # The results match the preview, for the first rows, and link to the customers.
+    assert sorted(result.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+    assert ["first_name", "", "Bo"] in created_row.changes
+    after = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
     assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in after
     assert f'<a href="{panel.url("customers_customer_change", customer.pk)}">Bo</a>' in after
-    report = panel.get("exchange_import_report", kept.pk)
+    report = panel.get("exchange_import_report", import_job.pk)
     assert [row["label"] for row in csv.DictReader(io.StringIO(b"".join(report).decode("utf-8-sig")))] == [
         "<b>Eve</b>",
         "Bo",
@@ -179,12 +179,12 @@ def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop
     with shop_scope(shop):
         make_customer(first_name="Ada", email="ada@example.com")
         make_customer(first_name="Cy", email="cy@example.com")
-    kept = checked(panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n")
+    import_job = checked(panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n")
 
-    text = re.sub(r"\s+", " ", panel.get("exchange_import_change", kept.pk).content.decode())
+    text = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
 
-    said = "1 new, 1 update, 1 skipped, 1 with errors."
-    assert f"Of 4 rows: {said}" in text
+    reported_text = "1 new, 1 update, 1 skipped, 1 with errors."
+    assert f"Of 4 rows: {reported_text}" in text
     assert "> Import 2 rows </button>" in text
 
 
@@ -193,12 +193,12 @@ def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop)
     with shop_scope(shop):
         make_customer(first_name="Ada", email="ada@example.com")
         make_customer(first_name="Cy", email="cy@example.com")
-    kept = checked(
+    import_job = checked(
         panel, b"email,first_name,city\nada@example.com,Eve,Bonn\nbo@example.com,Bo,Bonn\ncy@example.com,Cy,Bonn\n"
     )
 
     with shop_scope(shop):
-        changed, new, skipped = kept.fates.order_by("line").values_list("fate", "reason")
+        changed, new, skipped = import_job.fates.order_by("line").values_list("fate", "reason")
     assert changed == ("changed", "The address is ignored: addresses are only imported for new customers.")
     assert new == ("new", "")
     assert skipped[0] == "skipped"
@@ -207,9 +207,9 @@ def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop)
 
 def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWith) -> None:
     panel = panel_with("customers", "edit_orders")
-    kept = checked(panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n")
+    import_job = checked(panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n")
 
-    text = re.sub(r"\s+", " ", panel.get("exchange_import_columns", kept.pk).content.decode())
+    text = re.sub(r"\s+", " ", panel.get("exchange_import_columns", import_job.pk).content.decode())
 
     assert "<q>a@example.com</q>, <q>b@example.com</q>, <q>c@example.com</q> </p>" in text
     assert "<q>Ada</q>, <q>Cy</q> </p>" in text
@@ -218,15 +218,15 @@ def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWi
 
 def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("customers")
-    kept = checked(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
+    import_job = checked(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
 
-    page = panel.get("exchange_import_change", kept.pk)
-    panel.post("exchange_import_confirm", kept.pk, form_key=page.context["form_key"])
+    page = panel.get("exchange_import_change", import_job.pk)
+    panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
     with shop_scope(shop):
-        kept.refresh_from_db()
-        without = kept.state
-    again = panel.get("exchange_import_change", kept.pk)
-    panel.post("exchange_import_confirm", kept.pk, form_key=again.context["form_key"], without_unknown="on")
+        import_job.refresh_from_db()
+        without = import_job.state
+    second_response = panel.get("exchange_import_change", import_job.pk)
+    panel.post("exchange_import_confirm", import_job.pk, form_key=second_response.context["form_key"], without_unknown="on")
     work(shop, imports.RUN_TASK)
 
     text = page.content.decode()
@@ -234,7 +234,7 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
     assert "<code>&lt;i&gt;</code>" in text
     assert 'name="without_unknown"' in text
     assert without == "checked"
-    assert "Confirm that these columns are ignored" in again.content.decode()
+    assert "Confirm that these columns are ignored" in second_response.content.decode()
     with shop_scope(shop):
         assert Customer.objects.count() == 1
 
@@ -243,11 +243,11 @@ def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_que
     panel_with: PanelWith, shop: Shop
 ) -> None:
     panel = panel_with("products", "customers")
-    kept = checked(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
+    import_job = checked(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
     of_customers = checked(panel, b"email,Product Category\nada@example.com,x\n")
 
-    page = panel.get("exchange_import_change", kept.pk)
-    panel.post("exchange_import_confirm", kept.pk, form_key=page.context["form_key"])
+    page = panel.get("exchange_import_change", import_job.pk)
+    panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
     work(shop, imports.RUN_TASK)
 
     text = " ".join(page.content.decode().split())
@@ -267,15 +267,15 @@ def test_the_upload_page_names_the_columns_and_its_samples_come_in(
     page = panel.get("exchange_import_upload").content.decode()
     sample = panel.get("exchange_import_sample", kind=kind)
 
-    kept = checked(panel, sample.content, "sample.csv")
+    import_job = checked(panel, sample.content, "sample.csv")
 
     assert f"exchange/import/sample/?kind={kind}" in page
     header = next(csv.reader(io.StringIO(sample.content.decode("utf-8-sig"))))
     assert all(f"<code>{name}</code>" in page for name in header)
     assert sample["Content-Disposition"] == f'attachment; filename="{kind}-sample.csv"'
     with shop_scope(shop):
-        assert (kept.unknown, kept.counts) == ([], {"new": 2})
-        imports.start_import(kept, actor="system", at=timezone.now())
+        assert (import_job.unknown, import_job.counts) == ([], {"new": 2})
+        imports.start_import(import_job, actor="system", at=timezone.now())
     work(shop, imports.RUN_TASK)
     with shop_scope(shop):
         assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
@@ -284,31 +284,31 @@ def test_the_upload_page_names_the_columns_and_its_samples_come_in(
 
 def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("customers", "products")
-    kept = checked(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
-    waiting = panel.get("exchange_import_change", kept.pk).content.decode()
+    import_job = checked(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
+    waiting = panel.get("exchange_import_change", import_job.pk).content.decode()
     with shop_scope(shop), pytest.raises(imports.ImportNotValidated):
-        imports.start_import(kept, actor="system", at=timezone.now())
-    page = panel.get("exchange_import_columns", kept.pk, kind="products")
+        imports.start_import(import_job, actor="system", at=timezone.now())
+    page = panel.get("exchange_import_columns", import_job.pk, kind="products")
 
     def say(*meanings: str) -> Any:
-        key = panel.get("exchange_import_columns", kept.pk, kind="products").context["form_key"]
-        chosen = {f"column-{number}": name for number, name in enumerate(meanings)}
-        address = f"{panel.url('exchange_import_columns', kept.pk)}?kind=products"
-        return panel.http.post(address, {"form_key": key, **chosen})
+        key = panel.get("exchange_import_columns", import_job.pk, kind="products").context["form_key"]
+        selected = {f"column-{number}": name for number, name in enumerate(meanings)}
+        address = f"{panel.url('exchange_import_columns', import_job.pk)}?kind=products"
+        return panel.http.post(address, {"form_key": key, **selected})
 
     refused = say("", "Title", "Title").content.decode()
     say("Handle", "Title", "Variant Price")
     work(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
-        kept.refresh_from_db()
-        imports.start_import(kept, actor="system", at=timezone.now())
+        import_job.refresh_from_db()
+        imports.start_import(import_job, actor="system", at=timezone.now())
     work(shop, imports.RUN_TASK)
 
     assert "contains no known column" in waiting
     assert "Map columns" in waiting
     assert page.content.decode().count("<select") >= 3
     assert "Only one column can be mapped to Title" in refused
-    assert kept.counts == {"new": 1}
+    assert import_job.counts == {"new": 1}
     with shop_scope(shop):
         assert list(Product.objects.values_list("handle", "title", "lowest_price")) == [
             ("mug", "Tasse", Decimal("9.5"))
@@ -318,7 +318,7 @@ def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, s
 def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     panel, colleague = panel_with("export_orders", "customers"), panel_with("export_orders", "customers")
     stranger = panel_with("export_orders", "customers", shop=other_shop)
-    kept = checked(panel, b"email\nada@example.com\n")
+    import_job = checked(panel, b"email\nada@example.com\n")
     with shop_scope(shop):
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
@@ -336,34 +336,34 @@ def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_
     assert answers(colleague) == [404] * 3
     assert answers(stranger) == [404] * 3
     for name in ("change", "report", "history"):
-        assert stranger.get(f"exchange_import_{name}", kept.pk).status_code == 404
+        assert stranger.get(f"exchange_import_{name}", import_job.pk).status_code == 404
     with shop_scope(shop):
         export.refresh_from_db()
         keys = [*Export.objects.values_list("key", flat=True), *Import.objects.values_list("key", flat=True)]
-    # 256 random bits each, in 43 letters and signs; the file's name has 64 more.
+    # Each key has 256 random bits in 43 characters; the file's name has 64 more.
     assert all(re.fullmatch(r"[\w-]{43}", key) for key in keys)
     assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.path)
 
 
 def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("export_orders", "customers")
-    kept = checked(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
+    import_job = checked(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
     with shop_scope(shop):
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
     work(shop, exports.EXPORT)
 
-    for answer in (
+    for response in (
         panel.get("exchange_export_file", export.pk, export.key),
-        panel.get("exchange_import_report", kept.pk),
+        panel.get("exchange_import_report", import_job.pk),
         panel.get("exchange_import_sample"),
     ):
-        assert answer["Content-Type"].startswith("text/csv")
-        assert re.fullmatch(r'attachment; filename="[\w-]+\.csv"', answer["Content-Disposition"])
-        assert answer["X-Content-Type-Options"] == "nosniff"
-        assert "no-store" in answer["Cache-Control"]
-        assert "private" in answer["Cache-Control"]
+        assert response["Content-Type"].startswith("text/csv")
+        assert re.fullmatch(r'attachment; filename="[\w-]+\.csv"', response["Content-Disposition"])
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert "no-store" in response["Cache-Control"]
+        assert "private" in response["Cache-Control"]
 
 
 @pytest.mark.parametrize(
@@ -407,15 +407,15 @@ def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop)
     with shop_scope(shop):
         make_product("Mug", handle="old")
         mug = make_product("Mug", handle="mug")
-    kept = checked(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
-    preview = {row.label: row.link for row in panel.get("exchange_import_change", kept.pk).context["preview"]}
+    import_job = checked(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
+    preview = {row.label: row.link for row in panel.get("exchange_import_change", import_job.pk).context["preview"]}
     with shop_scope(shop):
-        imports.start_import(kept, actor="system", at=timezone.now())
+        imports.start_import(import_job, actor="system", at=timezone.now())
     work(shop, imports.RUN_TASK)
     with shop_scope(shop):
         hat = Product.objects.get(handle="hat")
 
-    report = panel.get("exchange_import_change", kept.pk)
+    report = panel.get("exchange_import_change", import_job.pk)
 
     assert preview == {"Mug": panel.url("catalog_product_change", mug.pk), "Felt hat": ""}
     links = {row.label: row.link for row in report.context["preview"]}
@@ -424,24 +424,24 @@ def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop)
         "Felt hat": panel.url("catalog_product_change", hat.pk),
     }
     assert f'<a href="{links["Felt hat"]}">Felt hat</a>' in report.content.decode()
-    assert "Felt hat" in streamed(panel.get("exchange_import_report", kept.pk)).decode()
+    assert "Felt hat" in streamed(panel.get("exchange_import_report", import_job.pk)).decode()
 
 
 def test_columns_that_are_never_taken_are_said_where_files_of_customers_come_in(panel_with: PanelWith) -> None:
     panel = panel_with("customers", "products")
     never = "Not imported, because they are calculated from orders:"
-    kept = checked(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
+    import_job = checked(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
     of_products = checked(panel, b"Handle,Title\nmug,Mug\n")
     pages = {
         "upload": panel.get("exchange_import_upload"),
-        "columns": panel.get("exchange_import_columns", kept.pk),
-        "preview": panel.get("exchange_import_change", kept.pk),
+        "columns": panel.get("exchange_import_columns", import_job.pk),
+        "preview": panel.get("exchange_import_change", import_job.pk),
         "products": panel.get("exchange_import_change", of_products.pk),
     }
 
-    said = {name: page.content.decode().count(never) for name, page in pages.items()}
+    counts = {name: page.content.decode().count(never) for name, page in pages.items()}
 
-    assert said == {"upload": 1, "columns": 1, "preview": 1, "products": 0}
-    assert kept.unknown == []
+    assert counts == {"upload": 1, "columns": 1, "preview": 1, "products": 0}
+    assert import_job.unknown == []
     text = pages["upload"].content.decode()
     assert all(text.count(f"<code>{name}</code>") == 1 for name in ("orders_count", "total_spent"))

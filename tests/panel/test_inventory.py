@@ -1,4 +1,4 @@
-"""Items and movements in the panel, and who may do what with stock."""
+"""Tests of inventory items and stock changes in the panel, and of their permissions."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The language of pages: chosen by the person, else the browser's, else English; the interface's is English."""
+"""Tests of the page language: the user's choice, else the browser's, else English; the API is English."""
 
 import re
 from decimal import Decimal
@@ -26,8 +26,8 @@ from tests.refunds.factories import bogus_order, give_back
 PROFILE = "/accounts/profile/"
 
 
-def language_of(answer: Any) -> str:
-    return str(answer.content.decode().partition('<html lang="')[2].partition('"')[0])
+def language_of(response: Any) -> str:
+    return str(response.content.decode().partition('<html lang="')[2].partition('"')[0])
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ def language_of(answer: Any) -> str:
     [("de", "de"), ("de-AT,en;q=0.5", "de"), ("en,de;q=0.5", "en"), ("tlh,de;q=0.1", "de"), ("tlh", "en"), ("", "en")],
 )
 def test_browser_is_answered_in_its_language(db: None, accepted: str, language: str) -> None:
-    answer = Client().get("/accounts/login/", HTTP_ACCEPT_LANGUAGE=accepted)
+    response = Client().get("/accounts/login/", HTTP_ACCEPT_LANGUAGE=accepted)
 
-    assert language_of(answer) == language
-    assert "Accept-Language" in answer.headers["Vary"]
+    assert language_of(response) == language
+    assert "Accept-Language" in response.headers["Vary"]
 
 
 def test_panel_speaks_the_browsers_language(owner: Panel) -> None:
-    answer = owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="de-AT, en;q=0.5")
+    response = owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="de-AT, en;q=0.5")
 
-    assert language_of(answer) == "de"
-    assert "Deutsch" in answer.content.decode()
+    assert language_of(response) == "de"
+    assert "Deutsch" in response.content.decode()
 
 
 def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:
@@ -58,10 +58,10 @@ def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:
 
 
 def test_language_is_chosen_on_the_profile(owner: Panel) -> None:
-    answer = owner.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
+    response = owner.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
 
     assert User.objects.get(pk=owner.user.pk).language == "de"
-    assert "Ihr Profil ist gespeichert." in answer.content.decode()
+    assert "Ihr Profil ist gespeichert." in response.content.decode()
 
 
 def test_language_without_a_catalogue_is_refused(owner: Panel) -> None:
@@ -106,13 +106,13 @@ def test_each_language_says_all_that_is_marked() -> None:
 def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
     path = tmp_path / "locale" / "de" / "LC_MESSAGES" / "django.po"
     path.parent.mkdir(parents=True)
-    said = {"a": "A", "{n} b": "B", "c": ""}
-    translations.update_catalog(path, {translations.TranslatableText(text): ["x.py"] for text in said}, said)
+    message = {"a": "A", "{n} b": "B", "c": ""}
+    translations.update_catalog(path, {translations.TranslatableText(text): ["x.py"] for text in message}, message)
     path.with_suffix(".mo").write_bytes(path.with_suffix(".mo").read_bytes().replace(b"A", b"Z"))
 
-    found = translations.find_problems(path, {translations.TranslatableText(text): ["x.py"] for text in (*said, "d")})
+    problems = translations.find_problems(path, {translations.TranslatableText(text): ["x.py"] for text in (*message, "d")})
 
-    assert sorted(found) == [
+    assert sorted(problems) == [
         "django.mo is outdated: django.po has changed",
         "missing: 'd' (x.py)",
         "untranslated: 'c'",
@@ -138,7 +138,7 @@ def test_account_pages_speak_to_people_as_the_panel_does(owner: Panel) -> None:
 
     assert "Möchten Sie sich wirklich abmelden?" in texts[0]
     assert [
-        found[0] for text in texts if (found := re.search(r"\b([Dd](u|ich|ir|ein\w*)|[Gg]ib|[Ww]ähle)\b.*", text))
+        match[0] for text in texts if (match := re.search(r"\b([Dd](u|ich|ir|ein\w*)|[Gg]ib|[Ww]ähle)\b.*", text))
     ] == []
 
 
@@ -151,9 +151,9 @@ def test_a_device_is_named_in_the_language() -> None:
         assert describe_device("") == "Unbekanntes Gerät"
 
 
-@pytest.mark.parametrize(("language", "shown"), [("en", "1,234.50"), ("de", "1.234,50")])
+@pytest.mark.parametrize(("language", "expected_output"), [("en", "1,234.50"), ("de", "1.234,50")])
 def test_amounts_that_are_shown_are_in_groups_and_those_of_files_are_not(
-    owner: Panel, shop: Shop, language: str, shown: str
+    owner: Panel, shop: Shop, language: str, expected_output: str
 ) -> None:
     User.objects.filter(pk=owner.user.pk).update(language=language)
     order = bogus_order(shop, "1234.50")
@@ -171,11 +171,11 @@ def test_amounts_that_are_shown_are_in_groups_and_those_of_files_are_not(
             ("customers_customer_change", order.customer_id),
         ]
 
-    with Each() as each:
+    with Each() as checks:
         for name, *args in pages:
-            with each(name):
-                said = " ".join(told(owner.get(name, *args).content.decode()))
-                assert shown in said
-                assert not re.search(r"\d{4,}[.,]\d\d\b", said)
+            with checks(name):
+                text = " ".join(told(owner.get(name, *args).content.decode()))
+                assert expected_output in text
+                assert not re.search(r"\d{4,}[.,]\d\d\b", text)
     file = owner.get("orders_order_report_file", table="sales")
     assert "1234.50" in file.content.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""What the lists weigh that people open on a phone, before anything is compressed.
+"""Tests of the uncompressed size of lists, which staff also open on a phone.
 
 Rule: performance, panel lists.
 """
@@ -11,29 +11,29 @@ from tests.panel.conftest import Panel
 from tests.panel.rich_rows import MAKE
 
 MOST, ROWS = 60_000, 25  # bytes
-# No tables: the shop's own form, the themes, of which there are twenty at most, and the grid of the stock.
+# Pages without a table: the shop's own form, the themes (at most twenty) and the stock grid.
 OTHERWISE = {"shops.shop", "content.theme", "inventory.inventoryitem"}
 LISTS = sorted(
     label
     for model, screen in admin.site._registry.items()
     if getattr(screen, "menu", None) and (label := model._meta.label_lower) not in OTHERWISE
 )
-# Whole lists, where less is shown at first.
+# Complete lists where fewer rows are displayed at first.
 WHOLE = {"fulfillment.fulfillmentorder": {"view": "all"}}
 
 
 @pytest.mark.parametrize("label", LISTS)
 def test_a_list_of_25_rich_rows_is_light(owner: Panel, label: str) -> None:
-    """Its rows, and the menu, filters, columns, search and pages around them."""
+    """Check the size of the rows and the menu, filters, columns, search and pagination around them."""
     with shop_scope(owner.shop):
         for number in range(ROWS + 1):
             MAKE[label](owner.shop, number)
 
-    owner.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # In which more is said than in English.
-    answer = owner.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
-    weight = len(answer.content)
+    owner.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # German texts are longer than English texts.
+    response = owner.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
+    weight = len(response.content)
     print(f"| {label} | {weight:,} |")  # noqa: T201 - pytest -rP shows this table
 
-    assert answer.content.count(b"data-row") == ROWS
+    assert response.content.count(b"data-row") == ROWS
     assert weight < MOST
-    assert b"bo-badge-default" not in answer.content  # Without a colour of its own a badge needs no name for it.
+    assert b"bo-badge-default" not in response.content  # a badge without a color of its own needs no class

@@ -1,4 +1,4 @@
-"""Lists, search, home and history: what they cost, and that they tell nobody more than they may know."""
+"""Tests of lists, search, home page and history: their cost, and that they respect permissions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -59,7 +59,7 @@ def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner: Panel
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
-    """A row is its words and links, not the classes that the theme writes into each cell (700 characters of them)."""
+    """Check that a row contains words and links, not the theme's classes of each cell (700 characters)."""
     add_rows(owner.shop, 3)
 
     rows = owner.get(name).content.decode().split('id="result_list"')[1].split("</table>")[0].split("data-row")[1:]
@@ -69,12 +69,12 @@ def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
 
 
 def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
-    answer = SimpleTemplateResponse("panel/badge.html")
-    answer.content = "<p>\n    a\n</p><textarea>\n    b\n  c</textarea>\n\n  <i>d</i>"
+    simple_template_response = SimpleTemplateResponse("panel/badge.html")
+    simple_template_response.content = "<p>\n    a\n</p><textarea>\n    b\n  c</textarea>\n\n  <i>d</i>"
 
-    strip_indentation(answer)
+    strip_indentation(simple_template_response)
 
-    assert answer.content.decode() == "<p>\na\n</p><textarea>\n    b\n  c</textarea>\n<i>d</i>"
+    assert simple_template_response.content.decode() == "<p>\na\n</p><textarea>\n    b\n  c</textarea>\n<i>d</i>"
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -165,11 +165,11 @@ def test_search_keeps_to_the_shop_and_forgets_at_once(owner: Panel, other_shop: 
     installation = factories.make_installation(other_shop, name="Larkspur sync")
     assert found(owner, "larkspur") == []
 
-    here = factories.make_installation(owner.shop, name="Larkspur here")
+    own_installation = factories.make_installation(owner.shop, name="Larkspur here")
     assert found(owner, "larkspur") == ["Larkspur here"]
     with shop_scope(owner.shop):
-        here.uninstalled_at = timezone.now()
-        here.save()
+        own_installation.uninstalled_at = timezone.now()
+        own_installation.save()
 
     assert found(owner, "larkspur") == []
     assert installation.uninstalled_at is None
@@ -229,7 +229,7 @@ def test_bulk_actions_reach_this_shops_rows_only(owner: Panel, other_shop: Shop)
 
 
 @pytest.mark.parametrize(
-    ("query", "narrowed"),
+    ("query", "filtered"),
     [
         ({"topic": "app/installed"}, {"topic": "app/installed"}),
         ({"who": "system"}, {"actor": "system"}),
@@ -238,14 +238,14 @@ def test_bulk_actions_reach_this_shops_rows_only(owner: Panel, other_shop: Shop)
     ],
 )
 def test_the_audit_log_is_narrowed(
-    owner: Panel, query: dict[str, str], narrowed: dict[str, Any], time_machine: Any
+    owner: Panel, query: dict[str, str], filtered: dict[str, Any], time_machine: Any
 ) -> None:
     factories.make_installation(owner.shop)
     with shop_scope(owner.shop):
         event = Event.objects.order_by("-id")[0]
         immutability.drop_event_triggers()
         Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
-        expected = set(Event.objects.filter(**narrowed).values_list("pk", flat=True))
+        expected = set(Event.objects.filter(**filtered).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
     owner.http.force_login(owner.user)
 
@@ -256,7 +256,7 @@ def test_the_audit_log_is_narrowed(
 
 
 def test_search_knows_the_case_of_every_script(owner: Panel) -> None:
-    """SQLite by itself knows that of ASCII alone; beyond it no row of another beginning is found either."""
+    """Check case-insensitive search beyond ASCII, which is all that SQLite folds by itself."""
     names = ("ÄRMEL and more", "Ölmühle", "100%_Ä")
     for name in names:
         make_location(owner.shop, name=name)

@@ -1,4 +1,4 @@
-"""Locations in the panel."""
+"""Tests of locations in the panel."""
 
 import pytest
 from django.db import connection
@@ -37,11 +37,11 @@ def test_staff_open_and_change_a_location(panel_with: PanelWith, shop: Shop) -> 
 def test_a_location_of_a_service_is_shown_and_not_changed(panel_with: PanelWith, shop: Shop) -> None:
     panel, legacy = panel_with("locations"), make_location(shop, legacy=True)
 
-    shown = panel.get("inventory_location_change", legacy.pk)
+    response = panel.get("inventory_location_change", legacy.pk)
     panel.post("inventory_location_change", legacy.pk, **ADDRESS | {"name": "Mine"}, seen_version=str(legacy.version))
 
-    assert "Only the fulfillment service can change this location" in shown.content.decode()
-    assert 'name="_save"' not in shown.content.decode()
+    assert "Only the fulfillment service can change this location" in response.content.decode()
+    assert 'name="_save"' not in response.content.decode()
     legacy.refresh_from_db()
     assert legacy.name == "Depot"
 
@@ -83,7 +83,7 @@ def test_the_list_names_places_and_a_location_how_many_units_lie_there(panel_wit
     with CaptureQueriesContext(connection) as statements:
         page = panel.get("inventory_location_change", depot.pk).content.decode()
     assert ">12<" in page.replace(" ", "").replace("\n", "")
-    assert sum("SUM(" in each["sql"] for each in statements) == 1
+    assert sum("SUM(" in statement["sql"] for statement in statements) == 1
 
 
 def test_objections_of_other_domains_are_shown(

@@ -1,4 +1,4 @@
-"""Getting in: the login, its limits, the second factor and no way around it."""
+"""Tests of the login, its rate limits and the second factor."""
 
 import re
 import time
@@ -50,19 +50,19 @@ def code_of(secret: str) -> str:
 
 
 def test_the_right_password_leads_to_the_shop(client: Client, member: User) -> None:
-    answer = client.post(PAGE, {"login": "KIM@example.com", "password": PASSWORD}, follow=True)
+    response = client.post(PAGE, {"login": "KIM@example.com", "password": PASSWORD}, follow=True)
 
-    assert answer.redirect_chain[-1][0] == HOME
-    assert answer.status_code == 200
+    assert response.redirect_chain[-1][0] == HOME
+    assert response.status_code == 200
 
 
 def test_an_unknown_user_and_a_wrong_password_get_the_same_answer(client: Client, member: User) -> None:
     answers = [log_in(client, "wrong"), log_in(client, email="nobody@example.com")]
 
-    errors = [answer.context["form"].non_field_errors() for answer in answers]
+    errors = [response.context["form"].non_field_errors() for response in answers]
     assert errors[0]
     assert errors[0] == errors[1]
-    assert {answer.status_code for answer in answers} == {200}
+    assert {response.status_code for response in answers} == {200}
 
 
 def test_the_sixth_attempt_has_to_wait_even_with_the_right_password(client: Client, member: User, shop: Shop) -> None:
@@ -88,9 +88,9 @@ def test_a_lock_concerns_nobody_else(client: Client, member: User, shop: Shop) -
     for _ in range(6):
         log_in(client, "wrong")
 
-    answer = log_in(client, email="lee@example.com")
+    response = log_in(client, email="lee@example.com")
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
 
 
 def test_no_password_of_a_failed_login_is_recorded(client: Client, member: User, shop: Shop) -> None:
@@ -110,9 +110,9 @@ def test_deactivated_staff_stay_out(client: Client, member: User) -> None:
 
 @pytest.mark.parametrize("address", AWAY)
 def test_next_stays_on_our_host(client: Client, member: User, address: str) -> None:
-    answer = log_in(client, next=address)
+    response = log_in(client, next=address)
 
-    assert answer.headers["Location"] == "/admin/"
+    assert response.headers["Location"] == "/admin/"
 
 
 @pytest.mark.parametrize("address", AWAY)
@@ -121,9 +121,9 @@ def test_next_of_a_logout_stays_on_our_host(panel_with: PanelWith, page: str, ad
     by_form = panel_with().http.post(page, {"next": address})
     by_address = panel_with().http.post(f"{page}?{urlencode({'next': address})}")
 
-    for answer in (by_form, by_address):
-        assert answer.status_code in {200, 302}
-        assert answer.headers.get("Location", "/accounts/login/").startswith(("/accounts/", "/s/acme/"))
+    for response in (by_form, by_address):
+        assert response.status_code in {200, 302}
+        assert response.headers.get("Location", "/accounts/login/").startswith(("/accounts/", "/s/acme/"))
 
 
 @pytest.mark.parametrize("address", AWAY)
@@ -132,19 +132,19 @@ def test_next_of_the_second_question_for_the_password_stays_on_our_host(
 ) -> None:
     log_in(client)
 
-    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": address})
+    response = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": address})
 
-    assert answer.status_code == 302
-    assert answer.headers["Location"].startswith("/")
-    assert "evil" not in answer.headers["Location"]
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/")
+    assert "evil" not in response.headers["Location"]
 
 
 def test_next_within_the_panel_is_followed(client: Client, member: User, shop: Shop) -> None:
-    asked = client.get(f"/s/acme/admin/shops/shop/{shop.pk}/change/")
+    response = client.get(f"/s/acme/admin/shops/shop/{shop.pk}/change/")
 
-    answer = client.post(asked.headers["Location"], {"login": member.email, "password": PASSWORD}, follow=True)
+    page = client.post(response.headers["Location"], {"login": member.email, "password": PASSWORD}, follow=True)
 
-    assert answer.redirect_chain[-1][0] == f"/s/acme/admin/shops/shop/{shop.pk}/change/"
+    assert page.redirect_chain[-1][0] == f"/s/acme/admin/shops/shop/{shop.pk}/change/"
 
 
 def test_logging_out_needs_a_post(panel_with: PanelWith) -> None:
@@ -167,30 +167,30 @@ def test_nobody_signs_up(client: Client, db: None, path: str) -> None:
 
 def test_setting_up_the_second_factor_keeps_the_session_in(client: Client, member: User) -> None:
     log_in(client)
-    asked = client.get("/accounts/2fa/totp/activate/")
-    assert asked.headers["Location"].startswith("/accounts/reauthenticate/")
-    client.post(asked.headers["Location"], {"password": PASSWORD})
+    response = client.get("/accounts/2fa/totp/activate/")
+    assert response.headers["Location"].startswith("/accounts/reauthenticate/")
+    client.post(response.headers["Location"], {"password": PASSWORD})
     secret = client.get("/accounts/2fa/totp/activate/").context["form"].secret
 
-    answer = client.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)}, follow=True)
+    server_response = client.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)}, follow=True)
 
-    assert answer.redirect_chain[-1][0] == "/accounts/2fa/recovery-codes/"
-    assert re.search(r"\b\w{8,}\b", answer.content.decode())
+    assert server_response.redirect_chain[-1][0] == "/accounts/2fa/recovery-codes/"
+    assert re.search(r"\b\w{8,}\b", server_response.content.decode())
     assert client.get(HOME).status_code == 200
 
 
 @pytest.fixture
 def secret(member: User) -> str:
-    """The member has a second factor with this secret."""
-    made: str = generate_totp_secret()
-    TOTP.activate(member, made)
-    return made
+    """Enable a second factor for the member and return its secret."""
+    new_secret: str = generate_totp_secret()
+    TOTP.activate(member, new_secret)
+    return new_secret
 
 
 def test_with_a_second_factor_the_password_alone_opens_nothing(client: Client, secret: str) -> None:
-    answer = log_in(client)
+    response = log_in(client)
 
-    assert answer.headers["Location"].startswith("/accounts/2fa/authenticate/")
+    assert response.headers["Location"].startswith("/accounts/2fa/authenticate/")
     assert client.get(HOME).status_code == 302
     assert client.get("/admin/shops/").status_code == 302
     assert client.get("/accounts/profile/").status_code == 302
@@ -228,25 +228,25 @@ def test_a_recovery_code_opens_once(client: Client, secret: str, member: User) -
 
 @pytest.fixture
 def of_an_older_release(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
-    """The member has a second factor and recovery codes, whose secrets the database holds as they are."""
-    made: str = generate_totp_secret()
+    """Enable a second factor and recovery codes whose secrets are stored in plain text."""
+    new_secret: str = generate_totp_secret()
     with monkeypatch.context() as patch:
         patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)
-        TOTP.activate(member, made)
+        TOTP.activate(member, new_secret)
         codes = RecoveryCodes.activate(member).get_unused_codes()
-    assert made in stored()
-    return made, codes
+    assert new_secret in stored()
+    return new_secret, codes
 
 
 def stored() -> str:
-    """What the database holds of second factors."""
+    """Return the stored second factor secrets."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT data FROM mfa_authenticator")
         return " ".join(str(data) for (data,) in cursor.fetchall())
 
 
 def opens(code: str) -> bool:
-    """Whether somebody who knows the password gets in with a code."""
+    """Return True if the password with this code logs in."""
     client = Client()
     log_in(client)
     client.post("/accounts/2fa/authenticate/", {"code": code})
@@ -283,9 +283,9 @@ def test_a_session_from_elsewhere_is_ended_where_the_second_factor_is_missing(
 ) -> None:
     client.force_login(member)
 
-    answer = client.get(HOME)
+    response = client.get(HOME)
 
-    assert answer.headers["Location"].startswith("/accounts/login/")
+    assert response.headers["Location"].startswith("/accounts/login/")
     assert "_auth_user_id" not in client.session
 
 
@@ -315,21 +315,21 @@ def test_changing_the_password_asks_for_the_old_one(client: Client, member: User
 def test_confirming_ones_password_works_by_address(client: Client, member: User) -> None:
     log_in(client)
 
-    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/"})
+    response = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/"})
 
-    assert answer.headers["Location"] == "/accounts/2fa/"
+    assert response.headers["Location"] == "/accounts/2fa/"
 
 
 def test_the_own_profile_needs_no_permission(panel_with: PanelWith) -> None:
     panel = panel_with()
 
-    answer = panel.http.post(
+    response = panel.http.post(
         "/accounts/profile/", {"first_name": "Robin", "is_superuser": "on", "email": "x@example.com"}
     )
 
     before = panel.user.email
     panel.user.refresh_from_db()
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert (panel.user.first_name, panel.user.email, panel.user.is_superuser) == ("Robin", before, False)
 
 
@@ -344,7 +344,7 @@ OPEN_WITHOUT_LOGIN = {
     "mfa_authenticate",
     "mfa_login_webauthn",
 }
-# Where a second factor is set up; they open while one is required and missing.
+# The pages that set up a second factor; they open while a required factor is missing.
 ON_THE_WAY_TO_A_FACTOR = {
     *("account_reauthenticate", "mfa_index", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("mfa_activate_totp", "mfa_add_webauthn"),
@@ -364,9 +364,9 @@ def test_every_account_page_sends_a_session_without_the_second_factor_to_the_log
 ) -> None:
     client.force_login(member)
 
-    answer = getattr(client, method)(address_of(name))
+    response = getattr(client, method)(address_of(name))
 
-    assert answer.headers["Location"].startswith(PAGE)
+    assert response.headers["Location"].startswith(PAGE)
     assert "_auth_user_id" not in client.session
 
 
@@ -377,17 +377,17 @@ def test_account_pages_ask_for_the_factor_that_the_installation_requires(
     settings.REQUIRE_TWO_FACTOR_FROM = date(2020, 1, 1)
     log_in(client)
 
-    answer = client.get(address_of(name))
+    response = client.get(address_of(name))
 
-    assert (answer.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
+    assert (response.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
 
 
 def set_up_factor(client: Client) -> str:
-    """Set up a second factor through the pages; gives its secret."""
+    """Set up a second factor through the pages; return its secret."""
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
-    made = str(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
-    client.post("/accounts/2fa/totp/activate/", {"code": code_of(made)})
-    return made
+    text = str(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
+    client.post("/accounts/2fa/totp/activate/", {"code": code_of(text)})
+    return text
 
 
 def test_setting_up_the_second_factor_ends_all_other_sessions(client: Client, member: User) -> None:
@@ -406,7 +406,7 @@ def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
     client: Client, secret: str, member: User
 ) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
-    # Opened by password alone, before there was a factor.
+    # The session was opened by password alone, before the factor existed.
     client.force_login(member)
 
     pages = [
@@ -426,11 +426,11 @@ def test_with_a_second_factor_the_password_alone_reauthenticates_nobody(
     log_in(client)
     client.post("/accounts/2fa/authenticate/", {"code": code_of(secret)})
 
-    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/recovery-codes/"})
-    seen = client.get("/accounts/2fa/recovery-codes/").content.decode()
+    response = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/recovery-codes/"})
+    html = client.get("/accounts/2fa/recovery-codes/").content.decode()
 
-    assert answer.headers["Location"].startswith("/accounts/2fa/reauthenticate/")
-    assert not any(code in seen for code in codes)
+    assert response.headers["Location"].startswith("/accounts/2fa/reauthenticate/")
+    assert not any(code in html for code in codes)
     client.post("/accounts/2fa/reauthenticate/", {"code": codes[0]})
     assert codes[1] in client.get("/accounts/2fa/recovery-codes/").content.decode()
 

@@ -1,4 +1,4 @@
-"""Low stock: each level says whether it is low by the shop's number, however it came to be what it is."""
+"""Tests of low stock: each level's flag follows from the shop's threshold, however the level changes."""
 
 import random
 from typing import Any
@@ -25,19 +25,19 @@ BY: dict[str, Any] = {"actor": "system"}
 
 
 def low_at(shop: Shop, number: int | None) -> None:
-    """Set the shop's number as if nobody had followed the change."""
+    """Set the shop's threshold without updating the levels."""
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
     shop.refresh_from_db()
 
 
 def lows(shop: Shop) -> set[tuple[int, int]]:
-    """The low levels, as their items and what they have."""
+    """Return the low levels, as item and available quantity."""
     with shop_scope(shop):
         return set(InventoryLevel.objects.filter(is_low=True).values_list("item_id", "available"))
 
 
 def is_true(shop: Shop) -> bool:
-    """Whether each level says what follows from its number."""
+    """Return True if each level's flag matches the threshold."""
     shop.refresh_from_db()
     number = shop.low_stock_at
     with shop_scope(shop):
@@ -47,11 +47,11 @@ def is_true(shop: Shop) -> bool:
 
 
 def set_number(owner: Panel, shop: Shop, number: str) -> None:
-    """Save the settings with a number, and do the work that follows."""
+    """Save the settings with a threshold and run the resulting jobs."""
     form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
-    answer = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
-    assert answer.status_code == 302
+    response = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    assert response.status_code == 302
     with shop_scope(shop):
         keys = list(Job.objects.filter(task=low_stock.MARK_TASK, state=Job.State.WAITING).values_list("key", flat=True))
     for key in keys:
@@ -61,12 +61,12 @@ def set_number(owner: Panel, shop: Shop, number: str) -> None:
 def test_a_level_is_low_from_the_movement_that_makes_it_so(shop: Shop) -> None:
     low_at(shop, 3)
     item, first = make_item(shop), first_location(shop)
-    seen = []
+    observed = []
     for available in (9, 4, 3, 0, 3, 4):
         put(item, first, available)
-        seen.append(bool(lows(shop)))
+        observed.append(bool(lows(shop)))
 
-    assert seen == [False, False, True, True, True, False]
+    assert observed == [False, False, True, True, True, False]
 
 
 def test_levels_say_so_however_they_move(shop: Shop) -> None:
@@ -76,16 +76,16 @@ def test_levels_say_so_however_they_move(shop: Shop) -> None:
 
     for _ in range(30):
         moves = [
-            StockChange(item.pk, place.pk, chance.randint(-6, 8), may_oversell=True, connect=True)
+            StockChange(item.pk, index.pk, chance.randint(-6, 8), may_oversell=True, connect=True)
             for item in chance.sample(items, 2)
-            for place in places
+            for index in places
         ]
         with shop_scope(shop):
             movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
         assert is_true(shop)
     with shop_scope(shop):
-        found = set(InventoryLevel.objects.values_list("is_low", flat=True))
-    assert found == {True, False}
+        is_lows = set(InventoryLevel.objects.values_list("is_low", flat=True))
+    assert is_lows == {True, False}
 
 
 def test_what_is_stocked_anew_is_low(shop: Shop) -> None:
@@ -140,9 +140,9 @@ def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
 def test_the_night_puts_right_what_was_missed_but_not_where_nothing_may_be_written(
     shop: Shop, other_shop: Shop
 ) -> None:
-    for each in (shop, other_shop):
-        make_item(each)
-        low_at(each, 3)
+    for current_shop in (shop, other_shop):
+        make_item(current_shop)
+        low_at(current_shop, 3)
     Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
 
     nightly_tasks.run_all()
@@ -155,37 +155,37 @@ def test_a_number_that_none_can_be_is_refused(owner: Panel, shop: Shop, number: 
     form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
 
-    answer = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    response = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
 
-    assert (answer.status_code, "low_stock_at" in answer.context["adminform"].form.errors) == (200, True)
+    assert (response.status_code, "low_stock_at" in response.context["adminform"].form.errors) == (200, True)
 
 
 def test_the_grid_lists_tracked_items_that_are_low_somewhere(
     panel_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
-    for each in (shop, other_shop):
-        low_at(each, 3)
-    few, many, loose = make_item(shop), make_item(shop), make_item(shop, tracked=False)
+    for current_shop in (shop, other_shop):
+        low_at(current_shop, 3)
+    few_item, many_item, loose = make_item(shop), make_item(shop), make_item(shop, tracked=False)
     make_item(other_shop)
-    put(many, first_location(shop), 4)
+    put(many_item, first_location(shop), 4)
 
     page = panel_with("products").get(GRID, stock="low")
 
-    listed = [(row["item"].pk, [cell["low"] for cell in row["cells"]]) for row in page.context["rows"]]
+    rows = [(row["item"].pk, [cell["low"] for cell in row["cells"]]) for row in page.context["rows"]]
     everything = panel_with("products").get(GRID)
     marked = {row["item"].pk for row in everything.context["rows"] if any(cell["low"] for cell in row["cells"])}
-    assert listed == [(few.pk, [True])]
-    assert marked == {few.pk}
+    assert rows == [(few_item.pk, [True])]
+    assert marked == {few_item.pk}
     assert loose.pk in {row["item"].pk for row in everything.context["rows"]}
     assert "Items with 3 or fewer available" in page.content.decode()
 
 
 def test_the_grid_says_that_there_is_no_number(panel_with: PanelWith, shop: Shop) -> None:
     make_item(shop)
-    answer = panel_with("products").get(GRID, stock="low")
+    response = panel_with("products").get(GRID, stock="low")
 
-    assert answer.context["rows"] == []
-    assert "has no low-stock threshold yet" in answer.content.decode()
+    assert response.context["rows"] == []
+    assert "has no low-stock threshold yet" in response.content.decode()
     assert "Low stock only" not in panel_with("products").get(GRID).content.decode()
 
 
@@ -202,7 +202,7 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
     def move(delta: int) -> None:
         for _ in range(15):
             moves = [
-                StockChange(item.pk, place.pk, delta, may_oversell=True) for item in reversed(items) for place in places
+                StockChange(item.pk, index.pk, delta, may_oversell=True) for item in reversed(items) for index in places
             ]
             with transaction.atomic():
                 movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
@@ -248,7 +248,7 @@ def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(sh
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.deadlocks(1)
 def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: movements lock levels by item and location."""
+    """Control with another lock order: stock changes lock levels by item and location."""
     monkeypatch.setattr(low_stock, "_ORDER", ("-item_id", "-location_id"))
     first, second = make_item(shop), make_item(shop)
     low_at(shop, 3)
@@ -275,12 +275,12 @@ def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ce
         assert updates == 1
         hots[turns].append(hot)
 
-    # Not all that stay, as a page may be full of what other tests left.
+    # Not all updates stay heap-only, because a page may be full of rows of other tests.
     assert (hots[True], any(hots[False])) == ([0, 0, 0], True)
 
 
 def heap_only() -> tuple[int, int]:
-    """How many levels this transaction has changed, and how many of them without any index."""
+    """Return how many levels this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"

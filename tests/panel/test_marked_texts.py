@@ -1,4 +1,4 @@
-"""Every text of the panel's templates is marked for translation, and whole: languages differ in the order of words."""
+"""Tests that every text of the panel's templates is marked for translation as a whole sentence."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from pathlib import Path
 import unfold
 from django.conf import settings
 
-# What speaks English to everybody: the documentation of the interface, and parts of the theme that show no words.
+# Templates that are English for everyone: the API documentation, and parts of the theme without text.
 ENGLISH = ("templates/api/",)
-# What is no text: names of symbols, code, what nobody sees.
+# Not texts: icon names, code, and what users do not see.
 _DROPPED = re.compile(
     r"\{%\s*comment\b.*?endcomment\s*%\}"
     r"|\{%\s*blocktranslate\b.*?endblocktranslate\s*%\}"
@@ -21,20 +21,20 @@ _DROPPED = re.compile(
 _TAG = re.compile(r'</?[a-zA-Z!](?:"[^"]*"|[^>"])*>', re.DOTALL)
 _TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
-# Alike in all languages, a name, or a class.
+# The same in all languages, a name, or a class.
 ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
 
-# A translated text and a name beside it within one label, such as a verb and what it is done to.
+# A translated text with a name in the same label, such as a verb and its object.
 _PUT_TOGETHER = re.compile(
     r"\{%-? *trans(?:late)? (?:\"[^\"]*[^\":]\"|'[^']*[^':]') *%\}(?:\s|<span class=\"bo-hidden\">)*\{\{"
 )
 
 
 def unmarked(text: str) -> Iterator[str]:
-    """The texts and the attributes with letters that stand outside of tags of translation."""
+    """Return texts and attributes with letters outside of translation tags."""
     plain = _DROPPED.sub("", text)
     for tag in _TAG.findall(plain):
-        yield from (said for said in _TOLD.findall(tag) if _WORD.search(said))
+        yield from (match for match in _TOLD.findall(tag) if _WORD.search(match))
     for part in _TAG.split(plain):
         part = re.sub(r"&\w+;|&#\d+;", "", part)
         if _WORD.search(part):
@@ -54,7 +54,7 @@ def test_templates_mark_their_texts() -> None:
     files = [*base.glob("templates/**/*.html"), *base.glob("apps/*/templates/**/*.html")]
     names = {path: path.relative_to(base).as_posix() for path in files}
 
-    found = {
+    texts = {
         f"{name}: {text}"
         for path, name in names.items()
         if not name.startswith(ENGLISH)
@@ -63,7 +63,7 @@ def test_templates_mark_their_texts() -> None:
     }
 
     assert len(files) > 150
-    assert sorted(found) == []
+    assert sorted(texts) == []
 
 
 def test_labels_are_not_put_together_in_templates() -> None:
@@ -71,8 +71,8 @@ def test_labels_are_not_put_together_in_templates() -> None:
     theme = Path(unfold.__file__).parent / "templates"
     files = {path.relative_to(folder).as_posix(): path for folder in (theme, base) for path in folder.rglob("*.html")}
 
-    found = [name for name, path in files.items() if _PUT_TOGETHER.search(path.read_text())]
+    matching_files = [name for name, path in files.items() if _PUT_TOGETHER.search(path.read_text())]
 
     assert len(files) > 250
     assert _PUT_TOGETHER.search('{% trans "Delete" %} {{ opts.verbose_name }}')
-    assert sorted(found) == []
+    assert sorted(matching_files) == []

@@ -1,4 +1,4 @@
-"""Fields of HTML: what nobody changed stays byte for byte, and texts can point at what the shop has."""
+"""Tests of HTML fields: unchanged content stays byte for byte, and links can point to the shop's objects."""
 
 from typing import Any
 
@@ -13,25 +13,25 @@ from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_product
 from tests.panel.conftest import Panel, PanelWith
 
-# Blanks at both ends and each kind of line end: what forms and browsers like to tidy up.
+# Blanks at both ends and every kind of line end, which forms and browsers like to normalize.
 KEPT = ("\n  <p>One</p>\n\n<p>Two</p>\n", "<p>One</p>\r\n<p>Two</p>\r\n", "  <p>One</p>  ", "<p>One</p>")
 
 
 def product_form(panel: Panel, product: Product) -> dict[str, Any]:
-    """What a browser sends of the product's form: line ends as CR LF."""
+    """Return the data a browser sends for the product's form, with CR LF line ends."""
     page = panel.get("catalog_product_change", product.pk)
-    sent: dict[str, Any] = {}
+    form_data: dict[str, Any] = {}
     for bound in page.context["adminform"].form:
         value = bound.value()
         if isinstance(value, str):
-            sent[bound.name] = value.replace("\r\n", "\n").replace("\n", "\r\n")
+            form_data[bound.name] = value.replace("\r\n", "\n").replace("\n", "\r\n")
         elif value not in (None, False) and not isinstance(value, list):
-            sent[bound.name] = value
+            form_data[bound.name] = value
     for formset in (inline.formset for inline in page.context["inline_admin_formsets"]):
         for bound in formset.management_form:
-            sent[bound.html_name] = bound.value()
-        sent[f"{formset.prefix}-TOTAL_FORMS"] = sent[f"{formset.prefix}-INITIAL_FORMS"] = 0
-    return sent
+            form_data[bound.html_name] = bound.value()
+        form_data[f"{formset.prefix}-TOTAL_FORMS"] = form_data[f"{formset.prefix}-INITIAL_FORMS"] = 0
+    return form_data
 
 
 @pytest.mark.parametrize("markup", KEPT)
@@ -40,9 +40,9 @@ def test_a_description_that_nobody_touched_stays_byte_for_byte(panel_with: Panel
     with shop_scope(shop):
         product = make_product(body_html=markup)
 
-    answer = panel.forge("catalog_product_change", product.pk, **product_form(panel, product) | {"vendor": "Mill"})
+    response = panel.forge("catalog_product_change", product.pk, **product_form(panel, product) | {"vendor": "Mill"})
 
-    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
         saved = Product.objects.get()
         changes = Event.objects.filter(topic="products/update").latest("id").changes
@@ -56,10 +56,10 @@ def test_a_description_that_cannot_be_shown_is_refused(panel_with: PanelWith, sh
         product = make_product(body_html="<p>One</p>")
 
     deep = product_form(panel, product) | {"body_html": "<b>" * 200_000}
-    answer = panel.forge("catalog_product_change", product.pk, **deep)
+    response = panel.forge("catalog_product_change", product.pk, **deep)
 
-    assert answer.status_code == 200
-    assert answer.context["adminform"].form.errors["body_html"]
+    assert response.status_code == 200
+    assert response.context["adminform"].form.errors["body_html"]
     with shop_scope(shop):
         assert Product.objects.get().body_html == "<p>One</p>"
 

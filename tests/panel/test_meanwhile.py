@@ -1,4 +1,4 @@
-"""Two people, or a person and an app, change one thing: nothing is overwritten that nobody saw."""
+"""Tests of concurrent changes by two users, or a user and an app: nothing unseen is overwritten."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from tests.panel.shown import form_of
 from tests.panel.test_add_forms import LEAST, edited, make, newest
 
 BY: dict[str, Any] = {"actor": "app:1"}
-# The field that the second person changes, by screen; elsewhere it is the first that must be typed.
+# The field that the second user changes, by screen; elsewhere the first required field.
 CHANGED = {"content_mobileplatformapplication": "application_id", "metafields_metafield": "value"}
 
 
@@ -46,19 +46,19 @@ def save(panel: Panel, screen: str, pk: int, **typed: str) -> Response:
 def test_who_saves_second_is_told_that_it_changed_meanwhile(owner: Panel, here: Shop) -> None:
     colleague = Panel(factories.make_member(here, owner=True, first_name="Robin", last_name="Vega"), here)
 
-    with Each() as each:
+    with Each() as checks:
         for screen, least in LEAST.items():
-            with each(screen):
+            with checks(screen):
                 make(owner, screen)
                 pk, field = newest(screen), CHANGED.get(screen, next(iter(least)))
                 opened = edited(owner, screen, pk).data
-                stored = save(colleague, screen, pk, **{field: f"{least[field]}2"})
-                assert stored.status_code == 302
+                response = save(colleague, screen, pk, **{field: f"{least[field]}2"})
+                assert response.status_code == 302
                 second = owner.http.post(owner.url(f"{screen}_change", pk), opened | {field: [f"{least[field]}3"]})
                 assert "Robin Vega changed this" in second.content.decode()
                 assert edited(owner, screen, pk).data[field] == [f"{least[field]}2"]
-                kept = form_of(second.content, model=screen.split("_")[1])
-                assert kept.data[field] == [f"{least[field]}3"]
+                saved_row = form_of(second.content, model=screen.split("_")[1])
+                assert saved_row.data[field] == [f"{least[field]}3"]
 
 
 def test_saving_a_product_leaves_a_metafield_that_an_app_changed_meanwhile(owner: Panel, here: Shop) -> None:
@@ -72,11 +72,11 @@ def test_saving_a_product_leaves_a_metafield_that_an_app_changed_meanwhile(owner
     write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
     row = next(name for name, values in page.items() if name.endswith("-id") and values == [str(dry.pk)])[:-3]
 
-    answer = owner.http.post(
+    response = owner.http.post(
         owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"], f"{row}-value": ["Hot"]}
     )
 
-    assert answer.status_code == 302, answer.content.decode()
+    assert response.status_code == 302, response.content.decode()
     values = dict(Metafield.objects.values_list("key", "value"))
     assert (Product.objects.get().title, values) == ("Cup", {"wash": "Warm", "dry": "Hot"})
 
@@ -88,9 +88,9 @@ def test_a_metafield_that_both_changed_is_not_overwritten_unseen(owner: Panel, h
     page = edited(owner, "catalog_product", product.pk).data
     write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
 
-    answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"metafields-0-value": ["Hot"]})
+    response = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"metafields-0-value": ["Hot"]})
 
-    assert "Someone else changed this" in answer.content.decode()
+    assert "Someone else changed this" in response.content.decode()
     assert Metafield.objects.get().value == "Warm"
 
 
@@ -103,29 +103,29 @@ def test_saving_a_product_does_not_undo_what_an_app_did_to_its_variants(owner: P
         item = InventoryItem.objects.get(pk=variant.inventory_item_id)
         stock.update_item(item, {"sku": "NEW-1"}, **BY, at=timezone.now())
     else:
-        wanted = [VariantInput(id=variant.pk, attrs={"price": "77.00"})]
-        products.update_product(product, {}, ProductParts(variants=wanted), **BY, at=timezone.now())
+        variant_inputs = [VariantInput(id=variant.pk, attrs={"price": "77.00"})]
+        products.update_product(product, {}, ProductParts(variants=variant_inputs), **BY, at=timezone.now())
 
-    answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"]})
+    response = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"]})
 
     variant = Variant.objects.select_related("inventory_item").get(product=product)
-    assert "changed this" in answer.content.decode()
+    assert "changed this" in response.content.decode()
     assert (f"{variant.price:.2f}" if part == "price" else variant.inventory_item.sku) in {"77.00", "NEW-1"}
 
 
 def test_permissions_that_somebody_changed_meanwhile_are_not_overwritten(owner: Panel, here: Shop) -> None:
-    place = Membership.objects.get(user=factories.make_member(here, "orders"))
-    page = form_of(owner.get("staff_membership_change", place.pk).content, "seen").data
-    Membership.objects.filter(pk=place.pk).update(permissions=["themes"])
+    membership = Membership.objects.get(user=factories.make_member(here, "orders"))
+    page = form_of(owner.get("staff_membership_change", membership.pk).content, "seen").data
+    Membership.objects.filter(pk=membership.pk).update(permissions=["themes"])
 
-    second = owner.http.post(owner.url("staff_membership_change", place.pk), page | {"permissions": ["pages"]})
-    place.refresh_from_db()
-    kept = form_of(second.content, "seen").data
-    third = owner.http.post(owner.url("staff_membership_change", place.pk), kept)
+    second = owner.http.post(owner.url("staff_membership_change", membership.pk), page | {"permissions": ["pages"]})
+    membership.refresh_from_db()
+    data = form_of(second.content, "seen").data
+    third = owner.http.post(owner.url("staff_membership_change", membership.pk), data)
 
     assert "Someone else changed this in the meantime" in second.content.decode()
-    assert (place.permissions, third.status_code) == (["themes"], 302)
-    assert Membership.objects.get(pk=place.pk).permissions == ["pages"]
+    assert (membership.permissions, third.status_code) == (["themes"], 302)
+    assert Membership.objects.get(pk=membership.pk).permissions == ["pages"]
 
 
 def test_scopes_that_somebody_changed_meanwhile_are_not_overwritten(owner: Panel, here: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Metafields in the panel: the shop's own page, and the inline that stands in every owner's form."""
+"""Tests of metafields in the panel: the shop's own page, and the inline in every owner's form."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def topics_of(shop: Shop, prefix: str) -> list[str]:
         return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))
 
 
-# --- the shop's own ---
+# --- shop metafields ---
 
 
 def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelWith, shop: Shop) -> None:
@@ -45,12 +45,12 @@ def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelW
     changes = ROW | {"type": "number_integer", "value": "040", "key": "ignored", "seen_version": str(metafield.version)}
     panel.post("metafields_metafield_change", metafield.pk, **changes)
     metafield.refresh_from_db()
-    listed = panel.get("metafields_metafield_changelist").content.decode()
+    html = panel.get("metafields_metafield_changelist").content.decode()
     panel.post("metafields_metafield_delete", metafield.pk, post="yes")
 
     assert (metafield.owner_resource, metafield.owner_id) == ("shop", shop.pk)
     assert (metafield.key, metafield.type, metafield.value) == ("wash", "number_integer", "40")
-    assert "care.wash" in listed
+    assert "care.wash" in html
     with shop_scope(shop):
         assert not Metafield.objects.exists()
     assert [topic.split("/")[1] for topic in topics_of(shop, "shop_metafields/")] == ["create", "update", "delete"]
@@ -140,7 +140,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: Pa
     panel, product = panel_with(owner=True), make_owner("product", shop)
     with shop_scope(shop):
         first, second = write.set_metafields(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
-        # In the order of their names: dry, wash.
+        # Sorted by name: dry, wash.
         data = {
             **management(3, initial=2),
             **row(0, key="dry", id=second.pk),
@@ -200,7 +200,7 @@ def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith,
 
         rows = list(Metafield.objects.order_by("id").values_list("owner_id", "value"))
 
-    # What was sent is taken for a new one of the product's own.
+    # The submitted row is treated as a new metafield of the product itself.
     assert rows == [(sibling.pk, "Cold"), (product.pk, "Hot")]
 
 

@@ -1,4 +1,4 @@
-"""Forms that work once: whoever sends one twice, one after the other or at the same moment, gets one effect."""
+"""Tests of single-use forms: a form sent twice, in sequence or concurrently, takes effect once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,9 +37,9 @@ from tests.panel.test_add_forms import LEAST, ROWS, edited
 from tests.races import at_once
 from tests.webhooks.worlds import subscribe
 
-# What a login and a submission leave behind, which is no effect of a form; files that are kept once per content.
+# Rows that a login and a submission write, which are no effect of a form, and files stored once per content.
 BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
-# What no two rows of a shop may share.
+# Values that must be unique within a shop.
 OF_THEIR_OWN: dict[str, Callable[[int], str]] = {
     "application_id": "ABCDE12345.com.example.app{}".format,
     "key": "wash{}".format,
@@ -51,7 +51,7 @@ Target = tuple[object, ...]
 
 @dataclass
 class Sent:
-    """A form that makes something: where it is shown, where it goes, what is typed."""
+    """A form that creates something: its page, its action URL and the typed values."""
 
     page: str
     typed: dict[str, Any]
@@ -59,12 +59,12 @@ class Sent:
     to: str = ""
 
     def fill(self, panel: Panel) -> tuple[str, dict[str, Any]]:
-        """Open the page: the address that its form goes to, and what a browser sends."""
+        """Open the page; return the form's action URL and the data a browser sends."""
         args = self.about(panel.shop)
         page = panel.url(self.page, *args)
         address = panel.url(self.to, *args) if self.to else page
         forms = forms_of(panel.http.get(page).content)
-        form = next(one for one in forms if one.attrs.get("action", page) in {address, ""} and self._fits(one))
+        form = next(first_form for first_form in forms if first_form.attrs.get("action", page) in {address, ""} and self._fits(first_form))
         return address, form.data | self.typed
 
     def _fits(self, form: ShownForm) -> bool:
@@ -104,7 +104,7 @@ def _archive() -> SimpleUploadedFile:
 
 
 def _subscription(shop: Shop) -> Target:
-    # Each goes to an address of its own, which is noted where something is sent there first.
+    # Each subscription has its own address; unsubscribed addresses are recorded before sending.
     address = f"https://apps.example.com/{next(NUMBERS)}"
     return (subscribe(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
 
@@ -141,7 +141,7 @@ ACTIONS: dict[str, Sent] = {
 
 
 def prepared(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
-    """Opens the page of a form anew at each call: its address and what a browser sends."""
+    """Return a function that opens the page and returns the form's address and data."""
     if name in LEAST:
         return lambda: _add_form(panel, name)
     if name == "theme's copy":
@@ -152,16 +152,16 @@ def prepared(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]
 
 
 def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
-    shown = edited(panel, screen)
+    form = edited(panel, screen)
     typed: dict[str, Any] = dict(LEAST[screen])
     if screen == "payments_paymenthandlerconfig":
-        # Each has an id of its own, in the shop and at the wallet.
+        # Each needs its own id, in the shop and at the wallet.
         typed |= {"handler_id": f"wallet_{next(NUMBERS)}", "wallet_shop": f"{next(NUMBERS)}"}
-    if "blog" in shown.names:
+    if "blog" in form.names:
         typed["blog"] = make_blog().pk
     for prefix, row in ROWS.get(screen, {}).items():
-        typed |= shown.new_row(prefix, **row)
-    return panel.url(f"{screen}_add"), shown.data | typed
+        typed |= form.new_row(prefix, **row)
+    return panel.url(f"{screen}_add"), form.data | typed
 
 
 def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
@@ -172,7 +172,7 @@ def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
 
 
 def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
-    """What is sent once somebody has seen what a refund does."""
+    """Return the data of the refund's review step."""
     address, form = ACTIONS["refund"].fill(panel)
     units = {name: "1" for name in form if name.startswith("units-")}
     look = send(panel.http, address, form | units | {"step": "look"})
@@ -180,12 +180,12 @@ def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
 
 
 def send(client: Client, address: str, data: dict[str, Any]) -> Response:
-    """Send what a page held; files are made anew, as each request reads its own."""
+    """Send a page's form data; files are created per request, because each request reads its own."""
     return client.post(address, {name: value() if callable(value) else value for name, value in data.items()})
 
 
 def rows() -> Counter[str]:
-    """How many rows each table has."""
+    """Return the number of rows of each table."""
     with all_shops_scope():
         return Counter(
             {
@@ -206,30 +206,30 @@ def inside(shop: Shop) -> Iterator[Shop]:
 
 
 def test_a_form_that_is_sent_again_makes_nothing_more(owner: Panel, inside: Shop) -> None:
-    with Each() as each:
+    with Each() as checks:
         for name in EVERY:
-            with each(name):
+            with checks(name):
                 address, data = prepared(owner, name)()
                 empty = rows()
                 first = send(owner.http, address, data)
-                made = rows()
-                again = send(owner.http, address, data)
+                new_rows = rows()
+                second_response = send(owner.http, address, data)
                 assert first.status_code in {201, 302}, first.content.decode()
-                assert made != empty
-                assert rows() == made
-                assert again.status_code == 302
-                assert any("sent already" in str(said) for said in get_messages(again.wsgi_request))
+                assert new_rows != empty
+                assert rows() == new_rows
+                assert second_response.status_code == 302
+                assert any("sent already" in str(message) for message in get_messages(second_response.wsgi_request))
                 if first.status_code == 302:
-                    assert again["Location"] == first["Location"]
+                    assert second_response["Location"] == first["Location"]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_key_forms_work_as_often_as_they_are_sent")
 def test_a_form_that_is_sent_many_times_at_once_works_once(owner: Panel, inside: Shop) -> None:
-    with Each() as each:
+    with Each() as checks:
         for name in EVERY:
-            with each(name):
+            with checks(name):
                 assert raced(owner, name, 4) == raced(owner, name, 1)
 
 
@@ -238,7 +238,7 @@ def test_a_form_that_is_sent_many_times_at_once_works_once(owner: Panel, inside:
 def test_without_the_key_forms_work_as_often_as_they_are_sent(
     owner: Panel, inside: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: the same race without spending the key."""
+    """Control: the same race without using up the form key."""
     monkeypatch.setattr(form_idempotency, "_claim", lambda user, key, fingerprint: SentForm(key=key))
 
     for name in ("comment", "token", "content_blog", "images"):
@@ -246,7 +246,7 @@ def test_without_the_key_forms_work_as_often_as_they_are_sent(
 
 
 def raced(panel: Panel, name: str, times: int) -> Counter[str]:
-    """The rows that came, by table, when one page's form was sent several times at the same moment by one person."""
+    """Return the new rows by table after one user sends a page's form several times concurrently."""
     address, data = prepared(panel, name)()
     data |= {field: value(next(NUMBERS)) for field, value in OF_THEIR_OWN.items() if field in data}
     clients = [Client() for _ in range(times)]
@@ -271,32 +271,32 @@ def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner: Panel, i
     address, data = prepared(owner, "content_blog")()
     send(owner.http, address, data)
 
-    again = send(owner.http, address, data | {"title": "Other news"})
-    form = next(form for form in forms_of(again.content) if "commentable" in form.names)
-    stored = send(owner.http, address, form.data)
+    second_result = send(owner.http, address, data | {"title": "Other news"})
+    form = next(form for form in forms_of(second_result.content) if "commentable" in form.names)
+    response = send(owner.http, address, form.data)
 
-    assert "submitted this page with other values" in again.content.decode()
+    assert "submitted this page with other values" in second_result.content.decode()
     assert form.data["title"] == ["Other news"]
-    assert stored.status_code == 302
+    assert response.status_code == 302
 
 
 def test_a_refused_form_can_be_sent_again(owner: Panel, inside: Shop) -> None:
     address, data = prepared(owner, "content_blog")()
 
     refused = send(owner.http, address, data | {"title": ""})
-    stored = send(owner.http, address, data)
+    response = send(owner.http, address, data)
 
-    assert (refused.status_code, stored.status_code) == (200, 302)
+    assert (refused.status_code, response.status_code) == (200, 302)
 
 
 @pytest.mark.parametrize("made_up", ["", "made-up", "\x00", "1-abc:def"])
 def test_a_made_up_key_does_nothing(owner: Panel, inside: Shop, made_up: str) -> None:
     order = make_order(inside)
 
-    answer = owner.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
+    response = owner.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
 
-    assert answer.status_code == 409
-    assert b"no longer valid" in answer.content
+    assert response.status_code == 409
+    assert b"no longer valid" in response.content
     assert not order.comments.exists()
 
 
@@ -304,9 +304,9 @@ def test_the_key_of_another_person_does_nothing(owner: Panel, inside: Shop) -> N
     colleague = Panel(factories.make_member(inside, owner=True), inside)
     address, data = prepared(owner, "content_blog")()
 
-    answer = send(colleague.http, address, data)
+    response = send(colleague.http, address, data)
 
-    assert "no longer valid" in answer.content.decode()
+    assert "no longer valid" in response.content.decode()
     assert not Blog.objects.exists()
 
 
@@ -314,16 +314,16 @@ def test_sent_forms_go_after_thirty_days(owner: Panel, inside: Shop) -> None:
     send(owner.http, *prepared(owner, "content_blog")())
     now = timezone.now()
 
-    kept = submitted_forms.delete_old_submissions(now + timedelta(days=29))
-    gone = submitted_forms.delete_old_submissions(now + timedelta(days=31))
+    deleted_count = submitted_forms.delete_old_submissions(now + timedelta(days=29))
+    deleted_deleted_count = submitted_forms.delete_old_submissions(now + timedelta(days=31))
 
-    assert (kept, gone) == (0, 1)
+    assert (deleted_count, deleted_deleted_count) == (0, 1)
 
 
 def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
     templates = Path(__file__).parents[2] / "templates" / "panel"
-    # Keeping a view under its name again replaces it; choosing rows twice makes a second draft, which nobody uses.
-    # Choosing the same columns again changes nothing.
+    # Saving a view under the same name replaces the view. Selecting rows twice creates a second, unused draft. Choosing
+    # the same columns twice changes nothing.
     keyless = {"form_key.html", "list_views.html", "list_header.html", "list_columns.html", "tour_end.html"}
     bare = {
         path.name

@@ -1,4 +1,4 @@
-"""What staff change of an order by hand: contact details, both addresses, notes and tags."""
+"""Tests of order edits by staff: contact details, addresses, notes and tags."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def reload(order: Order) -> Order:
 
 
 def save(panel: Panel, order: Order, **typed: str | None) -> Any:
-    """Send the form as it is shown, with what is typed; None unticks."""
+    """Send the form as displayed with the typed values; None unticks a checkbox."""
     data = form_of(panel.get(EDIT, order.pk).content, model="order").data | {
         name: [value] for name, value in typed.items()
     }
@@ -38,10 +38,10 @@ def save(panel: Panel, order: Order, **typed: str | None) -> Any:
 def test_one_address_for_both_is_changed_once(panel: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE, email="anna@example.com")
 
-    answer = save(panel, order, shipping_address1="Lillgatan 2", shipping_city="Umeå", tags="vip")
+    response = save(panel, order, shipping_address1="Lillgatan 2", shipping_city="Umeå", tags="vip")
 
     after = reload(order)
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert after.shipping_address == after.billing_address == {**WHOLE, "address1": "Lillgatan 2", "city": "Umeå"}
     with shop_scope(shop):
         event = Event.objects.get(topic="orders/updated")
@@ -50,7 +50,7 @@ def test_one_address_for_both_is_changed_once(panel: Panel, shop: Shop) -> None:
 
 
 def test_saving_what_is_shown_changes_nothing(panel: Panel, shop: Shop) -> None:
-    # As it came from elsewhere: a country without its code.
+    # The address was imported: a country without its code.
     order = make_order(shop, shipping_address=HOME, email="anna@example.com")
 
     assert save(panel, order).status_code == 302

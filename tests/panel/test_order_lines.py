@@ -1,4 +1,4 @@
-"""Lines of an order edited by staff: found, looked at, saved once; what is refused is said where it belongs."""
+"""Tests of editing an order's items: search, review, saving once, and errors at their fields."""
 
 from decimal import Decimal
 
@@ -16,7 +16,7 @@ from tests.conftest import Response
 from tests.orders.factories import available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
-# Not those of the catalog, whose rows the factories write by themselves.
+# Not the catalog tables, whose rows the factories write themselves.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 LINES, PAGE = "orders_order_lines", "orders_order_change"
 
@@ -28,9 +28,9 @@ def panel(panel_with: PanelWith) -> Panel:
 
 def send(panel: Panel, order: Order, step: str, **typed: str) -> Response:
     page = panel.get(LINES, order.pk)
-    shown = {name: str(page.context["form"][name].value()) for name in ("seen_version",)}
+    form_fields = {name: str(page.context["form"][name].value()) for name in ("seen_version",)}
     key = str(page.context["form_key"])
-    return panel.post(LINES, order.pk, **{"form_key": key, "step": step, **shown, **typed})
+    return panel.post(LINES, order.pk, **{"form_key": key, "step": step, **form_fields, **typed})
 
 
 def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> None:
@@ -38,13 +38,13 @@ def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> Non
     order = make_order(shop, inventory_behaviour="decrement_obeying_policy", financial_status="paid")
     add = {f"add-{cup.pk}": "2", "own_quantity": "1"}
 
-    found = send(panel, order, "find", find="cup-1")
+    results = send(panel, order, "find", find="cup-1")
     look = send(panel, order, "look", **add)
     with shop_scope(shop):
         untouched = LineItem.objects.count()
-    done = send(panel, order, "save", **add)
+    response = send(panel, order, "save", **add)
 
-    assert [row.variant.pk for row in found.context["form"].found] == [cup.pk]
+    assert [row.variant.pk for row in results.context["form"].found] == [cup.pk]
     assert look.context["outcome"] == {
         "moves": ["2 × Cup - Blue added"],
         "sums": [
@@ -56,7 +56,7 @@ def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> Non
         "owed": "",
     }
     assert (f"add-{cup.pk}", "2") in look.context["sent"]
-    assert (untouched, done.status_code, available(cup)) == (1, 302, 3)
+    assert (untouched, response.status_code, available(cup)) == (1, 302, 3)
     assert "Edited: 2 × Cup - Blue added" in panel.get(PAGE, order.pk).content.decode()
     assert list(consistency_checks.find_differences(CHECKS)) == []
 
@@ -94,7 +94,7 @@ def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: P
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({"units": "x"}, "Enter a whole number."),
         ({"units": "1"}, "Enter at least 2: fulfilled or refunded items cannot be removed."),
@@ -106,16 +106,16 @@ def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: P
         ({"seen_version": "1"}, "Someone else changed this order."),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_changes(panel: Panel, shop: Shop, typed: dict[str, str], said: str) -> None:
+def test_what_cannot_be_is_said_and_nothing_changes(panel: Panel, shop: Shop, typed: dict[str, str], message: str) -> None:
     order = make_order(shop, fulfillment_status="fulfilled")
     with shop_scope(shop):
         pk = order.line_items.get().pk
-    named = {f"{name}-{pk}" if name in {"units", "discount"} else name: value for name, value in typed.items()}
+    form_fields = {f"{name}-{pk}" if name in {"units", "discount"} else name: value for name, value in typed.items()}
 
-    answer = send(panel, order, "save", **named)
+    response = send(panel, order, "save", **form_fields)
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     with shop_scope(shop):
         assert not Event.objects.filter(topic="orders/edited").exists()
 
@@ -127,10 +127,10 @@ def test_who_saves_second_is_told(panel: Panel, shop: Shop) -> None:
         pk = order.line_items.get().pk
         edit_lines.edit_lines(order, OrderEdit({pk: LineEdit(3)}), actor="app:1", at=order.created_at)
 
-    sent = {"form_key": page.context["form_key"], "seen_version": str(order.version), f"units-{pk}": "1"}
-    answer = panel.post(LINES, order.pk, step="save", **sent)
+    payload = {"form_key": page.context["form_key"], "seen_version": str(order.version), f"units-{pk}": "1"}
+    response = panel.post(LINES, order.pk, step="save", **payload)
 
-    assert "Someone else changed this order." in answer.content.decode()
+    assert "Someone else changed this order." in response.content.decode()
     with shop_scope(shop):
         order.refresh_from_db()
         assert order.current_total_price == Decimal("30.00")
@@ -142,7 +142,7 @@ def test_an_order_that_is_over_says_why_it_is_not_edited(panel: Panel, shop: Sho
     with shop_scope(shop):
         pk = order.line_items.get().pk
 
-    answer = send(panel, order, "look", **{f"units-{pk}": "1"})
+    response = send(panel, order, "look", **{f"units-{pk}": "1"})
 
-    assert "The order is closed. Reopen it to edit its items." in answer.content.decode()
+    assert "The order is closed. Reopen it to edit its items." in response.content.decode()
     assert "Edit items…" not in panel.get(PAGE, order.pk).content.decode()

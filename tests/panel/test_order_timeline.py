@@ -1,4 +1,4 @@
-"""The timeline of an order tells of its fulfillment: what happened where, in words, and who did it."""
+"""Tests of fulfillment entries in an order's timeline: event, location, text and actor."""
 
 import uuid
 from datetime import UTC, datetime
@@ -34,12 +34,12 @@ def panel(panel_with: PanelWith) -> Panel:
 
 @pytest.fixture
 def service(in_shop: Shop) -> FulfillmentService:
-    """A warehouse that an app runs."""
+    """Create a fulfillment service that an app runs."""
     return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
 
 
 def told(panel: Panel, order_id: int) -> list[tuple[str, str]]:
-    """Who and what, the newest first; without the events of the order itself."""
+    """Return actor and text of the entries, newest first, without the order's own events."""
     page = panel.get(PAGE, order_id)
     moments = page.context["timeline"]
     assert all(moment.text in page.content.decode().replace("&#x27;", "'") for moment in moments)
@@ -116,14 +116,14 @@ def test_what_a_service_answers_is_told_with_its_apps_name(
 
 def test_scheduled_work_is_told(panel: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order(status="scheduled")
-    place, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
+    name, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
 
     panel.forge(ACT, row.pk, "reschedule", new_fulfill_at="2031-03-02T12:00")
     panel.forge(ACT, row.pk, "mark_as_open")
 
     assert [text for _, text in told(panel, row.order_id)][:2] == [
-        f"{work.capitalize()} at {place} is ready to fulfill.",
-        f"{work.capitalize()} at {place} was rescheduled for 2 Mar 2031, 12:00.",
+        f"{work.capitalize()} at {name} is ready to fulfill.",
+        f"{work.capitalize()} at {name} was rescheduled for 2 Mar 2031, 12:00.",
     ]
 
 
@@ -153,7 +153,7 @@ def test_the_page_costs_the_same_statements_however_much_happened(panel: Panel, 
     order = Order.objects.get()
     panel.get(PAGE, order.pk)
 
-    with CaptureQueriesContext(connection) as few:
+    with CaptureQueriesContext(connection) as queries:
         panel.get(PAGE, order.pk)
     for _ in range(3):
         fulfillments.cancel_fulfillment(parcel, actor="system", at=timezone.now())
@@ -162,11 +162,11 @@ def test_the_page_costs_the_same_statements_however_much_happened(panel: Panel, 
         panel.forge(ACT, row.pk, "release_hold")
         parcel = make_fulfillment(row)
         tracking.add_event(parcel, {"status": "delivered"}, actor="system", at=timezone.now())
-    with CaptureQueriesContext(connection) as many:
-        answer = panel.get(PAGE, order.pk)
+    with CaptureQueriesContext(connection) as captured_queries:
+        response = panel.get(PAGE, order.pk)
 
-    assert len(answer.context["timeline"]) > 20
-    assert len(many) == len(few)
+    assert len(response.context["timeline"]) > 20
+    assert len(captured_queries) == len(queries)
 
 
 def test_only_the_newest_are_told(panel: Panel, in_shop: Shop) -> None:

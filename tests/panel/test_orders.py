@@ -1,4 +1,4 @@
-"""Orders in the panel: found, read like a story, cancelled, closed, paid, commented."""
+"""Tests of orders in the panel: search, timeline, canceling, closing, payments and comments."""
 
 from decimal import Decimal
 from typing import Any
@@ -47,7 +47,7 @@ def reload(order: Order) -> Order:
 
 
 def act(panel: Panel, order: Order, name: str, **data: str) -> Any:
-    """Send a form of the order's page, with its key."""
+    """Send a form of the order's page with its form key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
 
@@ -108,11 +108,11 @@ def test_cancel_asks_and_gives_stock_back(panel: Panel, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
     order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
-    asked = panel.get("orders_order_cancel", order.pk)
+    response = panel.get("orders_order_cancel", order.pk)
 
     act(panel, order, "cancel", reason="inventory", restock="on")
 
-    assert b"2 \xc3\x97 Mug - Blue" in asked.content
+    assert b"2 \xc3\x97 Mug - Blue" in response.content
     assert (reload(order).status, reload(order).cancel_reason) == ("cancelled", "inventory")
     assert available(variant) == 3
 
@@ -154,17 +154,17 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
         assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
 
 
-@pytest.mark.parametrize(("currency", "shown"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")])
+@pytest.mark.parametrize(("currency", "expected_output"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")])
 def test_the_timeline_writes_money_with_the_decimals_of_its_currency(
-    panel: Panel, shop: Shop, currency: str, shown: str
+    panel: Panel, shop: Shop, currency: str, expected_output: str
 ) -> None:
-    price = Decimal(shown.split(maxsplit=1)[0])
+    price = Decimal(expected_output.split(maxsplit=1)[0])
     order = make_order(shop, currency=currency, lines=[{"title": "Vase", "price": price, "quantity": 1}])
 
     act(panel, order, "paid")
 
-    told = [moment.text for moment in panel.get(PAGE, order.pk).context["timeline"]]
-    assert f"Sale of {shown} (Success)" in told
+    texts = [moment.text for moment in panel.get(PAGE, order.pk).context["timeline"]]
+    assert f"Sale of {expected_output} (Success)" in texts
 
 
 def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel, shop: Shop) -> None:
@@ -172,10 +172,10 @@ def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel,
         people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
         for person in people:
             rebuild_search_columns(person, [])
-        made = Customer.objects.bulk_create(people)
+        customers = Customer.objects.bulk_create(people)
         Order.objects.bulk_create(
             Order(shop=shop, number=number, name=f"#{number}", customer=person, currency="USD")
-            for number, person in enumerate(made, 5000)
+            for number, person in enumerate(customers, 5000)
         )
 
     def counted(term: str) -> int:
@@ -232,14 +232,14 @@ def test_the_chosen_orders_are_exported(
     clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
 
     refused = clerk.http.post(clerk.url(LIST), form)
-    asked = exporter.http.post(exporter.url(LIST), form)
+    request = exporter.http.post(exporter.url(LIST), form)
     monkeypatch.setattr(exports, "MAX_SELECTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
         export = Export.objects.get()
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
-    assert asked["Location"] == exporter.url("exchange_export_change", export.pk)
+    assert request["Location"] == exporter.url("exchange_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
     assert "These are more than 0 rows." in too_many.content.decode()
 
@@ -265,14 +265,14 @@ def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: 
         edit_lines(order, OrderEdit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
     other = make_order(shop, customer={"id": order.customer_id})
 
-    listed, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)
-    found = panel.get("search", s=order.name, extended="1")
+    response, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)
+    matching_response = panel.get("search", s=order.name, extended="1")
     beside = panel.get(PAGE, other.pk)
 
-    for page in (listed, customer):
+    for page in (response, customer):
         assert b'20.00 USD<br> <small class="bo-subtle">now 10.00 USD</small>' in page.content
     assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
-    assert "20.00 USD, now 10.00 USD" in found.context["results"][0].description
+    assert "20.00 USD, now 10.00 USD" in matching_response.context["results"][0].description
     assert [row["total"] for row in panel.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]
 
 
@@ -312,12 +312,12 @@ def test_the_page_shows_the_buyer_with_other_orders_and_links_to_products(
     )
     seller, clerk = panel_with("orders", "customers", "products"), panel_with("orders")
 
-    shown, hidden = seller.get(PAGE, later.pk), clerk.get(PAGE, later.pk).content.decode()
+    response, html = seller.get(PAGE, later.pk), clerk.get(PAGE, later.pk).content.decode()
 
-    text = shown.content.decode()
-    assert (shown.context["buyer"]["count"], shown.context["buyer"]["spent"]) == (2, "10.00 USD")
-    assert [row["row"].pk for row in shown.context["buyer"]["others"]] == [order.pk]
+    text = response.content.decode()
+    assert (response.context["buyer"]["count"], response.context["buyer"]["spent"]) == (2, "10.00 USD")
+    assert [row["row"].pk for row in response.context["buyer"]["others"]] == [order.pk]
     for page, pk in ((PAGE, order.pk), ("catalog_product_change", variant.product_id)):
         assert seller.url(page, pk) in text
-        assert seller.url(page, pk) not in hidden
+        assert seller.url(page, pk) not in html
     assert seller.url(PAGE, later.pk) in seller.get("customers_customer_change", order.customer_id).content.decode()

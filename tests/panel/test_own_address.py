@@ -1,4 +1,4 @@
-"""Staff log in at the installation's own address alone, and the links of mails lead there."""
+"""Tests that staff log in only at the installation's own domain, and that email links lead there."""
 
 import re
 from typing import Any
@@ -23,22 +23,22 @@ def _own_address(settings: Any) -> None:
 
 @pytest.fixture
 def shops_host(shop: Shop) -> dict[str, str]:
-    """The headers of a request to the shop's domain, which is a known host and the shop's to run."""
+    """Return request headers for the shop's domain, a known host that the shop controls."""
     return {"Host": shop.domain}
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/", "/admin/", "/s/acme/admin/"])
 def test_a_shops_domain_leads_to_the_own_address(shops_host: dict[str, str], path: str) -> None:
-    answer = Client().get(f"{path}?next=/x", headers=shops_host)
+    response = Client().get(f"{path}?next=/x", headers=shops_host)
 
-    assert (answer.status_code, answer.headers["Location"]) == (302, f"{OWN}{path}?next=/x")
+    assert (response.status_code, response.headers["Location"]) == (302, f"{OWN}{path}?next=/x")
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/"])
 def test_forms_sent_to_a_shops_domain_are_not_found(owner: Panel, shops_host: dict[str, str], path: str) -> None:
-    answer = Client().post(path, {"email": owner.user.email, "login": owner.user.email}, headers=shops_host)
+    response = Client().post(path, {"email": owner.user.email, "login": owner.user.email}, headers=shops_host)
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert mail.outbox == []
 
 
@@ -47,7 +47,7 @@ def test_the_interface_answers_under_a_shops_domain(api: ApiClient, shops_host: 
 
 
 def links() -> list[str]:
-    """The addresses in the one mail that was sent; neither it nor its subject names any other host."""
+    """Return the links of the only email; check that no other host occurs in the email or its subject."""
     (message,) = mail.outbox
     assert "localhost" not in message.subject
     return LINK.findall(str(message.body))

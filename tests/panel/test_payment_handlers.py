@@ -1,4 +1,4 @@
-"""Payment handlers as staff configure them."""
+"""Tests of payment handler configuration by staff."""
 
 import re
 from html import unescape
@@ -45,9 +45,9 @@ def panel(panel_with: PanelWith) -> Panel:
     return panel_with("platform_payments_accounts")
 
 
-def said(answer: Response) -> str:
-    """The words of a page or of a piece of one."""
-    return " ".join(unescape(re.sub("<[^>]+>", " ", answer.content.decode())).split())
+def said(response: Response) -> str:
+    """Return the text of a page or fragment."""
+    return " ".join(unescape(re.sub("<[^>]+>", " ", response.content.decode())).split())
 
 
 def change(panel: Panel, handler: PaymentHandlerConfig, **typed: str) -> Response:
@@ -61,9 +61,9 @@ def stored(shop: Shop) -> list[PaymentHandlerConfig]:
 
 
 def test_what_is_typed_is_what_is_published(panel: Panel) -> None:
-    answer = panel.post(f"{SCREEN}_add", **TYPED)
+    response = panel.post(f"{SCREEN}_add", **TYPED)
 
-    assert answer.status_code == 302, said(answer)
+    assert response.status_code == 302, said(response)
     (handler,) = stored(panel.shop)
     assert (handler.config, handler.available_instruments) == (STORED, [{"type": "wallet_pay"}])
     assert (handler.handler_id, handler.enabled, handler.environment) == ("wallet_pay", True, "production")
@@ -79,22 +79,22 @@ def test_a_form_shows_what_is_stored_and_saved_untouched_changes_nothing(panel: 
         silent = make_handler(handler_id="b", config={"shop_id": "1"}, enabled=False)
     versions = [handler.version, silent.version]
 
-    shown = edited(panel, SCREEN, handler.pk).data
-    answers = [change(panel, each) for each in (handler, silent)]
+    form = edited(panel, SCREEN, handler.pk).data
+    answers = [change(panel, single_handler) for single_handler in (handler, silent)]
 
-    assert (shown["wallet_shop"], shown["wallet_environment"]) == (["1"], ["sandbox"])
-    assert '"é"' in shown["other"][0]
-    assert [answer.status_code for answer in answers] == [302, 302]
-    assert [each.version for each in stored(panel.shop)] == versions
+    assert (form["wallet_shop"], form["wallet_environment"]) == (["1"], ["sandbox"])
+    assert '"é"' in form["other"][0]
+    assert [response.status_code for response in answers] == [302, 302]
+    assert [single_handler.version for single_handler in stored(panel.shop)] == versions
 
 
 def test_a_change_keeps_what_nobody_touched(panel: Panel) -> None:
     with shop_scope(panel.shop):
         handler = make_handler(config={"shop_id": "1", "x": 1, "environment": "sandbox"}, available_instruments=None)
 
-    answer = change(panel, handler, merchant_name="Acme", supported_countries="fr us")
+    response = change(panel, handler, merchant_name="Acme", supported_countries="fr us")
 
-    assert answer.status_code == 302, said(answer)
+    assert response.status_code == 302, said(response)
     assert stored(panel.shop)[0].config == {
         "shop_id": "1",
         "x": 1,
@@ -131,12 +131,12 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
 
 
 def test_what_must_not_be_published_is_refused_beside_its_field(panel: Panel) -> None:
-    with Each() as each:
+    with Each() as checks:
         for typed, field, message in REFUSED:
-            with each(field, message):
-                answer = panel.post(f"{SCREEN}_add", **TYPED | typed)
-                assert answer.status_code == 200
-                errors = answer.context["adminform"].form.errors
+            with checks(field, message):
+                response = panel.post(f"{SCREEN}_add", **TYPED | typed)
+                assert response.status_code == 200
+                errors = response.context["adminform"].form.errors
                 assert message in " ".join(errors[field])
                 assert stored(panel.shop) == []
 
@@ -151,7 +151,7 @@ def test_a_reason_is_asked_for_where_production_is_concerned(panel: Panel) -> No
     free = change(panel, sandbox, merchant_name="New")
     explained = change(panel, live, merchant_name="New", reason="Rebranding")
 
-    assert [each.status_code for each in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
+    assert [response.status_code for response in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
     with shop_scope(panel.shop):
         events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
         assert [event.message for event in events] == ["", "Payment handler updated: Rebranding"]
@@ -163,11 +163,11 @@ def test_what_the_service_refuses_comes_back_on_its_field(panel: Panel, other_sh
     with shop_scope(panel.shop):
         make_handler()
 
-    taken = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
+    response = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
     second = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
     same = panel.post(f"{SCREEN}_add", **TYPED | {"enabled": ""})
 
-    assert taken.context["adminform"].form.errors == {"wallet_shop": ["This has already been taken."]}
+    assert response.context["adminform"].form.errors == {"wallet_shop": ["This has already been taken."]}
     assert second.context["adminform"].form.errors == {"enabled": ["Is on for another handler of this environment."]}
     assert "already been taken" in str(same.context["adminform"].form.errors)
 
@@ -197,7 +197,7 @@ def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(panel: 
     change(panel, handler, enabled="", reason="No longer offered")
     removed = panel.post(f"{SCREEN}_delete", handler.pk, post="yes")
 
-    assert [each.status_code for each in (refused, bulk, removed)] == [302, 302, 302]
+    assert [response.status_code for response in (refused, bulk, removed)] == [302, 302, 302]
     assert stored(panel.shop) == []
     with all_shops_scope():
         assert Event.objects.filter(topic="payment_handlers/delete").count() == 1
@@ -210,15 +210,15 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(panel: Pan
     panel.get(f"{SCREEN}_add")
     before = everything_stored()
 
-    shown = said(panel.post(f"{SCREEN}_preview", **TYPED))
+    output = said(panel.post(f"{SCREEN}_preview", **TYPED))
     off = said(panel.post(f"{SCREEN}_preview", **TYPED | {"enabled": "", "reason": ""}))
     elsewhere = said(panel.post(f"{SCREEN}_preview", **TYPED | {"supported_countries": "JP"}))
 
     assert everything_stored() == before
-    assert '"id": "wallet_pay"' in shown
-    assert '"rate": 0.1' in shown
-    assert '"token_binding": { "checkout_id": "example" }' in shown
-    assert "Published after saving" in shown
+    assert '"id": "wallet_pay"' in output
+    assert '"rate": 0.1' in output
+    assert '"token_binding": { "checkout_id": "example" }' in output
+    assert "Published after saving" in output
     assert "while this handler is off" in off
     assert "Not available to a customer in" in elsewhere
 

@@ -1,4 +1,4 @@
-"""What a page of the panel may load: its own scripts, and nothing that a shop put onto the same host."""
+"""Tests of the panel's content security policy: only its own scripts load."""
 
 import pytest
 from django.conf import settings
@@ -8,17 +8,17 @@ from tests.panel.conftest import PASSWORD, Panel
 
 
 def scripts(header: str) -> list[str]:
-    """The sources of scripts in a policy."""
+    """Return the script sources of a policy."""
     directives = [part.split() for part in header.split(";")]
     return next(values for name, *values in directives if name == "script-src")
 
 
 @pytest.mark.parametrize("secure", [False, True])
 def test_scripts_come_from_the_path_of_our_own_static_files_alone(owner: Panel, secure: bool) -> None:
-    answer = owner.http.get(owner.url("index"), secure=secure, headers={"host": "localhost:8443"})
+    response = owner.http.get(owner.url("index"), secure=secure, headers={"host": "localhost:8443"})
 
     scheme = "https" if secure else "http"
-    assert scripts(answer["Content-Security-Policy"]) == [
+    assert scripts(response["Content-Security-Policy"]) == [
         f"{scheme}://localhost:8443/static/",
         f"{scheme}://localhost:8443/s/acme/admin/jsi18n/",
         "'unsafe-eval'",
@@ -26,9 +26,9 @@ def test_scripts_come_from_the_path_of_our_own_static_files_alone(owner: Panel, 
 
 
 def test_pages_outside_of_the_panel_have_the_same_policy(db: None) -> None:
-    answer = Client().get("/accounts/login/")
+    response = Client().get("/accounts/login/")
 
-    assert scripts(answer["Content-Security-Policy"])[0] == "http://testserver/static/"
+    assert scripts(response["Content-Security-Policy"])[0] == "http://testserver/static/"
 
 
 def test_pages_cannot_be_framed_and_no_script_reads_the_session(owner: Panel) -> None:

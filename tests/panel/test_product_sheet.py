@@ -1,4 +1,4 @@
-"""The product's form as it is sent: values that make variants, stock, costs and pictures, in one save."""
+"""Tests of the product form: options that create variants, stock, costs and images, in one save."""
 
 import re
 from decimal import Decimal
@@ -24,7 +24,7 @@ ADD, CHANGE, UPLOAD = "catalog_product_add", "catalog_product_change", "catalog_
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Uploads go to a folder of the test's own."""
+    """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
@@ -32,7 +32,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def panel(panel_with: PanelWith) -> Panel:
-    """Somebody who looks after the products."""
+    """Return a client of a staff member who manages products."""
     return panel_with("products")
 
 
@@ -40,9 +40,9 @@ def shown(panel: Panel, *args: object) -> ShownForm:
     return form_of(panel.get(CHANGE if args else ADD, *args).content, model="product")
 
 
-def errors_of(answer: Any) -> str:
-    found = re.findall(r"(?s)<(?:ul|div|p)[^>]*errorlist.*?</ul>|errornote.*?</p>", answer.content.decode())
-    return " ".join(found)
+def errors_of(response: Any) -> str:
+    matches = re.findall(r"(?s)<(?:ul|div|p)[^>]*errorlist.*?</ul>|errornote.*?</p>", response.content.decode())
+    return " ".join(matches)
 
 
 def uploaded(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
@@ -50,7 +50,7 @@ def uploaded(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
 
 
 def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel, in_shop: Shop) -> None:
-    place = first_location(in_shop).pk
+    row_id = first_location(in_shop).pk
     ticket = uploaded(panel).json()
     typed = {
         "title": "Shirt",
@@ -60,15 +60,15 @@ def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel,
         "options-1-values": "Red, Blue, Green",
         "variants-0-price": "9,90",
         "variants-0-cost": "4,5",
-        f"variants-0-stock_{place}": "7",
+        f"variants-0-stock_{row_id}": "7",
         "variants-0-picture": ticket["choice"],
         "picture": ticket["ticket"],
         "picture-alt": "A red shirt",
     }
 
-    answer = panel.http.post(panel.url(ADD), shown(panel).data | {name: [value] for name, value in typed.items()})
+    response = panel.http.post(panel.url(ADD), shown(panel).data | {name: [value] for name, value in typed.items()})
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert response.status_code == 302, errors_of(response)
     rows = list(Variant.objects.select_related("inventory_item").order_by("position"))
     assert [row.title for row in rows] == [
         f"{size} / {colour}" for size in ("S", "0,5 l") for colour in ("Red", "Blue", "Green")
@@ -87,16 +87,16 @@ def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> Non
     data = shown(panel, product.pk).data
     values = data["options-0-values"][0]
 
-    answer = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [f"{values}, New"]})
+    response = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [f"{values}, New"]})
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert response.status_code == 302, errors_of(response)
     titles = list(Variant.objects.order_by("position").values_list("title", "price"))
     assert len(titles) == 3
     assert titles[2] == ("New", Decimal("5.00"))
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({"variants-0-price": "1,234"}, "Is this 1234 or 1.234?"),
         ({"options-0-name": "Size", "options-0-values": ", ".join(map(str, range(2049)))}, "at most 2048 variants"),
@@ -107,15 +107,15 @@ def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> Non
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    panel: Panel, in_shop: Shop, typed: dict[str, str], said: str
+    panel: Panel, in_shop: Shop, typed: dict[str, str], message: str
 ) -> None:
-    place = first_location(in_shop).pk
-    sent = {name.format(place=place): [value] for name, value in typed.items()}
+    row_id = first_location(in_shop).pk
+    form_data = {name.format(place=row_id): [value] for name, value in typed.items()}
 
-    answer = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"]} | sent)
+    response = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"]} | form_data)
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     assert not Product.objects.exists()
 
 
@@ -124,41 +124,41 @@ def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(panel: Panel
     data = shown(panel, product.pk).data
     first, second = data["options-0-values"][0].split(", ")
 
-    kept = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [first]})
+    response = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [first]})
 
-    assert f"still uses “{second}”" in kept.content.decode()
+    assert f"still uses “{second}”" in response.content.decode()
     assert Variant.objects.count() == 2
 
 
 def test_one_variant_stays(panel: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
-    gone = {f"variants-{number}-DELETE": ["on"] for number in range(2)}
+    deleted_fields = {f"variants-{number}-DELETE": ["on"] for number in range(2)}
 
-    answer = panel.http.post(panel.url(CHANGE, product.pk), shown(panel, product.pk).data | gone)
+    response = panel.http.post(panel.url(CHANGE, product.pk), shown(panel, product.pk).data | deleted_fields)
 
-    assert "The last variant of a product cannot be deleted." in answer.content.decode()
+    assert "The last variant of a product cannot be deleted." in response.content.decode()
     assert Variant.objects.count() == 2
 
 
 def test_a_count_does_not_overwrite_what_moved_meanwhile(panel: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt")
-    place = first_location(in_shop).pk
+    row_id = first_location(in_shop).pk
     data = shown(panel, product.pk).data
     product.refresh_from_db()
-    stale = {f"variants-0-stock_{place}": ["5"], f"initial-variants-0-stock_{place}": ["3"]}
+    stale = {f"variants-0-stock_{row_id}": ["5"], f"initial-variants-0-stock_{row_id}": ["3"]}
 
-    answer = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
+    response = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
 
-    assert "The quantity has changed: 0." in answer.content.decode()
+    assert "The quantity has changed: 0." in response.content.decode()
     assert InventoryLevel.objects.get().available == 0
 
 
 def test_pictures_stay_with_a_form_that_comes_back(panel: Panel, in_shop: Shop) -> None:
-    sent = shown(panel).data | {"title": [""], "files": [SimpleUploadedFile("a.png", PNG)]}
+    data = shown(panel).data | {"title": [""], "files": [SimpleUploadedFile("a.png", PNG)]}
 
-    refused = panel.http.post(panel.url(ADD), sent)
-    again = form_of(refused.content, model="product").data | {"title": ["Shirt"]}
-    saved = panel.http.post(panel.url(ADD), again)
+    refused = panel.http.post(panel.url(ADD), data)
+    second_data = form_of(refused.content, model="product").data | {"title": ["Shirt"]}
+    saved = panel.http.post(panel.url(ADD), second_data)
 
     assert (refused.status_code, saved.status_code) == (200, 302), errors_of(saved)
     assert ProductImage.objects.get().product.title == "Shirt"
@@ -177,6 +177,6 @@ def test_a_picture_is_refused_where_it_is_none_or_another_shops(
 
     foreign = panel_with("products", shop=factories.make_shop(domain="other.example"))
     ticket = uploaded(foreign).json()["ticket"]
-    answer = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"], "picture": [ticket]})
-    assert "already in use" in answer.content.decode()
+    response = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"], "picture": [ticket]})
+    assert "already in use" in response.content.decode()
     assert not Product.objects.exists()

@@ -1,4 +1,4 @@
-"""Products in the panel: one form for a product and its variants, and a page for its images."""
+"""Tests of products in the panel: one form for a product and its variants, and an image page."""
 
 import re
 from decimal import Decimal
@@ -39,7 +39,7 @@ PRODUCT = {
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Uploads go to a folder of the test's own."""
+    """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
@@ -47,7 +47,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def panel(panel_with: PanelWith) -> Panel:
-    """Somebody who looks after the products."""
+    """Return a client of a staff member who manages products."""
     return panel_with("products")
 
 
@@ -59,9 +59,9 @@ def variants(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
 
 
 def options(*names: str) -> dict[str, str]:
-    """The rows of the options, without values; they keep those that the variants have."""
+    """Return the option rows without values; they keep those of the variants."""
     filled = [*names, "", "", ""][:3]
-    return {f"options-{place}-name": name for place, name in enumerate(filled)}
+    return {f"options-{index}-name": name for index, name in enumerate(filled)}
 
 
 def no_metafields() -> dict[str, str]:
@@ -83,15 +83,15 @@ def test_a_product_is_made_with_its_variants_in_one_form(panel: Panel, shop: Sho
         row("Sand", "19.90", option2="S", sku="CB-S"), row("Olive", "21", option2="M", compare_at_price="25")
     )
 
-    answer = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+    response = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
 
-    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         product = Product.objects.get()
         assert (product.handle, product.tags, product.vendor) == ("canvas-bag", "a, b", "Acme")
         assert [option.name for option in product.options.order_by("position")] == ["Colour", "Size"]
-        made = list(Variant.objects.order_by("position").values_list("title", "price", "inventory_item__sku"))
-        assert made == [("Sand / S", Decimal("19.9"), "CB-S"), ("Olive / M", Decimal(21), "")]
+        new_rows = list(Variant.objects.order_by("position").values_list("title", "price", "inventory_item__sku"))
+        assert new_rows == [("Sand / S", Decimal("19.9"), "CB-S"), ("Olive / M", Decimal(21), "")]
         event = Event.objects.get(topic="products/create")
         assert event.actor == f"staff:{panel.user.pk}"
 
@@ -100,20 +100,20 @@ def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Sho
     with shop_scope(shop):
         product = make_product("Bag", prices=("5.00", "6.00"), tags="a")
         first, second = Variant.objects.order_by("id")
-    named = PRODUCT | {"title": "Bag", **options("Size"), "tags": "a", "product_type": "", "vendor": "Acme"}
-    named |= {"handle": "bag", "seen_version": version_of(product)}
+    named_product = PRODUCT | {"title": "Bag", **options("Size"), "tags": "a", "product_type": "", "vendor": "Acme"}
+    named_product |= {"handle": "bag", "seen_version": version_of(product)}
     rows = variants(
         row("1", "7.50", id=str(first.pk), product=str(product.pk), sku="NEW"),
         row("2", "6.00", id=str(second.pk), product=str(product.pk), DELETE="on"),
         initial=2,
     )
 
-    answer = panel.post("catalog_product_change", product.pk, **named, **rows, **no_metafields())
+    response = panel.post("catalog_product_change", product.pk, **named_product, **rows, **no_metafields())
 
-    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
-        left = Variant.objects.get()
-        assert (left.pk, left.price, left.inventory_item.sku) == (first.pk, Decimal("7.5"), "NEW")
+        variant = Variant.objects.get()
+        assert (variant.pk, variant.price, variant.inventory_item.sku) == (first.pk, Decimal("7.5"), "NEW")
         assert InventoryItem.objects.count() == 1
         assert Event.objects.filter(topic="products/update").count() == 1
 
@@ -124,18 +124,18 @@ def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, sh
     with shop_scope(shop):
         product = Product.objects.get()
         first, second = Variant.objects.order_by("id")
-    named = PRODUCT | options("Size") | {"tags": "a, b", "vendor": "Acme", "handle": product.handle}
+    named_product = PRODUCT | options("Size") | {"tags": "a, b", "vendor": "Acme", "handle": product.handle}
     rows = variants(
         row("Sand", "19.90", option2="S", id=str(first.pk), product=str(product.pk)),
         row("Olive", "21.00", option2="M", id=str(second.pk), product=str(product.pk)),
         initial=2,
     )
 
-    answer = panel.post(
-        "catalog_product_change", product.pk, **named, **rows, **no_metafields(), seen_version=version_of(product)
+    response = panel.post(
+        "catalog_product_change", product.pk, **named_product, **rows, **no_metafields(), seen_version=version_of(product)
     )
 
-    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         option = product.options.get()
         assert (option.name, option.values) == ("Size", ["S", "M"])
@@ -147,14 +147,14 @@ def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(pa
         make_product("Bag")
         product = make_product("Bag", handle="tote")
         variant = product.variants.get()
-    named = PRODUCT | options("Title") | {"title": "Bag", "handle": "", "seen_version": version_of(product)}
+    named_product = PRODUCT | options("Title") | {"title": "Bag", "handle": "", "seen_version": version_of(product)}
     unchanged = row("Default Title", "0.00", id=str(variant.pk), product=str(product.pk))
 
-    answer = panel.post(
-        "catalog_product_change", product.pk, **named, **variants(unchanged, initial=1), **no_metafields()
+    response = panel.post(
+        "catalog_product_change", product.pk, **named_product, **variants(unchanged, initial=1), **no_metafields()
     )
 
-    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         product.refresh_from_db()
         assert product.handle == "bag-1"
@@ -163,16 +163,16 @@ def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(pa
 def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
     rows = variants(row("Sand", "19.90", option2="S"), row("Sand", "21", option2="S"))
 
-    answer = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+    response = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
 
-    assert answer.status_code == 200
-    assert "The variant &#x27;Sand / S&#x27; already exists." in answer.content.decode()
+    assert response.status_code == 200
+    assert "The variant &#x27;Sand / S&#x27; already exists." in response.content.decode()
     with shop_scope(shop):
         assert not Product.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [
         ("body_html", "<" * 10_001, "has too many tags"),
         ("tags", "x" * 256, "Is too long"),
@@ -185,12 +185,12 @@ def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Sho
     ],
 )
 def test_what_does_not_fit_is_said_beside_the_field(
-    panel: Panel, shop: Shop, field: str, value: str, said: str
+    panel: Panel, shop: Shop, field: str, value: str, message: str
 ) -> None:
-    answer = panel.post("catalog_product_add", **PRODUCT | {field: value}, **variants(), **no_metafields())
+    response = panel.post("catalog_product_add", **PRODUCT | {field: value}, **variants(), **no_metafields())
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     with shop_scope(shop):
         assert not Product.objects.exists()
 
@@ -198,15 +198,15 @@ def test_what_does_not_fit_is_said_beside_the_field(
 def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
-        seen = version_of(product)
+        version = version_of(product)
         Product.objects.filter(pk=product.pk).update(vendor="Other")
 
-    answer = panel.post(
-        "catalog_product_change", product.pk, **PRODUCT, seen_version=seen, **variants(), **no_metafields()
+    response = panel.post(
+        "catalog_product_change", product.pk, **PRODUCT, seen_version=version, **variants(), **no_metafields()
     )
 
-    assert answer.status_code == 200
-    assert "Your changes are not saved yet" in answer.content.decode()
+    assert response.status_code == 200
+    assert "Your changes are not saved yet" in response.content.decode()
     product.refresh_from_db()
     assert product.title == "Bag"
 
@@ -281,8 +281,8 @@ def test_images_move_by_keyboard_without_scripts(panel: Panel, shop: Shop) -> No
         ids = [make_image(product).pk for _ in range(3)]
 
     for move in (f"{ids[2]}:-1", f"{ids[0]}:-1", "x:1", f"{ids[1]}:9"):
-        listed = ProductImage._base_manager.order_by("position").values_list("pk", flat=True)
-        panel.http.post(panel.url("catalog_product_images", product.pk), {"image": list(listed), "move": move})
+        listed_ids = ProductImage._base_manager.order_by("position").values_list("pk", flat=True)
+        panel.http.post(panel.url("catalog_product_images", product.pk), {"image": list(listed_ids), "move": move})
 
     with shop_scope(shop):
         assert list(ProductImage.objects.order_by("position").values_list("pk", flat=True)) == [ids[0], ids[2], ids[1]]
@@ -293,9 +293,9 @@ def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(panel: Pane
         product = make_product("Bag")
     files = [SimpleUploadedFile("a.png", PNG), SimpleUploadedFile("b.png", b"<svg/>")]
 
-    answer = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    response = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
 
-    assert "Nothing has been changed." in messages_of(answer)
+    assert "Nothing has been changed." in messages_of(response)
     assert not [path for path in media.rglob("*") if path.is_file()]
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
@@ -310,9 +310,9 @@ def test_no_more_images_than_the_limit(panel: Panel, shop: Shop, media: Path) ->
         )
     files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "ab"]
 
-    answer = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    response = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
 
-    assert "at most 250 images" in messages_of(answer)
+    assert "at most 250 images" in messages_of(response)
     with shop_scope(shop):
         assert ProductImage.objects.count() == MAX_IMAGES - 1
 
@@ -328,14 +328,14 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
     panel = panel_with("products")
 
     def prices() -> dict[str, tuple[str, Any]]:
-        shown = api.get(f"variants/{priced.pk}.json").json()["variant"]["presentment_prices"]
-        return {row["price"]["currency_code"]: (row["price"]["amount"], row["compare_at_price"]) for row in shown}
+        presentment_prices = api.get(f"variants/{priced.pk}.json").json()["variant"]["presentment_prices"]
+        return {row["price"]["currency_code"]: (row["price"]["amount"], row["compare_at_price"]) for row in presentment_prices}
 
     page = panel.get("catalog_variant_change", priced.pk)
     form = page.context["adminform"].form
     with shop_scope(shop):
-        shown = {name: form[name].value() for name in form.fields}
-    data = {name: value for name, value in shown.items() if value is not None and value is not False}
+        form_values = {name: form[name].value() for name in form.fields}
+    data = {name: value for name, value in form_values.items() if value is not None and value is not False}
     assert "Leave blank to use 9.99 (converted)." in page.content.decode()
 
     saved = panel.post("catalog_variant_change", priced.pk, **data | {"price_EUR": "9.00", "compare_EUR": "10.00"})
@@ -346,8 +346,8 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
     assert prices()["EUR"] == ("9.00", {"amount": "10.00", "currency_code": "EUR"})
     assert "Enter a price as well." in alone.content.decode()
     assert "Too many decimals for JPY." in finer.content.decode()
-    again = panel.get("catalog_variant_change", priced.pk).context["adminform"].form
-    assert (again["price_EUR"].value(), again["price_JPY"].value()) == ("9.00", None)
+    second_form = panel.get("catalog_variant_change", priced.pk).context["adminform"].form
+    assert (second_form["price_EUR"].value(), second_form["price_JPY"].value()) == ("9.00", None)
     panel.post("catalog_variant_change", priced.pk, **data)
     assert prices()["EUR"] == ("9.99", None)
 
@@ -374,18 +374,18 @@ def test_lists_ignore_case_in_every_script(panel_with: PanelWith, in_shop: Shop,
         make_product(title)
         make_smart(title, ("title", "equals", "x"))
 
-    answer = panel_with("products", "collections").get(page, q=term)
+    response = panel_with("products", "collections").get(page, q=term)
 
-    assert [row.title for row in answer.context["cl"].result_list] == ["Äpfel Straße"]
+    assert [row.title for row in response.context["cl"].result_list] == ["Äpfel Straße"]
 
 
-@pytest.mark.parametrize("named", ["Title", "Size, Colour"])
-def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel, shop: Shop, named: str) -> None:
-    made = panel.post("catalog_product_add", **PRODUCT | options(*named.split(", ")), **variants(), **no_metafields())
-    assert made.status_code == 302
+@pytest.mark.parametrize("by_name", ["Title", "Size, Colour"])
+def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel, shop: Shop, by_name: str) -> None:
+    response = panel.post("catalog_product_add", **PRODUCT | options(*by_name.split(", ")), **variants(), **no_metafields())
+    assert response.status_code == 302
     with shop_scope(shop):
         product, variant = Product.objects.get(), Variant.objects.get()
-    kept = variant.option1, variant.option2, variant.title
+    options_before = variant.option1, variant.option2, variant.title
 
     pages = [
         panel.get("catalog_product_change", product.pk),
@@ -394,15 +394,15 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel,
         panel.get("inventory_inventoryitem_changelist"),
     ]
     blank = row("", "3.00", id=str(variant.pk), product=str(product.pk))
-    sent = PRODUCT | options(*named.split(", ")) | {"seen_version": version_of(product)}
-    saved = panel.post("catalog_product_change", product.pk, **sent, **variants(blank, initial=1), **no_metafields())
+    sent_product = PRODUCT | options(*by_name.split(", ")) | {"seen_version": version_of(product)}
+    saved = panel.post("catalog_product_change", product.pk, **sent_product, **variants(blank, initial=1), **no_metafields())
 
     assert [page.status_code for page in pages] == [200] * 4
     assert not [page.request["PATH_INFO"] for page in pages if "Default Title" in page.content.decode()]
     assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
     with shop_scope(shop):
         variant.refresh_from_db()
-        assert (variant.option1, variant.option2, variant.title) == kept
+        assert (variant.option1, variant.option2, variant.title) == options_before
         assert variant.price == Decimal("3.00")
 
 

@@ -1,4 +1,4 @@
-"""Pages that show how far some work is: they go on by themselves, and say so where no worker takes the work."""
+"""Tests of progress pages: they reload by themselves and warn when no worker runs the job."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -31,11 +31,11 @@ def _job(task: str, **arguments: int) -> Job:
 
 
 def _import(panel: Panel) -> Page:
-    kept = Import.objects.create(
+    saved_import = Import.objects.create(
         shop=panel.shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing"
     )
-    _job(imports.RUN_TASK, import_id=kept.pk)
-    return ("exchange_import_change", kept.pk)
+    _job(imports.RUN_TASK, import_id=saved_import.pk)
+    return ("exchange_import_change", saved_import.pk)
 
 
 def _export(panel: Panel) -> Page:
@@ -74,7 +74,7 @@ PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
 
 @pytest.fixture(params=PAGES, ids=lambda make: make.__name__[1:])
 def page(request: pytest.FixtureRequest, owner: Panel, shop: Shop) -> Callable[[], str]:
-    """What a page of some work shows, each time anew."""
+    """Return a function that loads the progress page of a job."""
     with shop_scope(shop):
         address = request.param(owner)
 
@@ -90,24 +90,24 @@ def _moved(shop: Shop, **values: Any) -> None:
 
 
 def test_the_page_goes_on_by_itself(page: Callable[[], str]) -> None:
-    shown = page()
+    page_text = page()
 
-    assert "data-progress" in shown
-    assert "panel/progress" in shown
-    assert WAITS not in shown
+    assert "data-progress" in page_text
+    assert "panel/progress" in page_text
+    assert WAITS not in page_text
 
 
 def test_it_says_that_no_worker_takes_the_work(page: Callable[[], str], shop: Shop) -> None:
     now = timezone.now()
     _moved(shop, due_at=now - LONG)
     assert WAITS in page()
-    # A worker has it.
+    # A worker runs the job.
     _moved(shop, state="running", lease_until=now + timedelta(minutes=1))
     assert WAITS not in page()
     # The worker was killed.
     _moved(shop, lease_until=now - LONG)
     assert WAITS in page()
-    # It is tried again later.
+    # The job is retried later.
     _moved(shop, state="waiting", due_at=now + timedelta(minutes=5))
     assert WAITS not in page()
 
@@ -117,7 +117,7 @@ def test_a_job_that_has_ended_stands_still(owner: Panel, shop: Shop) -> None:
         job = _job(edits.RUN_TASK, edit_id=0)
         Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
 
-    shown = owner.get("jobs_job_change", job.pk).content.decode()
+    html = owner.get("jobs_job_change", job.pk).content.decode()
 
-    assert "data-progress" not in shown
-    assert WAITS not in shown
+    assert "data-progress" not in html
+    assert WAITS not in html

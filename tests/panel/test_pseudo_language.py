@@ -1,6 +1,6 @@
-"""Every page of the panel in a made-up language, whose texts stand in brackets: what stands outside is English to all.
+"""Tests of every panel page in a pseudo language with bracketed texts: text outside brackets is untranslated.
 
-What is stored is no text of ours, and standards have names in each language that a library knows.
+Stored data is not translated, and standards have names in each language from a library.
 """
 
 import html
@@ -37,16 +37,16 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAID = re.compile(r"⟦[^⟦⟧]*⟧")
 _CUT = re.compile(r"\A[^⟦⟧]*⟧|⟦[^⟦⟧]*\Z")
 
-# What the shop of the test stored, and names of products.
+# Stored data of the test shop, and product names.
 DATA = {
     "Acme", "App", "Backoffice", "CSV", "Cold", "Copy of Starter", "Customer", "Depot", "Fulfillment: route", "Hello",
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
     "status", "system", "templates", "news-",
-    # Within a text, between elements of it.
+    # Text between elements within a translated text.
     "Copy this now.", "Copy the link now.",
 }  # fmt: skip
-# What is built of the scripts below frontend/.
+# Built from the scripts in frontend/.
 BUILT = {"editor.js", "liquid.js", "visual.js"}
 # Keys, elements, classes and fonts.
 NO_TEXTS = frozenset({
@@ -60,7 +60,7 @@ STANDARDS = {
     *_ENGLISH.languages.values(),
     *(name.replace("_", " ").strip(_BESIDE) for name in available_timezones()),
 }
-# Codes, addresses, names of files, what the interface calls a column, amounts and moments.
+# Codes, addresses, file names, API column names, amounts and times.
 _CODE = re.compile(
     r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
     r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
@@ -70,46 +70,46 @@ _CODE = re.compile(
 
 
 def told(page: str) -> Iterator[str]:
-    """The texts and the attributes that people read or hear."""
+    """Return the texts and the attributes that users read or hear."""
     page = _DROPPED.sub("", page)
-    attributes = [said for tag in _TAG.findall(page) for said in _TOLD.findall(tag)]
+    attributes = [match for tag in _TAG.findall(page) for match in _TOLD.findall(tag)]
     yield from map(html.unescape, (*_TAG.split(page), *attributes))
 
 
 def english(page: str) -> Iterator[str]:
-    """The texts and the attributes with words that were not translated."""
+    """Return the texts and attributes with untranslated words."""
     for text in told(page):
         while _SAID.search(text):
             text = _SAID.sub("", text)
-        # A text with elements in it stands in several of its parts.
+        # A text that contains elements consists of several parts.
         text = _CUT.sub("", text)
         if _WORD.search(text):
             yield " ".join(text.split())
 
 
 def is_ours(text: str) -> bool:
-    """Whether it says more than data and standards."""
+    """Return True if the text contains more than data and standards."""
     parts = (part.strip(_BESIDE) for part in text.split(" | "))
     return any(_WORD.search(part) and part not in DATA | STANDARDS and not _CODE.fullmatch(part) for part in parts)
 
 
-# An amount with a decimal point and its currency, one that is all of a text, and one with groups of thousands.
+# An amount with a decimal point and its currency, an amount that is the whole text, or one with grouped thousands.
 _POINTED = re.compile(r"\d\.\d\d\s[A-Z]{3}\b|\A\s*[-−+]?\d+\.\d\d\s*\Z|\d,\d{3}\.\d\d")
 
 
 def pointed(page: str) -> set[str]:
-    """The texts with an amount as English writes it."""
+    """Return the texts with an amount in English format."""
     return {" ".join(text.split()) for text in told(page) if _POINTED.search(text)}
 
 
-def read(answer: Response) -> str:
-    """A page's HTML; nothing of a file."""
-    return answer.content.decode() if "html" in answer.headers.get("Content-Type", "") else ""
+def read(response: Response) -> str:
+    """Return a page's HTML; empty for a file."""
+    return response.content.decode() if "html" in response.headers.get("Content-Type", "") else ""
 
 
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The language of brackets."""
+    """Install the pseudo language that puts texts in brackets."""
     translation.gettext("")
     spoken = translation._trans  # type: ignore[attr-defined]
 
@@ -134,10 +134,10 @@ def test_what_is_not_translated_is_found() -> None:
 def test_pages_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
     things = things_of(owner.shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if row.lets and row.status == HTTPStatus.OK:
-                with each(name):
+                with checks(name):
                     page = read(owner.get(name, *things[row.about]))
                     assert {text for text in english(page) if is_ours(text)} == set()
 
@@ -146,31 +146,31 @@ def test_pages_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
 def test_answers_to_forms_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
     things = things_of(owner.shop)
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if not row.lets or row.status not in {HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED}:
                 continue
-            shown = read(owner.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
-            as_shown = untouched(shown) if re.search(r'<form[^>]*method="post"', shown) else {}
-            # Nothing at all is mostly refused, what the page itself says mostly taken.
-            for sent in ({}, as_shown):
-                with each(name, len(sent)), transaction.atomic():
-                    sent.pop("form_key", None)
-                    answer = owner.forge(name, *things[row.about], **sent)
-                    if answer.status_code == HTTPStatus.FOUND:
-                        answer = owner.http.get(answer.headers["Location"])
+            content = read(owner.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
+            as_shown = untouched(content) if re.search(r'<form[^>]*method="post"', content) else {}
+            # Empty data is mostly refused; the page's own data is mostly accepted.
+            for form_data in ({}, as_shown):
+                with checks(name, len(form_data)), transaction.atomic():
+                    form_data.pop("form_key", None)
+                    response = owner.forge(name, *things[row.about], **form_data)
+                    if response.status_code == HTTPStatus.FOUND:
+                        response = owner.http.get(response.headers["Location"])
                     transaction.set_rollback(True)
-                    assert {text for text in english(read(answer)) if is_ours(text)} == set()
+                    assert {text for text in english(read(response)) if is_ours(text)} == set()
 
 
 def test_german_pages_write_amounts_as_german_does(owner: Panel, things_of: Things) -> None:
     things = things_of(owner.shop)
     User.objects.filter(pk=owner.user.pk).update(language="de")
 
-    with Each() as each:
+    with Each() as checks:
         for name, row in TABLE.items():
             if row.lets and row.status == HTTPStatus.OK:
-                with each(name):
+                with checks(name):
                     assert pointed(read(owner.get(name, *things[row.about]))) == set()
 
 
@@ -183,13 +183,13 @@ def test_amounts_that_english_writes_are_found() -> None:
 def test_texts_of_scripts_are_translated() -> None:
     base = Path(settings.BASE_DIR)
     scripts = [*(base / "static/panel").glob("*.js"), *(base / "frontend").rglob("*.js")]
-    built = {base / "static/panel" / name for name in BUILT}
-    own = [path for path in scripts if path not in built and not path.name.startswith("words.")]
+    result = {base / "static/panel" / name for name in BUILT}
+    own = [path for path in scripts if path not in result and not path.name.startswith("words.")]
 
-    said = {f"{path.relative_to(base)}: {text}" for path in own for text in unmarked(path.read_text(), NO_TEXTS)}
+    texts = {f"{path.relative_to(base)}: {text}" for path in own for text in unmarked(path.read_text(), NO_TEXTS)}
 
     assert len(own) > 20
-    assert said == set()
+    assert texts == set()
 
 
 def test_texts_of_scripts_that_are_not_translated_are_found() -> None:

@@ -1,4 +1,4 @@
-"""Cancelling an order in the panel, with money that goes back."""
+"""Tests of canceling an order in the panel with a refund."""
 
 from decimal import Decimal
 
@@ -27,14 +27,14 @@ def test_a_cancellation_gives_money_back_after_a_second_look(panel_with: PanelWi
     look = send(panel, order, panel.get(CANCEL, order.pk), amount="15.00", reason="fraud", step="look")
     with shop_scope(shop):
         nothing_yet = Refund.objects.count()
-    done = send(panel, order, look, step="cancel")
+    result = send(panel, order, look, step="cancel")
 
     assert "Cancel order and refund 15.00 USD" in " ".join(look.content.decode().split())
     assert nothing_yet == 0
-    assert "was canceled and 15.00 USD refunded." in done.content.decode()
+    assert "was canceled and 15.00 USD refunded." in result.content.decode()
     with shop_scope(shop):
-        made, after = Refund.objects.get(), Order.objects.get(pk=order.pk)
-    assert movement_of(made).amount == 15
+        refund, after = Refund.objects.get(), Order.objects.get(pk=order.pk)
+    assert movement_of(refund).amount == 15
     assert (after.status, after.cancel_reason, after.total_refunded) == ("cancelled", "fraud", Decimal(15))
     assert money_agrees()
 

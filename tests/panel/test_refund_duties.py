@@ -1,4 +1,4 @@
-"""Duties in the panel's refunds: chosen one by one or with everything, worked out, looked at, given back, shown."""
+"""Tests of duties in the panel's refunds: selection, calculation, review, refund and display."""
 
 from decimal import Decimal
 from typing import Any
@@ -33,7 +33,7 @@ def panel(panel_with: PanelWith) -> Panel:
 
 
 def paid(shop: Shop, *duties: dict[str, Any], **values: Any) -> Order:
-    """A paid order of three mugs with duties, and of a card without."""
+    """Create a paid order of three mugs with duties and a card without."""
     lines = [
         {"title": "Mug", "price": Decimal("10.00"), "quantity": 3, "duties": list(duties)},
         {"title": "Card", "price": Decimal("1.00"), "quantity": 1},
@@ -42,21 +42,21 @@ def paid(shop: Shop, *duties: dict[str, Any], **values: Any) -> Order:
 
 
 def keys_of(order: Order) -> tuple[str, list[str]]:
-    """The fields of the units and of the duties of the mugs."""
+    """Return the field names of the mugs' quantities and duties."""
     with shop_scope(order.shop):
         line = order.line_items.get(title="Mug")
-    return f"units-{line.pk}-unsent", [f"duty-{each['id']}" for each in line.duties]
+    return f"units-{line.pk}-unsent", [f"duty-{single_duty['id']}" for single_duty in line.duties]
 
 
-def text(answer: Any) -> str:
-    return " ".join(answer.content.decode().split())
+def text(response: Any) -> str:
+    return " ".join(response.content.decode().split())
 
 
 def given(shop: Shop) -> list[list[tuple[Decimal, Decimal]]]:
-    """What each refund gave back of duties, and of the taxes on them."""
+    """Return the refunded duties of each refund, with their taxes."""
     with shop_scope(shop):
-        made = Refund.objects.order_by("pk")
-        return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in made]
+        refunds = Refund.objects.order_by("pk")
+        return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in refunds]
 
 
 def test_everything_has_the_duties_in_it(panel: Panel, shop: Shop) -> None:
@@ -66,12 +66,12 @@ def test_everything_has_the_duties_in_it(panel: Panel, shop: Shop) -> None:
 
     form = opened(panel, order, all="1")
     calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
-    done = refunded(panel, order, form)
+    response = refunded(panel, order, form)
 
     assert [form[key] for key in keys] == [["full"], ["full"]]
     assert calculated.context["suggestions"] == [(payment, "43.50")]
-    assert "Refunded: 43.50 USD." in text(done)
-    assert "; duties 12.50 USD" in text(done)
+    assert "Refunded: 43.50 USD." in text(response)
+    assert "; duties 12.50 USD" in text(response)
     assert given(shop) == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
     with shop_scope(shop):
         after = Order.objects.get(pk=order.pk)
@@ -84,7 +84,7 @@ def test_a_share_goes_back_with_units_and_the_rest_without(panel: Panel, shop: S
     units, (key,) = keys_of(order)
 
     blank = opened(panel, order)
-    shown = panel.post(CALCULATION, order.pk, **{units: "1", key: "proportional"})
+    response = panel.post(CALCULATION, order.pk, **{units: "1", key: "proportional"})
     look = looked(panel, order, {units: "1", key: "proportional"})
     first = confirmed(panel, order, look)
     form = text(panel.get(NEW, order.pk))
@@ -92,15 +92,15 @@ def test_a_share_goes_back_with_units_and_the_rest_without(panel: Panel, shop: S
     last = confirmed(panel, order, rest)
 
     assert blank[key] == [""]
-    assert dict(shown.context["sums"]) == {
+    assert dict(response.context["sums"]) == {
         "Subtotal": "10.00 USD",
         "Shipping": "0.00 USD",
         "Duties": "3.33 USD",
         "Tax": "0.67 USD",
         "Total": "14.00 USD",
     }
-    said = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
-    assert said in text(look)
+    reported_text = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
+    assert reported_text in text(look)
     assert "Refunded: 14.00 USD." in text(first)
     assert '8.00 USD <span class="bo-subtle">including 1.33 USD tax</span>' in form
     assert "8.00 USD of the duty on Mug (6912.00, from Portugal), including 1.33 USD" in text(rest)
@@ -116,28 +116,28 @@ def test_duties_have_their_taxes_inside_where_prices_do(panel: Panel, shop: Shop
 
     form = text(panel.get(NEW, order.pk))
     look = looked(panel, order, {key: "full"})
-    done = confirmed(panel, order, look)
+    response = confirmed(panel, order, look)
 
     assert '10.00 USD <span class="bo-subtle">including 2.00 USD tax</span>' in form
     assert "10.00 USD of the duty on Mug (6912.00, from Portugal), including 2.00 USD tax." in text(look)
-    assert "Refunded: 10.00 USD." in text(done)
-    assert "duties 10.00 USD" in text(done)
+    assert "Refunded: 10.00 USD." in text(response)
+    assert "duties 10.00 USD" in text(response)
 
 
 def test_a_share_needs_units_and_is_offered_while_there_are_some(panel: Panel, shop: Shop) -> None:
     order = paid(shop, CERAMICS)
     units, (key,) = keys_of(order)
-    said = "Enter the quantity of the item to refund, or choose the full refundable amount."
+    reported_text = "Enter the quantity of the item to refund, or choose the full refundable amount."
 
     refused = looked(panel, order, {key: "proportional"})
-    shown = panel.post(CALCULATION, order.pk, **{key: "proportional"})
+    response = panel.post(CALCULATION, order.pk, **{key: "proportional"})
     unknown = looked(panel, order, {key: "half"})
     before = given(shop)
     refunded(panel, order, {units: "3"})
     form = panel.get(NEW, order.pk).context["form"]
 
-    assert refused.context["form"].errors == {key: [said]}
-    assert f"Refund of the duty on Mug (6912.00, from Portugal): {said}" in text(shown)
+    assert refused.context["form"].errors == {key: [reported_text]}
+    assert f"Refund of the duty on Mug (6912.00, from Portugal): {reported_text}" in text(response)
     assert "Select a valid choice" in text(unknown)
     assert before == []
     assert given(shop) == [[]]
@@ -161,13 +161,13 @@ def test_an_order_without_duties_says_nothing_of_them(panel: Panel, shop: Shop) 
     (line,), _ = rows_of(order)
 
     page = panel.get(NEW, order.pk)
-    shown = panel.post(CALCULATION, order.pk, **{f"units-{line}-unsent": "1"})
+    response = panel.post(CALCULATION, order.pk, **{f"units-{line}-unsent": "1"})
     look = looked(panel, order, {f"units-{line}-unsent": "1"})
-    done = confirmed(panel, order, look)
+    finished_response = confirmed(panel, order, look)
 
-    for answer in (page, shown, look):
-        assert "Duties" not in text(answer)
-    assert "; duties" not in text(done)
+    for result in (page, response, look):
+        assert "Duties" not in text(result)
+    assert "; duties" not in text(finished_response)
 
 
 def test_a_duty_that_went_back_meanwhile_is_looked_at_anew(panel: Panel, shop: Shop) -> None:
@@ -190,10 +190,10 @@ def test_a_choice_is_kept_on_the_way_back_from_the_second_look(panel: Panel, sho
     order = paid(shop, CERAMICS)
     units, (key,) = keys_of(order)
     look = looked(panel, order, {units: "2", key: "proportional"})
-    sent = form_of(look.content, "seen").data
+    data = form_of(look.content, "seen").data
 
-    edited = panel.http.post(panel.url(NEW, order.pk), {**sent, "step": "edit"})
+    edited = panel.http.post(panel.url(NEW, order.pk), {**data, "step": "edit"})
 
-    assert (sent[units], sent[key]) == (["2"], ["proportional"])
+    assert (data[units], data[key]) == (["2"], ["proportional"])
     assert edited.context["form"][key].value() == "proportional"
     assert dict(edited.context["sums"])["Duties"] == "6.67 USD"

@@ -1,4 +1,4 @@
-"""The report of refunds: what it adds up, in the shop's days and money, and what it leaves out."""
+"""Tests of the refund report: sums, in the shop's days and currency, and what is left out."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ from tests.panel.conftest import Panel, PanelWith
 from tests.refunds.factories import BY, bogus_order, give_back, work_off
 
 REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
-# The 6th of May in Auckland, still the 5th in UTC.
+# May 6 in Auckland, still May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 DAYS = {"first": "2031-05-01", "last": "2031-05-06"}
 
@@ -33,24 +33,24 @@ def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
 
 
 def refund(shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any) -> Refund:
-    """One of two units for 10.00 each, with a tax of 1.00 on both."""
+    """Refund two items of 10.00 each, with a tax of 1.00 on both."""
     tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
     line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
-    made = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
+    new_order = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
     with shop_scope(shop):
-        units = [RefundLineInput(made.line_items.get().pk)]
-        wanted = RefundRequest(
+        units = [RefundLineInput(new_order.line_items.get().pk)]
+        refund_request = RefundRequest(
             line_inputs=units, transaction_inputs=[RefundTransactionInput(Decimal("10.50"))], reason=reason
         )
-        row = create.create_refund(Order.objects.get(pk=made.pk), wanted, at=NOW, **BY)
+        row = create.create_refund(Order.objects.get(pk=new_order.pk), refund_request, at=NOW, **BY)
         Refund.objects.filter(pk=row.pk).update(processed_at=NOW - ago)
     return row
 
 
 def tables(panel: Panel, **query: str) -> dict[str, list[tuple[str, int, int, str]]]:
-    answer = panel.get(REPORT, **{**DAYS, **query})
-    assert answer.status_code == 200
-    return {table.name: list(table.rows) for table in answer.context["tables"]}
+    response = panel.get(REPORT, **{**DAYS, **query})
+    assert response.status_code == 200
+    return {table.name: list(table.rows) for table in response.context["tables"]}
 
 
 def test_refunds_are_added_up_by_day_reason_and_product(panel: Panel, shop: Shop) -> None:
@@ -58,12 +58,12 @@ def test_refunds_are_added_up_by_day_reason_and_product(panel: Panel, shop: Shop
     refund(shop, timedelta(hours=1), title="Jar", reason="damage")
     refund(shop, timedelta(hours=24))
 
-    found = tables(panel)
+    tables_by_title = tables(panel)
     page = panel.get(REPORT, **DAYS)
 
-    assert found["periods"] == [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")]
-    assert found["reasons"] == [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")]
-    assert found["products"] == [("Mug", 2, 2, "21.00"), ("Jar", 1, 1, "10.50")]
+    assert tables_by_title["periods"] == [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")]
+    assert tables_by_title["reasons"] == [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")]
+    assert tables_by_title["products"] == [("Mug", 2, 2, "21.00"), ("Jar", 1, 1, "10.50")]
     assert (page.context["money"], page.context["total"].refunds) == ("31.50 USD", 3)
     assert [bar.height for bar in page.context["bars"]] == [1, 1, 1, 1, 50, 100]
 
@@ -76,9 +76,9 @@ def test_days_are_put_together(panel: Panel, shop: Shop, step: str, names: list[
     refund(shop)
     refund(shop, timedelta(days=6))
 
-    found = tables(panel, first="2031-04-01", step=step)
+    tables_by_title = tables(panel, first="2031-04-01", step=step)
 
-    assert [name for name, *_ in found["periods"]] == names
+    assert [name for name, *_ in tables_by_title["periods"]] == names
 
 
 def test_what_does_not_belong_is_left_out(panel: Panel, shop: Shop, other_shop: Shop) -> None:
@@ -117,7 +117,7 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
         ({"first": "2030-05-05"}, "A report by day can cover one year at most."),
@@ -127,12 +127,12 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
         ({"step": "hour"}, "Select a valid choice."),
     ],
 )
-def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], said: str) -> None:
-    answer = panel.get(REPORT, **{**DAYS, **query})
+def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], message: str) -> None:
+    response = panel.get(REPORT, **{**DAYS, **query})
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
-    assert "tables" not in answer.context
+    assert response.status_code == 200
+    assert message in response.content.decode()
+    assert "tables" not in response.context
 
 
 def test_the_report_costs_the_same_queries_however_much_was_refunded(panel: Panel, shop: Shop) -> None:
@@ -148,7 +148,7 @@ def test_the_report_costs_the_same_queries_however_much_was_refunded(panel: Pane
 
 
 def test_the_menu_shows_where_one_is_and_nothing_else(panel: Panel) -> None:
-    """The report stands below the address of the refunds."""
+    """Check the menu on the report, whose address is below that of refunds."""
     groups = panel.get(REPORT, **DAYS).context["sidebar_navigation"]
 
     assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

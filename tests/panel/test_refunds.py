@@ -1,4 +1,4 @@
-"""Refunds in the panel: worked out as somebody types, looked at twice, made once, followed to the end."""
+"""Tests of refunds in the panel: live calculation, review, creation exactly once, and follow-up."""
 
 from decimal import Decimal
 from typing import Any
@@ -49,8 +49,8 @@ def refunds(shop: Shop) -> list[Refund]:
         return list(Refund.objects.order_by("pk"))
 
 
-def text(answer: Any) -> str:
-    return " ".join(answer.content.decode().split())
+def text(response: Any) -> str:
+    return " ".join(response.content.decode().split())
 
 
 def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Order, shop: Shop) -> None:
@@ -62,14 +62,14 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Ord
         "note": "Broken <b>",
         "notify": "on",
     }
-    shown = panel.post(CALCULATION, order.pk, **typed)
+    response = panel.post(CALCULATION, order.pk, **typed)
 
     look = looked(panel, order, typed)
     nothing_yet = refunds(shop)
-    done = [confirmed(panel, order, look) for _ in range(2)]
+    responses = [confirmed(panel, order, look) for _ in range(2)]
 
-    assert "25.00 USD" in text(shown)
-    assert shown.context["suggestions"] == [(payment, "25.00")]
+    assert "25.00 USD" in text(response)
+    assert response.context["suggestions"] == [(payment, "25.00")]
     for part in (
         "25.00 USD is refunded through bogus, to the payment of 35.00 USD.",
         "2 × Mug - Blue: canceled, restocked at",
@@ -82,18 +82,18 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Ord
     ):
         assert part in text(look), part
     assert nothing_yet == []
-    (made,) = refunds(shop)
-    assert (made.user_id, made.reason, made.note, made.restock) == (panel.user.pk, "damage", "Broken <b>", True)
-    assert [each.redirect_chain[-1][0] for each in done] == [panel.url(PAGE, order.pk)] * 2
-    assert "Refunded: 25.00 USD." in text(done[0])
-    assert "sent already" in text(done[1])
-    assert "Waiting for the gateway" in text(done[0])
-    assert "Refunded 25.00 USD through bogus" in text(done[0])
+    (refund,) = refunds(shop)
+    assert (refund.user_id, refund.reason, refund.note, refund.restock) == (panel.user.pk, "damage", "Broken <b>", True)
+    assert [single_response.redirect_chain[-1][0] for single_response in responses] == [panel.url(PAGE, order.pk)] * 2
+    assert "Refunded: 25.00 USD." in text(responses[0])
+    assert "sent already" in text(responses[1])
+    assert "Waiting for the gateway" in text(responses[0])
+    assert "Refunded 25.00 USD through bogus" in text(responses[0])
     with shop_scope(shop):
         assert available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
-        told = Job.objects.get(task="refunds.notification")
+        job = Job.objects.get(task="refunds.notification")
     work_off(shop)
-    queue.run_job(told.key)
+    queue.run_job(job.key)
     assert "Refunded" in text(panel.get(PAGE, order.pk))
     assert mail.outbox[0].body.strip() in look.context["mail"].body
 
@@ -104,20 +104,20 @@ def test_everything_is_one_click_and_the_page_works_without_scripts(panel: Panel
 
     calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
     german = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": "de"})
-    done = refunded(panel, order, form)
+    response = refunded(panel, order, form)
 
     assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
     assert calculated.context["suggestions"] == [(payment, "35.00")]
     assert german.context["suggestions"] == [(payment, "35,00")]
-    assert "Refunded: 35.00 USD." in text(done)
-    again = panel.get(NEW, order.pk)
-    assert "All items of this order are already refunded" in text(again)
-    assert "No payment is left to refund" in text(again)
+    assert "Refunded: 35.00 USD." in text(response)
+    second_response = panel.get(NEW, order.pk)
+    assert "All items of this order are already refunded" in text(second_response)
+    assert "No payment is left to refund" in text(second_response)
 
 
-@pytest.mark.parametrize(("included", "left", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
+@pytest.mark.parametrize(("included", "remaining", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
 def test_shipping_is_named_as_the_buyer_paid_it(
-    panel: Panel, shop: Shop, *, included: bool, left: str, back: str
+    panel: Panel, shop: Shop, *, included: bool, remaining: str, back: str
 ) -> None:
     tax = {"title": "VAT", "rate": Decimal("0.2"), "price": Decimal("1.20")}
     post = [{"title": "Post", "price": Decimal("6.00"), "tax_lines": [tax]}]
@@ -125,12 +125,12 @@ def test_shipping_is_named_as_the_buyer_paid_it(
 
     form = text(panel.get(NEW, order.pk))
     look = looked(panel, order, {"shipping": "3.00"})
-    done = confirmed(panel, order, look)
+    response = confirmed(panel, order, look)
 
-    assert f"{left} USD refundable, {'tax included' if included else 'before tax'}" in form
+    assert f"{remaining} USD refundable, {'tax included' if included else 'before tax'}" in form
     assert f"<dd> {back} USD </dd>" in text(look)
     assert f"Refund {back} USD </button>" in text(look)
-    assert f"shipping {back} USD" in text(done)
+    assert f"shipping {back} USD" in text(response)
 
 
 def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop: Shop) -> None:
@@ -143,14 +143,14 @@ def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop
 
     assert "Enter at most 35.00 USD." in text(more)
     assert "1.50 USD less than the refund total." in text(look)
-    (made,) = refunds(shop)
+    (refund,) = refunds(shop)
     with shop_scope(shop):
-        (kept,) = made.order_adjustments.all()
-    assert (kept.amount, kept.reason, movement_of(made).amount) == (Decimal("1.50"), "restock", Decimal("8.50"))
+        (order_adjustment,) = refund.order_adjustments.all()
+    assert (order_adjustment.amount, order_adjustment.reason, movement_of(refund).amount) == (Decimal("1.50"), "restock", Decimal("8.50"))
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({}, "Select items, shipping or duties to refund"),
         ({"units-{line}-unsent": "4"}, "Enter at most 3."),
@@ -164,33 +164,33 @@ def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_happens(
-    panel: Panel, order: Order, shop: Shop, typed: dict[str, str], said: str
+    panel: Panel, order: Order, shop: Shop, typed: dict[str, str], message: str
 ) -> None:
     (line,), (payment,) = rows_of(order)
     fields = {name.format(line=line, payment=payment): value for name, value in typed.items()}
 
-    answer = looked(panel, order, fields)
-    shown = panel.post(CALCULATION, order.pk, **fields)
+    response = looked(panel, order, fields)
+    displayed_response = panel.post(CALCULATION, order.pk, **fields)
 
-    assert answer.status_code == shown.status_code == 200
-    assert said in text(answer)
+    assert response.status_code == displayed_response.status_code == 200
+    assert message in text(response)
     assert refunds(shop) == []
 
 
 def test_a_payment_whose_gateway_is_not_here_is_noted_only(panel: Panel, shop: Shop) -> None:
     payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}
     order = make_order(shop, transactions=[payment])
-    (line,), (paid,) = rows_of(order)
+    (line,), (paid_amount,) = rows_of(order)
 
     form = opened(panel, order)
-    refused = looked(panel, order, {f"units-{line}-unsent": "1", f"by_hand-{paid}": []})
-    done = refunded(panel, order, {f"units-{line}-unsent": "1"})
+    refused = looked(panel, order, {f"units-{line}-unsent": "1", f"by_hand-{paid_amount}": []})
+    response = refunded(panel, order, {f"units-{line}-unsent": "1"})
 
-    assert form[f"by_hand-{paid}"] == ["on"]
+    assert form[f"by_hand-{paid_amount}"] == ["on"]
     assert "cards is not installed here and cannot refund money" in text(refused)
-    assert "Refunded: 10.00 USD." in text(done)
-    (made,) = refunds(shop)
-    assert (movement_of(made).gateway, movement_of(made).status) == ("manual", "success")
+    assert "Refunded: 10.00 USD." in text(response)
+    (refund,) = refunds(shop)
+    assert (movement_of(refund).gateway, movement_of(refund).status) == ("manual", "success")
 
 
 def test_a_second_look_that_is_out_of_date_is_shown_anew(panel: Panel, order: Order, shop: Shop) -> None:
@@ -221,8 +221,8 @@ def test_units_that_were_sent_come_back_to_a_place_of_choice(panel: Panel, order
     assert {f"units-{line}-sent", f"units-{line}-unsent"} <= form.keys()
     assert "2 × Mug - Blue: returned, restocked at Depot." in text(look)
     with shop_scope(shop):
-        made = Refund.objects.get()
-        (back,) = made.refund_line_items.all()
+        refund = Refund.objects.get()
+        (back,) = refund.refund_line_items.all()
         assert (back.restock_type, back.location, back.quantity) == ("return", Location.objects.get(pk=depot.pk), 2)
 
 
@@ -237,14 +237,14 @@ def test_money_that_did_not_go_back_is_tried_again(panel: Panel, shop: Shop) -> 
         Transaction.objects.filter(pk=payment).update(authorization="")
 
     form = opened(panel, order, again=str(failed.pk))
-    done = refunded(panel, order, form)
+    response = refunded(panel, order, form)
     work_off(shop)
 
     assert "Refused" in page
     assert "The card was closed" in page
     assert f"?again={failed.pk}" in page
     assert form[f"payment-{payment}"] == ["20.00"]
-    assert "Refunded: 20.00 USD." in text(done)
+    assert "Refunded: 20.00 USD." in text(response)
     after = text(panel.get(PAGE, order.pk))
     assert "Refunded" in after
     assert "?again=" not in after
@@ -258,13 +258,13 @@ def test_a_gateway_that_has_not_answered_is_asked_on_demand(panel: Panel, shop: 
     waiting = movement_of(refund)
     page = text(panel.get(PAGE, order.pk))
 
-    asked = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
-    said = text(panel.http.get(asked["Location"]))
+    request = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
+    message = text(panel.http.get(request["Location"]))
     work_off(shop)
     late = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
 
     assert "Check bogus now" in page
-    assert "bogus is being checked" in said
+    assert "bogus is being checked" in message
     assert movement_of(refund).status == "success"
     assert "has already answered" in text(panel.http.get(late["Location"]))
     other = give_back(bogus_order(shop), "1.00")
@@ -290,9 +290,9 @@ def test_an_order_in_two_currencies_goes_back_in_both(panel: Panel, shop: Shop) 
     order = make_order(shop, presentment_currency="EUR", exchange_rate=Decimal("0.9"), transactions=sales)
     (line,), _ = rows_of(order)
 
-    done = refunded(panel, order, {f"units-{line}-unsent": "1"})
+    response = refunded(panel, order, {f"units-{line}-unsent": "1"})
 
-    assert "Refunded: 5.00 USD and 4.50 EUR." in text(done)
+    assert "Refunded: 5.00 USD and 4.50 EUR." in text(response)
 
 
 def test_whoever_may_not_refund_does_not_through_an_app_either(
@@ -314,19 +314,19 @@ def test_whoever_may_not_refund_does_not_through_an_app_either(
 
     assert "Refund…" not in page
     assert refused.status_code == 403
-    assert [answer.status_code for answer in answers] == [403, 403]
+    assert [response.status_code for response in answers] == [403, 403]
     assert refunds(shop) == []
 
 
 def test_the_list_and_the_page_of_a_refund(panel: Panel, order: Order, shop: Shop) -> None:
     (line,), _ = rows_of(order)
     refunded(panel, order, {f"units-{line}-unsent": "1", "reason": "customer", "note": "Sorry"})
-    (made,) = refunds(shop)
+    (refund,) = refunds(shop)
 
-    listed = text(panel.get("refunds_refund_changelist", q="#1001"))
-    page = text(panel.get("refunds_refund_change", made.pk))
+    rows = text(panel.get("refunds_refund_changelist", q="#1001"))
+    page = text(panel.get("refunds_refund_change", refund.pk))
 
     for part in ("#1001", "10.00 USD", "Pending", "Goodwill", "Sorry"):
-        assert part in listed
+        assert part in rows
     for part in ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(panel.user)):
         assert part in page

@@ -1,4 +1,4 @@
-"""Own apps in the panel: registered, changed, their secret replaced, and what shops are asked then."""
+"""Tests of own apps in the panel: registration, changes, secret rotation, and shops' approval."""
 
 import re
 from datetime import timedelta
@@ -44,11 +44,11 @@ def topics(shop: Shop) -> list[str]:
 
 def test_an_app_is_registered_and_its_secret_shown_once(owner: Panel, shop: Shop) -> None:
     page = register(owner)
-    again = owner.post("shops_app_add", form_key=page.wsgi_request.POST["form_key"], **VALUES)
+    second_response = owner.post("shops_app_add", form_key=page.wsgi_request.POST["form_key"], **VALUES)
 
     app = App.objects.get()
     later = owner.get("shops_app_change", app.pk).content.decode()
-    assert (page.status_code, again.status_code) == (201, 302)
+    assert (page.status_code, second_response.status_code) == (201, 302)
     assert "no-store" in page["Cache-Control"]
     assert SECRET.findall(page.content.decode()) == [app.api_secret]
     assert "no token yet" not in page.content.decode()
@@ -102,38 +102,38 @@ def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app
     page = owner.get("shops_installation_change", installation.pk).content.decode()
     with shop_scope(shop):
         untouched = Installation.objects.get().scopes
-    asked = owner.get("shops_installation_review", installation.pk)
+    response = owner.get("shops_installation_review", installation.pk)
     forged = owner.post("shops_installation_review", installation.pk)
-    approved = owner.post("shops_installation_review", installation.pk, seen=asked.context["seen"])
+    approved = owner.post("shops_installation_review", installation.pk, seen=response.context["seen"])
 
     with shop_scope(shop):
         now = Installation.objects.get().scopes
-        told = Event.objects.get(topic="app/scopes_update")
+        event = Event.objects.get(topic="app/scopes_update")
     assert (saved.status_code, forged.status_code, approved.status_code) == (302, 200, 302)
     assert untouched == ["read_products"]
     assert "asks for more than it may do" in page
-    assert asked.content.decode().count(">new</span>") == 2
+    assert response.content.decode().count(">new</span>") == 2
     assert now == ["read_orders", "write_products"]
-    assert (told.actor, told.changes) == (f"staff:{owner.user.pk}", {"scopes": [untouched, now]})
+    assert (event.actor, event.changes) == (f"staff:{owner.user.pk}", {"scopes": [untouched, now]})
     assert topics(shop) == ["apps/update"]
 
 
 def test_an_own_app_is_installed_with_what_it_asks_for(owner: Panel, shop: Shop, app: App) -> None:
-    seen = owner.get("shops_app_install", app.pk).context["seen"]
+    form_fields = owner.get("shops_app_install", app.pk).context["seen"]
 
-    answer = owner.post("shops_app_install", app.pk, seen=seen)
+    response = owner.post("shops_app_install", app.pk, seen=form_fields)
 
     with shop_scope(shop):
         installation = Installation.objects.get()
-    assert answer["Location"] == owner.url("shops_installation_change", installation.pk)
+    assert response["Location"] == owner.url("shops_installation_change", installation.pk)
     assert installation.scopes == ["read_products"]
 
 
 def test_what_changed_meanwhile_is_not_overwritten(owner: Panel, app: App) -> None:
-    seen = owner.get("shops_app_change", app.pk).context["seen"]
+    form_fields = owner.get("shops_app_change", app.pk).context["seen"]
     App.objects.filter(pk=app.pk).update(name="Renamed")
 
-    page = owner.post("shops_app_change", app.pk, **VALUES, seen=seen)
+    page = owner.post("shops_app_change", app.pk, **VALUES, seen=form_fields)
 
     app.refresh_from_db()
     assert "Someone else changed this in the meantime" in page.content.decode()
@@ -180,39 +180,38 @@ def test_apps_that_nobody_here_keeps_are_the_operators(
 ) -> None:
     theirs = app_installation.create_app(name="Theirs", owner=other_shop)
     nobodys = app_installation.create_app(name="Nobodys")
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, panel in (("owner", owner), ("operator", operator)):
-        found[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
+        results[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
 
-    assert found == {"owner": [404, 404], "operator": [404, 200]}
+    assert results == {"owner": [404, 404], "operator": [404, 200]}
 
 
 def test_who_only_looks_cannot_save(panel_with: PanelWith, app: App) -> None:
     panel = panel_with("view_private_apps")
 
     page = panel.get("shops_app_change", app.pk).content.decode()
-    answer = panel.post("shops_app_change", app.pk, **VALUES)
+    response = panel.post("shops_app_change", app.pk, **VALUES)
 
     app.refresh_from_db()
     assert "disabled" in page
     assert ">Save<" not in page
-    assert answer.status_code == 403
+    assert response.status_code == 403
     assert app.name == "Stock sync"
 
 
-# --- removing ---
 
 
 def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Shop, app: App) -> None:
     key, secret = app.api_key, app.api_secret
     page = owner.get("shops_app_delete", app.pk).content.decode()
 
-    answer = owner.post("shops_app_delete", app.pk, form_key=owner.form_key("shops_app_delete", app.pk))
+    response = owner.post("shops_app_delete", app.pk, form_key=owner.form_key("shops_app_delete", app.pk))
 
     body = {"client_id": key, "client_secret": secret, "grant_type": "client_credentials"}
     token = Client().post("/admin/oauth/access_token", body, content_type="application/json")
     assert "Remove Stock sync?" in page
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("is removed")[-1]
     assert owner.get("shops_app_change", app.pk).status_code == 404
     assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
@@ -225,17 +224,17 @@ def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Sho
 
 
 def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
-    for each in (shop, other_shop):
-        app_installation.install_app(app, each, scopes="", actor="system", at=timezone.now())
+    for current_shop in (shop, other_shop):
+        app_installation.install_app(app, current_shop, scopes="", actor="system", at=timezone.now())
     key = owner.form_key("shops_app_change", app.pk)
     page = owner.get("shops_app_delete", app.pk).content.decode()
 
-    answer = owner.post("shops_app_delete", app.pk, form_key=key)
+    response = owner.post("shops_app_delete", app.pk, form_key=key)
 
     app.refresh_from_db()
     assert "It is installed on this shop." in page
     assert "1 other shop has it." in " ".join(page.split())
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert "The app is installed in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
     assert app.retired_at is None
     assert topics(shop) == []

@@ -1,4 +1,4 @@
-"""Sales on the home page: the figures, the days, and who sees them."""
+"""Tests of sales on the home page: figures, days and permissions."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
-# The 6th of May in Auckland, still the 5th in UTC.
+# May 6 in Auckland, still May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 
 
@@ -46,8 +46,8 @@ def test_the_chart_adds_up_the_shops_days(panel: Panel, shop: Shop) -> None:
 
     section = chart(panel)
 
-    shown = [(str(day.day), day.text, day.orders, day.height) for day in section["days"] if day.orders]
-    assert shown == [("2031-05-05", "20.10", 1, 50), ("2031-05-06", "40.20", 2, 100)]
+    output = [(str(day.day), day.text, day.orders, day.height) for day in section["days"] if day.orders]
+    assert output == [("2031-05-05", "20.10", 1, 50), ("2031-05-06", "40.20", 2, 100)]
     assert (section["total"], section["orders"], len(section["days"])) == ("60.30", 3, 30)
     assert panel.get().context["cards"][0][1].number == "40.20"
 
@@ -73,9 +73,9 @@ def test_sales_of_another_shop_are_not_added(panel: Panel, other_shop: Shop) -> 
     assert chart(panel)["orders"] == 0
 
 
-@pytest.mark.parametrize(("asked", "count"), [("7", 7), ("90", 90), ("31", 30), ("x", 30), ("٧", 30)])
-def test_the_range_is_chosen(panel: Panel, asked: str, count: int) -> None:
-    assert len(chart(panel, days=asked)["days"]) == count
+@pytest.mark.parametrize(("request", "count"), [("7", 7), ("90", 90), ("31", 30), ("x", 30), ("٧", 30)])
+def test_the_range_is_chosen(panel: Panel, request: str, count: int) -> None:
+    assert len(chart(panel, days=request)["days"]) == count
 
 
 @pytest.mark.parametrize(
@@ -113,21 +113,21 @@ def test_the_days_before_stand_beside(panel: Panel, shop: Shop) -> None:
     beside = [(str(day.day), day.text, str(then.day), then.text) for day, then in section["rows"]]
     assert beside[0] == ("2031-05-06", "20.10", "2031-04-29", "20.10")
     assert beside[-1] == ("2031-04-30", "0.00", "2031-04-23", "20.10")
-    shown = panel.get(days="7").content.decode()
-    assert "Previous period, from 23 Apr: 60.30 USD in 3 orders" in " ".join(shown.split())
+    html = panel.get(days="7").content.decode()
+    assert "Previous period, from 23 Apr: 60.30 USD in 3 orders" in " ".join(html.split())
 
 
 def test_the_chart_leads_to_its_file_and_to_the_report(panel: Panel, panel_with: PanelWith, shop: Shop) -> None:
     sold(shop, NOW)
     sold(shop, NOW - timedelta(days=7))
     both = panel_with("overviews", "reports")
-    shown = both.get(days="7").content.decode()
-    (link,) = re.findall(r'href="([^"]+)">Sales as CSV<', shown)
+    html = both.get(days="7").content.decode()
+    (link,) = re.findall(r'href="([^"]+)">Sales as CSV<', html)
 
     file = both.http.get(unescape(link)).content.decode().splitlines()
 
     assert len(file) == 8
     assert file[-1] == "2031-05-06,1,20.10,1,20.10"
-    assert f'{both.url("orders_order_report")}?first=2031-04-30">Sales report</a>' in shown
-    # Not for those who may not open them.
+    assert f'{both.url("orders_order_report")}?first=2031-04-30">Sales report</a>' in html
+    # Hidden from staff who may not open the report.
     assert "Sales as CSV" not in panel.get(days="7").content.decode()

@@ -1,4 +1,4 @@
-"""The report of sales: what it adds up by hand, in the shop's days and money, what it leaves out, and its files."""
+"""Tests of the sales report: sums, in the shop's days and currency, what is left out, and its files."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -22,7 +22,7 @@ from tests.orders.factories import make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
 REPORT, FILE = "orders_order_report", "orders_order_report_file"
-# The 6th of May in Auckland, still the 5th in UTC.
+# May 6 in Auckland, still May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 DAYS = {"first": "2031-05-05", "last": "2031-05-06"}
 
@@ -36,7 +36,7 @@ def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
 
 
 def sell(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
-    """Two mugs for 20.00, so many hours ago."""
+    """Create an order of two mugs for 20.00, so many hours ago."""
     order = make_order(shop, **values)
     with shop_scope(shop):
         Order.objects.filter(pk=order.pk).update(**{"processed_at": NOW - timedelta(hours=hours), **(changed or {})})
@@ -44,21 +44,21 @@ def sell(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, *
 
 
 def tables(panel: Panel, **query: str) -> dict[str, Any]:
-    answer = panel.get(REPORT, **{**DAYS, **query})
-    assert answer.status_code == 200
-    return dict(answer.context["tables"])
+    response = panel.get(REPORT, **{**DAYS, **query})
+    assert response.status_code == 200
+    return dict(response.context["tables"])
 
 
 def file_of(panel: Panel, table: str) -> list[str]:
-    answer = panel.get(FILE, **DAYS, table=table)
-    assert answer["Content-Type"] == "text/csv; charset=utf-8"
-    assert answer["Content-Disposition"] == f'attachment; filename="{table}-2031-05-05-2031-05-06.csv"'
-    lines: list[str] = answer.content.decode("utf-8-sig").splitlines()
+    response = panel.get(FILE, **DAYS, table=table)
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"] == f'attachment; filename="{table}-2031-05-05-2031-05-06.csv"'
+    lines: list[str] = response.content.decode("utf-8-sig").splitlines()
     return lines
 
 
 def test_days_stand_beside_the_days_before(panel: Panel, shop: Shop) -> None:
-    """Sold 60 on the 5th and 6th, 40 on the 3rd and 4th."""
+    """Check the comparison: sales of 60 on the 5th and 6th, 40 on the 3rd and 4th."""
     for hours in (0, 1, 24, 48, 72, 96):
         sell(shop, hours)
 
@@ -80,10 +80,10 @@ def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) ->
     sell(shop, 24)
     User.objects.filter(pk=panel.user.pk).update(language="de")
 
-    answer = panel.get(REPORT, **DAYS)
+    response = panel.get(REPORT, **DAYS)
 
-    table = dict(answer.context["tables"])["sales"]
-    assert "<span>5. Mai 2031</span><span>6. Mai 2031</span>" in answer.content.decode()
+    table = dict(response.context["tables"])["sales"]
+    assert "<span>5. Mai 2031</span><span>6. Mai 2031</span>" in response.content.decode()
     assert table.note.startswith("2 Bestellungen; davor, vom 3. Mai 2031 bis 4. Mai 2031: ")
     assert [row[0] for row in table.rows] == ["6. Mai 2031", "5. Mai 2031"]
 
@@ -97,8 +97,8 @@ def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) ->
     ],
 )
 def test_the_change_is_told_in_words(panel: Panel, shop: Shop, hours: tuple[int, ...], title: str) -> None:
-    for each in hours:
-        sell(shop, each)
+    for hour in hours:
+        sell(shop, hour)
 
     assert tables(panel)["sales"].title == title
 
@@ -136,15 +136,15 @@ def test_what_was_no_purchase_makes_nobody_return(panel: Panel, shop: Shop) -> N
 
 
 def test_best_sellers_go_by_what_they_were_bought_for(panel: Panel, shop: Shop) -> None:
-    """Jar: 3 for 5.00 with 1.50 of tax on top is 16.50; mugs of no catalog: 2 for 10.00 in each of two orders."""
+    """Check revenue: 3 jars for 5.00 plus 1.50 tax make 16.50; custom mugs, 2 for 10.00 in each of two orders."""
     tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
     jar = make_variant(shop, product_title="Jar").product
     line = {"title": "Old jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
     for hours in (0, 24):
         sell(shop, hours)
-    named = sell(shop, 1, lines=[line])
+    named_order = sell(shop, 1, lines=[line])
     with shop_scope(shop):
-        named.line_items.update(product=jar)
+        named_order.line_items.update(product=jar)
     sell(shop, 1, lines=[{"title": "=1+1", "price": Decimal("1.00"), "quantity": 3}])
 
     table = tables(panel)["products"]
@@ -182,14 +182,14 @@ def test_what_is_no_sale_is_left_out(panel: Panel, shop: Shop, changed: dict[str
 def test_orders_in_other_currencies_are_counted_apart(panel: Panel, shop: Shop) -> None:
     sell(shop, changed={"currency": "EUR"})
 
-    found = tables(panel)
+    tables_by_title = tables(panel)
 
-    assert found["sales"].footer == "1 order in other currencies not included."
-    assert [list(table.rows) for table in found.values()] == [[], [], []]
+    assert tables_by_title["sales"].footer == "1 order in other currencies not included."
+    assert [list(table.rows) for table in tables_by_title.values()] == [[], [], []]
 
 
 def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: Shop) -> None:
-    """Nor do its customers' and products' rows count."""
+    """Check that other shops' orders, customers and products are not counted."""
     sell(other_shop)
 
     assert [list(table.rows) for table in tables(panel).values()] == [[], [], []]
@@ -197,7 +197,7 @@ def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: 
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
         ({"first": "2030-05-05"}, "A report can cover one year at most."),
@@ -205,12 +205,12 @@ def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: 
         ({"first": "x"}, "Enter a valid date."),
     ],
 )
-def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], said: str) -> None:
-    answer = panel.get(REPORT, **{**DAYS, **query})
+def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], message: str) -> None:
+    response = panel.get(REPORT, **{**DAYS, **query})
 
-    assert answer.status_code == 200
-    assert said in answer.content.decode()
-    assert "tables" not in answer.context
+    assert response.status_code == 200
+    assert message in response.content.decode()
+    assert "tables" not in response.context
     assert panel.get(FILE, **{**DAYS, **query}).status_code == 404
 
 
@@ -219,9 +219,9 @@ def test_there_is_no_other_file(panel: Panel) -> None:
 
 
 def test_figures_need_their_permission(panel_with: PanelWith) -> None:
-    others = panel_with("orders", "edit_orders", "dashboard", "overviews")
+    other_rows = panel_with("orders", "edit_orders", "dashboard", "overviews")
 
-    assert [others.get(name, **DAYS).status_code for name in (REPORT, FILE)] == [403, 403]
+    assert [other_rows.get(name, **DAYS).status_code for name in (REPORT, FILE)] == [403, 403]
 
 
 def test_the_report_costs_the_same_queries_however_much_was_sold(panel: Panel, shop: Shop) -> None:
@@ -237,9 +237,9 @@ def test_the_report_costs_the_same_queries_however_much_was_sold(panel: Panel, s
 
 
 def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, shop: Shop) -> None:
-    """Three mugs of 10.00 with a discount of 1.00 and taxes, 31.90: one edited out, and a cup of 7.70 in.
+    """Check sales after an edit: three mugs of 10.00 with a discount of 1.00 and taxes, 31.90.
 
-    What is refunded is told by the report of refunds, so that it is sold here.
+    One mug is edited out and a cup of 7.70 added. The refund report has the refunded items, so they stay sold here.
     """
     vat = [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]
     price = {"price": Decimal("10.00"), "total_discount": Decimal("1.00"), "tax_lines": vat}
@@ -250,16 +250,16 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, 
         edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
 
     def shown() -> tuple[str, list[tuple[object, ...]]]:
-        found = tables(panel)
-        return found["sales"].title.partition(",")[0], list(found["products"].rows)
+        tables_by_title = tables(panel)
+        return tables_by_title["sales"].title.partition(",")[0], list(tables_by_title["products"].rows)
 
     def refund(units: int) -> None:
         with shop_scope(shop):
-            wanted = RefundRequest(
+            refund_request = RefundRequest(
                 line_inputs=[RefundLineInput(line.pk, units)],
                 transaction_inputs=[RefundTransactionInput(Decimal("10.00"))],
             )
-            create.create_refund(order, wanted, actor="system", at=NOW)
+            create.create_refund(order, refund_request, actor="system", at=NOW)
 
     cups = ("Cup", 1, 1, "7.70")
     assert shown() == ("28.96 USD", [("Mug", 1, 2, "21.26"), cups])
@@ -284,12 +284,12 @@ def test_the_home_page_asks_for_returning_customers_and_best_sellers(panel: Pane
         sell(shop, lines=[{"title": f"Mug {number}", "price": Decimal(10 + number), "quantity": 1}])
     ((_, section),) = panel.get(days="7").context["sections"]
 
-    answer = panel.http.get(section["address"])
-    shown = answer.content.decode()
+    response = panel.http.get(section["address"])
+    html = response.content.decode()
 
     assert section["address"] == f"{panel.url(REPORT)}answers/?first=2031-04-30"
-    assert [name for name, _ in answer.context["tables"]] == ["returning", "products"]
-    assert [row[0] for row in dict(answer.context["tables"])["products"].rows] == [f"Mug {n}" for n in (5, 4, 3, 2, 1)]
-    assert "And 1 more" in shown
-    assert "table=returning&amp;first=2031-04-30" in shown
+    assert [name for name, _ in response.context["tables"]] == ["returning", "products"]
+    assert [row[0] for row in dict(response.context["tables"])["products"].rows] == [f"Mug {n}" for n in (5, 4, 3, 2, 1)]
+    assert "And 1 more" in html
+    assert "table=returning&amp;first=2031-04-30" in html
     assert panel.get("orders_order_report_answers", first="x").status_code == 404

@@ -1,4 +1,4 @@
-"""The lists' page sizes, and the views that people keep of a list."""
+"""Tests of page sizes and saved views of lists."""
 
 from functools import partial
 
@@ -64,9 +64,9 @@ def test_the_links_of_a_list_keep_its_search(owner: Panel, shop: Shop) -> None:
 
 
 def test_a_kept_view_is_a_tab_of_its_list(owner: Panel, shop: Shop) -> None:
-    answer = keep(owner, query="q=x&state__exact=failed&p=3&size=25&all=1&o=")
+    response = keep(owner, query="q=x&state__exact=failed&p=3&size=25&all=1&o=")
 
-    assert answer.headers["Location"] == owner.url(LIST) + "?q=x&state__exact=failed"
+    assert response.headers["Location"] == owner.url(LIST) + "?q=x&state__exact=failed"
     assert views(shop) == [("Broken", "q=x&state__exact=failed")]
     assert tabs(owner.get(LIST, state__exact="failed", q="x", size="50")) == [("Broken", True)]
     assert tabs(owner.get(LIST)) == [("Broken", False)]
@@ -151,9 +151,9 @@ def test_a_view_of_another_shop_is_not_found_and_not_seen(owner: Panel, other_sh
     with shop_scope(other_shop):
         view = SavedView.objects.get()
 
-    answer = owner.post("change_view", view.pk, remove="1")
+    response = owner.post("change_view", view.pk, remove="1")
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert views(other_shop) == [("Broken", FAILED)]
     assert tabs(owner.get(LIST)) == []
 
@@ -180,7 +180,7 @@ def test_views_need_the_permission_of_their_list(panel_with: PanelWith, shop: Sh
 
 
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         {"name": ""},
         {"name": " "},
@@ -191,17 +191,17 @@ def test_views_need_the_permission_of_their_list(panel_with: PanelWith, shop: Sh
         {"query": "q=" + "x" * 2000},
     ],
 )
-def test_a_view_needs_a_name_and_something_to_keep(owner: Panel, shop: Shop, given: dict[str, str]) -> None:
-    answer = keep(owner, **given)
+def test_a_view_needs_a_name_and_something_to_keep(owner: Panel, shop: Shop, values: dict[str, str]) -> None:
+    response = keep(owner, **values)
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert views(shop) == []
 
 
 def test_a_view_leads_nowhere_but_to_its_list(owner: Panel) -> None:
-    answer = keep(owner, query="q=//evil.example/&https://evil.example=1")
+    response = keep(owner, query="q=//evil.example/&https://evil.example=1")
 
-    assert answer.headers["Location"].startswith(owner.url(LIST) + "?")
+    assert response.headers["Location"].startswith(owner.url(LIST) + "?")
 
 
 def test_a_view_whose_filter_is_gone_still_opens_the_list(owner: Panel) -> None:
@@ -214,13 +214,13 @@ def test_the_views_of_orders_stand_beside_kept_ones(owner: Panel, shop: Shop) ->
     owner.post("save_view", screen="orders.order", query="view=all&test__exact=1", name="Tests")
 
     page = owner.get("orders_order_changelist")
-    kept = owner.get("orders_order_changelist", view="all", test__exact="1")
+    response = owner.get("orders_order_changelist", view="all", test__exact="1")
 
     own = [(view["title"], view["current"]) for view in page.context["cl"].own_views]
     assert own[0] == ("Open", True)
     assert [title for title, current in own if current] == ["Open"]
-    assert not any(view["current"] for view in kept.context["cl"].own_views)
-    assert tabs(kept) == [("Tests", True)]
+    assert not any(view["current"] for view in response.context["cl"].own_views)
+    assert tabs(response) == [("Tests", True)]
 
 
 @pytest.mark.postgres
@@ -231,14 +231,14 @@ def test_views_saved_under_one_name_at_the_same_moment_are_one(owner: Panel, sho
 
     answers = at_once(shop, *(partial(keep, browser, query=f"q={n}") for n, browser in enumerate(browsers)))
 
-    assert {answer.status_code for answer in answers} == {302}
+    assert {response.status_code for response in answers} == {302}
     assert [name for name, _ in views(shop)] == ["Broken"]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_two_views_have_one_name(owner: Panel, shop: Shop) -> None:
-    """The control: neither sees the view whose place it would take."""
+    """Control: neither transaction sees the other's view of the same name."""
     other = SavedView(shop=shop, user=owner.user, screen="jobs.job", name="Broken", query=FAILED)
 
     with without(SavedView, "shop_id", "user_id", "screen", "name"):

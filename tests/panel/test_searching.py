@@ -1,4 +1,4 @@
-"""What lists and the search from anywhere find by words, and that each column is asked by its own index.
+"""Tests of list search and global search by words, and that each column uses its own index.
 
 Rule: performance, panel lists.
 """
@@ -36,7 +36,7 @@ TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
 
 @pytest.fixture
 def panel(panel_with: PanelWith, shop: Shop) -> Panel:
-    """Somebody who may see products, among five of them."""
+    """Create five products and return a client that may view products."""
     with shop_scope(shop):
         for title in TITLES:
             make_product(title, status="draft" if title == "Red mug" else "active")
@@ -69,7 +69,7 @@ def test_each_column_gives_so_many_rows_and_the_newest(panel: Panel, monkeypatch
 
 
 def fill(shop: Shop) -> None:
-    """So many rows that reading them all would be a choice to be ashamed of."""
+    """Create so many rows that a sequential scan would be clearly wrong."""
     at = timezone.now()
     with shop_scope(shop):
         items = InventoryItem.objects.bulk_create(InventoryItem(shop=shop, sku=f"S{n:05}") for n in range(6_000))
@@ -99,7 +99,7 @@ def fill(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.shop_with(fill=fill)
 def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith) -> None:
-    wanted = {
+    expected = {
         "events_event_label_parts": (Event, ("subject_label__icontains",), "#5678"),
         "catalog_product_title_parts": (Product, ("title_key__contains",), "05678"),
         "catalog_product_handle_beginnings": (Product, ("handle__istartswith",), "thing-5678"),
@@ -108,23 +108,23 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
     }
 
     with connection.cursor() as cursor:
-        # Rows of this transaction's bulk insert wait in a list of pending entries until it is cleaned.
+        # PostgreSQL keeps new GIN entries in a pending list until VACUUM.
         for index in ("events_event_label_parts", "catalog_product_title_parts"):
             cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
 
-    for index, (model, lookups, text) in wanted.items():
+    for index, (model, lookups, text) in expected.items():
         with shop_scope(shop):
             rows = search_rows(model.objects.all(), lookups, f'"{text}"', limit=100)
-            told = rows.explain()
+            query_plan = rows.explain()
             assert rows.count() == 1, index
-        assert index in told, told
+        assert index in query_plan, query_plan
     with CaptureQueriesContext(connection) as queries:
         panel_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
-    (page,) = [each["sql"] for each in queries if "ORDER BY" in each["sql"] and 'FROM "events_event"' in each["sql"]]
+    (page,) = [query["sql"] for query in queries if "ORDER BY" in query["sql"] and 'FROM "events_event"' in query["sql"]]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {page}")
-        told = str(cursor.fetchall())
-    assert "events_event_by_actor" in told, told
+        query_plan = str(cursor.fetchall())
+    assert "events_event_by_actor" in query_plan, query_plan
 
 
 def told(panel: Panel, term: str) -> list[tuple[str, str]]:
@@ -140,9 +140,9 @@ def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, panel_with
     line = {"title": "Mug", "price": Decimal("12.50"), "quantity": 2}
     order = make_order(shop, lines=[line], customer={"first_name": "Ada", "last_name": "Lovelace"})
 
-    answer = told(panel_with("orders"), order.name)
+    response = told(panel_with("orders"), order.name)
 
-    assert answer == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
+    assert response == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
 
 
 def test_variants_and_their_stock_are_found_by_the_names_of_their_products(panel: Panel) -> None:
@@ -152,13 +152,13 @@ def test_variants_and_their_stock_are_found_by_the_names_of_their_products(panel
         InventoryItem.objects.filter(pk=scarf.inventory_item_id).update(sku="QS-1")
         put(scarf.inventory_item, first_location(panel.shop), 3)
 
-    found = told(panel, "quilted")
+    query_plan = told(panel, "quilted")
 
-    items = {name for name, kind in found if kind.startswith("Inventory item")}
+    items = {name for name, kind in query_plan if kind.startswith("Inventory item")}
     assert items == {"Quilted scarf", "Quilted coat · 1", "Quilted coat · 2"}
-    assert ("Quilted scarf", "Inventory item · QS-1") in found
-    assert ("Quilted coat · 1", "Inventory item") in found
-    assert [name.partition(": ")[0] for name, kind in found if kind == "Stock movement"] == ["Quilted scarf"]
+    assert ("Quilted scarf", "Inventory item · QS-1") in query_plan
+    assert ("Quilted coat · 1", "Inventory item") in query_plan
+    assert [name.partition(": ")[0] for name, kind in query_plan if kind == "Stock movement"] == ["Quilted scarf"]
     assert ("Quilted scarf", "Variant · QS-1") in told(panel, "qs-1")
 
 
@@ -187,37 +187,37 @@ def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel
         care = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Dust only"}
         set_metafields(lamp, [care], actor="system", at=now)
 
-    with Each() as each:
+    with Each() as checks:
         for text in ("lmp-7", "4006381333931", "northern light", "NORTHERN L", "nor", "Indoor", "dust only"):
-            with each(text):
+            with checks(text):
                 assert listed(panel, q=text) == ["Lamp"]
         for text in ("333931", "Light", "no", "indoor, sale", "dust"):
-            with each(text):
+            with checks(text):
                 assert listed(panel, q=text) == []
 
 
 def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop, panel_with: PanelWith) -> None:
     panel = panel_with("orders")
     line = {"title": "Mug", "sku": "MUG-9", "price": Decimal("12.50"), "quantity": 1}
-    paid = {"kind": "authorization", "amount": Decimal("12.50"), "authorization": "ch_77x", "gateway": "manual"}
-    wanted = make_order(
+    paid_payment = {"kind": "authorization", "amount": Decimal("12.50"), "authorization": "ch_77x", "gateway": "manual"}
+    order = make_order(
         shop,
         lines=[line],
         tags="gift wrap, vip",
         shipping_address={"city": "Malmö", "country_code": "SE"},
         customer={"first_name": "Katharina", "last_name": "Lindqvist"},
-        transactions=[paid],
+        transactions=[paid_payment],
     )
     make_order(shop, lines=[{**line, "sku": "MUG-91"}], tags="wholesale")
     with shop_scope(shop):
-        payment = Transaction.objects.get(order=wanted)
+        payment = Transaction.objects.get(order=order)
 
-    with Each() as each:
-        for text in ("mug-9", "Malmö", "gift", "ch_77x", str(payment.pk), "thari", "dqvis", wanted.name):
-            with each(text):
-                assert orders_listed(panel, text) == [wanted.name]
+    with Each() as checks:
+        for text in ("mug-9", "Malmö", "gift", "ch_77x", str(payment.pk), "thari", "dqvis", order.name):
+            with checks(text):
+                assert orders_listed(panel, text) == [order.name]
         for text in ("Mal", "ch_77", "ari lind"):
-            with each(text):
+            with checks(text):
                 assert orders_listed(panel, text) == []
 
 
@@ -225,23 +225,23 @@ def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_
     shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = panel_with("orders")
-    made = [make_order(shop, customer={"first_name": "Grace", "last_name": f"Hopper{number}"}) for number in range(4)]
-    newest = [order.name for order in reversed(made)]
+    orders = [make_order(shop, customer={"first_name": "Grace", "last_name": f"Hopper{number}"}) for number in range(4)]
+    newest = [order.name for order in reversed(orders)]
     assert orders_listed(panel, "grace hopper") == newest
     assert orders_listed(panel, "rac") == newest
     monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_SCAN", 3)
-    for enough, shown in ((3, newest[:3]), (4, newest)):
+    for enough, output in ((3, newest[:3]), (4, newest)):
         monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_MATCHES", enough)
         for text in ("grace hopper", "grace", "rac"):
             listed_of = panel.get("orders_order_changelist", q=text).context["cl"]
-            assert [order.name for order in listed_of.result_list] == shown, text
+            assert [order.name for order in listed_of.result_list] == output, text
             assert ("among the 3 who ordered last" in listed_of.search_note) == (enough == 3), text
-        # What is short and found often says both.
+        # A short and frequent word can match either way.
         short = panel.get("orders_order_changelist", q="gr").context["cl"].search_note
         assert "parts of names and tags need three" in short
         assert ("among the 3 who ordered last" in short) == (enough == 3)
-        # Of somebody whose name few have all orders are found, however long ago they were.
-        assert orders_listed(panel, "hopper0") == [made[0].name]
+        # All orders of a customer with a rare name are found, however old they are.
+        assert orders_listed(panel, "hopper0") == [orders[0].name]
 
 
 def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown_and_all_are_not_edited(
@@ -249,24 +249,24 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
 ) -> None:
     panel, list_name = panel_with("customers"), "customers_customer_changelist"
     with shop_scope(shop):
-        made = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
+        customers = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
     for module in ("customers", "searching"):
         monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
 
-    shown = panel.get(list_name, q="grace").context["cl"]
+    changelist = panel.get(list_name, q="grace").context["cl"]
     by_name = panel.get(list_name, q="grace", o="1").context["cl"]
-    few = panel.get(list_name, q="hopper0").context["cl"]
+    few_changelist = panel.get(list_name, q="hopper0").context["cl"]
 
-    assert [row.pk for row in shown.result_list] == [row.pk for row in reversed(made[1:])]
-    assert [row.pk for row in by_name.result_list] == [row.pk for row in made[:3]]
-    assert "among the first 3 of the list" in shown.search_note
-    assert ([row.pk for row in few.result_list], few.search_note) == ([made[0].pk], "")
-    chosen = {"action": "edit_chosen", "select_across": "1", "_selected_action": str(made[3].pk)}
-    refused = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen, follow=True)
+    assert [row.pk for row in changelist.result_list] == [row.pk for row in reversed(customers[1:])]
+    assert [row.pk for row in by_name.result_list] == [row.pk for row in customers[:3]]
+    assert "among the first 3 of the list" in changelist.search_note
+    assert ([row.pk for row in few_changelist.result_list], few_changelist.search_note) == ([customers[0].pk], "")
+    selected = {"action": "edit_chosen", "select_across": "1", "_selected_action": str(customers[3].pk)}
+    refused = panel.http.post(f"{panel.url(list_name)}?q=grace", selected, follow=True)
     assert "shows only some of the matching rows" in refused.content.decode()
-    taken = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen | {"select_across": "0"})
-    assert "bulkedit" in taken["Location"]
+    response = panel.http.post(f"{panel.url(list_name)}?q=grace", selected | {"select_across": "0"})
+    assert "bulkedit" in response["Location"]
 
 
 def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
@@ -283,14 +283,14 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 2)
 
     def listed(**query: str) -> tuple[set[int], str]:
-        found = panel.get("customers_customer_changelist", q="grace", **query).context["cl"]
-        return {row.pk for row in found.result_list}, found.search_note
+        changelist = panel.get("customers_customer_changelist", q="grace", **query).context["cl"]
+        return {row.pk for row in changelist.result_list}, changelist.search_note
 
-    shown, note = listed(tax_exempt__exact="1")
-    assert len(shown) in {2, 3}
-    assert shown <= {customer.pk for customer in exempt}
+    output, note = listed(tax_exempt__exact="1")
+    assert len(output) in {2, 3}
+    assert output <= {customer.pk for customer in exempt}
     assert "among the first 3 of the list" in note
-    # Where a filter leaves fewer than are looked at, all who fit are found.
+    # If a filter leaves fewer rows than the search limit, all matches are found.
     monkeypatch.setattr("apps.customers.admin.changelist_search.MAX_SCAN", 6)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_SCAN", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
@@ -309,7 +309,7 @@ def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, pan
 
 
 def fill_all(shop: Shop) -> None:
-    """Products, and orders with what is found of them."""
+    """Create products, and orders with all their searchable rows."""
     fill(shop)
     count = range(3_000)
     with shop_scope(shop):
@@ -352,15 +352,15 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
     names = [make_order(shop, tags="vip").name for _ in range(4)]
 
     panel = panel_with("orders")
-    found = orders_listed(panel, "vip")
+    order_names = orders_listed(panel, "vip")
 
-    assert found[:2] == [names[3], names[2]]
-    assert len(found) <= 3
-    said = "More than 1 orders have this text in a tag"
-    assert said in panel.get("orders_order_changelist", q="vip").content.decode()
-    assert said not in panel.get("orders_order_changelist", q="vipx").content.decode()
-    # Tags are not looked through for two letters, so there is nothing to say of them.
-    assert said not in panel.get("orders_order_changelist", q="vi").content.decode()
+    assert order_names[:2] == [names[3], names[2]]
+    assert len(order_names) <= 3
+    text = "More than 1 orders have this text in a tag"
+    assert text in panel.get("orders_order_changelist", q="vip").content.decode()
+    assert text not in panel.get("orders_order_changelist", q="vipx").content.decode()
+    # Tags are not searched for two letters, so the page says nothing of tags.
+    assert text not in panel.get("orders_order_changelist", q="vi").content.decode()
 
 
 @pytest.mark.postgres
@@ -369,7 +369,7 @@ def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
     with shop_scope(shop):
         products = of_products(Product.rows().order_by(), "Thing 7", most=10)
         orders = of_orders(Order.rows().order_by(), "Thing 7", MatchingCustomers([]), limit=10)
-        told = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
+        text = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
 
     for index in (
         "catalog_product_vendor_beginnings",
@@ -382,4 +382,4 @@ def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
         "orders_order_by_city",
         "orders_order_tag_parts",
     ):
-        assert index in told, (index, told)
+        assert index in text, (index, text)

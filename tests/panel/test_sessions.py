@@ -1,4 +1,4 @@
-"""Where a person is signed in: the list, and signing out elsewhere."""
+"""Tests of the list of a user's sessions and of signing out elsewhere."""
 
 from datetime import timedelta
 
@@ -61,12 +61,12 @@ def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
     other = factories.make_member(shop, email="lee@example.com")
     other.set_password(PASSWORD)
     other.save()
-    here, phone = browser(), browser(agent=SAFARI)
+    own_browser, phone = browser(), browser(agent=SAFARI)
     browser("lee@example.com")
 
-    found = here.get(PROFILE).context["sessions"]
+    sessions = own_browser.get(PROFILE).context["sessions"]
 
-    assert [(session.device, session.is_this) for session in found] == [
+    assert [(session.device, session.is_this) for session in sessions] == [
         ("Firefox on Linux", True),
         ("Safari on iPhone", False),
     ]
@@ -74,20 +74,20 @@ def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
 
 
 def test_one_other_session_is_signed_out(member: User) -> None:
-    here, phone, tablet = browser(), browser(agent=SAFARI), browser()
+    own_browser, phone, tablet = browser(), browser(agent=SAFARI), browser()
     pk = UserSession.objects.get(session_key=phone.session.session_key).pk
 
-    here.post(f"/accounts/sessions/{pk}/end/")
+    own_browser.post(f"/accounts/sessions/{pk}/end/")
 
-    assert (is_in(here), is_in(phone), is_in(tablet)) == (True, False, True)
+    assert (is_in(own_browser), is_in(phone), is_in(tablet)) == (True, False, True)
 
 
 def test_signing_out_everywhere_else_keeps_this_one(member: User) -> None:
-    here, phone, tablet = browser(), browser(agent=SAFARI), browser()
+    own_browser, phone, tablet = browser(), browser(agent=SAFARI), browser()
 
-    page = here.post("/accounts/sessions/end-others/", follow=True)
+    page = own_browser.post("/accounts/sessions/end-others/", follow=True)
 
-    assert (is_in(here), is_in(phone), is_in(tablet)) == (True, False, False)
+    assert (is_in(own_browser), is_in(phone), is_in(tablet)) == (True, False, False)
     assert len(page.context["sessions"]) == 1
 
 
@@ -100,28 +100,28 @@ def test_nobody_signs_out_somebody_else(member: User, shop: Shop) -> None:
 
     answers = [kim.post(f"/accounts/sessions/{theirs}/end/"), kim.post("/accounts/sessions/end-others/")]
 
-    assert [answer.status_code for answer in answers] == [404, 302]
+    assert [response.status_code for response in answers] == [404, 302]
     assert is_in(lee)
 
 
 @pytest.mark.parametrize("path", ["/accounts/sessions/1/end/", "/accounts/sessions/end-others/"])
 def test_signing_out_needs_a_login_and_a_post(member: User, path: str) -> None:
-    stranger, here = Client(), browser()
+    stranger, own_browser = Client(), browser()
 
     assert stranger.post(path).headers["Location"].startswith("/accounts/login/")
-    assert here.get(path).status_code == 405
+    assert own_browser.get(path).status_code == 405
 
 
 def test_a_session_is_seen_again_after_five_minutes_and_not_at_every_click(member: User) -> None:
-    here = browser()
-    here.get(HOME)
+    own_browser = browser()
+    own_browser.get(HOME)
     long_ago = timezone.now() - timedelta(days=1)
     UserSession.objects.update(last_seen_at=long_ago)
 
-    here.get(HOME)
+    own_browser.get(HOME)
     unmoved = UserSession.objects.get().last_seen_at
     cache.clear()
-    here.get(HOME, headers={"user-agent": SAFARI})
+    own_browser.get(HOME, headers={"user-agent": SAFARI})
 
     session = UserSession.objects.get()
     assert unmoved == long_ago
@@ -131,20 +131,20 @@ def test_a_session_is_seen_again_after_five_minutes_and_not_at_every_click(membe
 
 def test_a_session_from_before_they_were_listed_appears(member: User) -> None:
     cache.clear()
-    here = Client()
-    here.force_login(member)
+    own_browser = Client()
+    own_browser.force_login(member)
 
-    found = here.get(PROFILE).context["sessions"]
+    sessions = own_browser.get(PROFILE).context["sessions"]
 
-    assert [session.is_this for session in found] == [True]
+    assert [session.is_this for session in sessions] == [True]
 
 
 def test_expired_sessions_are_cleared(member: User) -> None:
-    here, gone = browser(), browser()
-    Session.objects.filter(pk=gone.session.session_key).update(expire_date=timezone.now() - timedelta(seconds=1))
+    own_browser, closed_browser = browser(), browser()
+    Session.objects.filter(pk=closed_browser.session.session_key).update(expire_date=timezone.now() - timedelta(seconds=1))
 
     cleared = delete_expired_sessions(timezone.now())
 
     assert cleared == 1
-    assert is_in(here)
+    assert is_in(own_browser)
     assert UserSession.objects.count() == 1

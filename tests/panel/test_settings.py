@@ -1,4 +1,4 @@
-"""The form of the shop's settings, and through it what every form of the panel does."""
+"""Tests of the shop settings form, and through it of what every form of the panel does."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,7 @@ from tests.panel.conftest import Panel, PanelWith
 
 
 def form_of(panel: Panel, shop: Shop) -> dict[str, Any]:
-    """What a browser would send if nothing were changed."""
+    """Return the data a browser sends for the unchanged form."""
     form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
     return {name: value for name, value in values.items() if value not in (None, False)}
@@ -40,10 +40,10 @@ def test_saving_changes_the_shop_and_is_recorded_once(panel: Panel, shop: Shop) 
         "presentment_currencies-rounding": ["", "0.99", ""],
     }
 
-    answer = panel.post("shops_shop_change", shop.pk, **data)
+    response = panel.post("shops_shop_change", shop.pk, **data)
 
     shop.refresh_from_db()
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert shop.name == "Acme & Daughters"
     assert shop.presentment_currencies == [
         {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
@@ -78,11 +78,11 @@ def test_the_currency_stays_once_there_are_orders(panel: Panel, shop: Shop) -> N
     order = make_order(shop)
 
     refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "EUR"})
-    kept = panel.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
+    response = panel.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
 
     assert refused.status_code == 200
     assert "The currency cannot change from USD to EUR: the shop has orders." in refused.content.decode()
-    assert kept.status_code == 302
+    assert response.status_code == 302
     shop.refresh_from_db()
     assert (shop.currency, shop.name) == ("USD", "Renamed")
     with shop_scope(shop):
@@ -103,10 +103,10 @@ def test_the_currency_stays_while_amounts_are_finer_than_another_has(
     data = form_of(panel, shop)
 
     refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
-    taken = panel.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
+    response = panel.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
 
     assert f"some {what} with more decimals than the currency has" in refused.content.decode()
-    assert taken.status_code == 302
+    assert response.status_code == 302
     with shop_scope(shop):
         assert product.variants.get(price=10).price == 10
 
@@ -140,10 +140,10 @@ def test_rates_that_make_no_sense_are_refused(
     parts = dict(zip(("currency", "rate", "rounding"), row, strict=True))
     data = {f"presentment_currencies-{name}": [value] for name, value in parts.items()}
 
-    answer = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | data)
+    response = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | data)
 
-    assert answer.status_code == 200
-    assert message in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     shop.refresh_from_db()
     assert shop.presentment_currencies == []
 
@@ -194,8 +194,8 @@ def test_a_form_that_was_overtaken_saves_nothing_and_says_who(panel: Panel, owne
 def test_overwriting_is_possible_once_one_has_been_told(panel: Panel, owner: Panel, shop: Shop) -> None:
     mine, theirs = form_of(panel, shop), form_of(owner, shop)
     owner.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
-    told = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
-    version = told.context["adminform"].form.conflict.version
+    response = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+    version = response.context["adminform"].form.conflict.version
 
     panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
 
@@ -206,8 +206,8 @@ def test_overwriting_is_possible_once_one_has_been_told(panel: Panel, owner: Pan
 def test_overwriting_does_not_cover_a_still_newer_change(panel: Panel, owner: Panel, shop: Shop) -> None:
     mine = form_of(panel, shop)
     owner.post("shops_shop_change", shop.pk, **form_of(owner, shop) | {"name": "Second"})
-    told = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
-    version = told.context["adminform"].form.conflict.version
+    response = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+    version = response.context["adminform"].form.conflict.version
     owner.post("shops_shop_change", shop.pk, **form_of(owner, shop) | {"name": "Third"})
 
     panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
@@ -248,10 +248,10 @@ def test_what_a_service_refuses_stands_on_the_form_and_nothing_is_saved(
 
 
 def test_a_new_handle_moves_the_panel(operator: Panel, shop: Shop) -> None:
-    answer = operator.post("shops_shop_change", shop.pk, **form_of(operator, shop) | {"handle": "acme-new"})
+    response = operator.post("shops_shop_change", shop.pk, **form_of(operator, shop) | {"handle": "acme-new"})
 
-    assert answer.headers["Location"] == f"/s/acme-new/admin/shops/shop/{shop.pk}/change/"
-    assert operator.http.get(answer.headers["Location"]).status_code == 200
+    assert response.headers["Location"] == f"/s/acme-new/admin/shops/shop/{shop.pk}/change/"
+    assert operator.http.get(response.headers["Location"]).status_code == 200
 
 
 def test_somebody_who_may_only_look_gets_no_save_button(panel_with: PanelWith, shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""The way into a shop, several shops at once, and the operator's pages."""
+"""Tests of entering a shop, several shops at once, and the operator's pages."""
 
 import pytest
 from django.test import Client
@@ -20,7 +20,7 @@ def test_the_entrance_asks_for_a_login(client: Client, db: None) -> None:
 
 @pytest.fixture
 def both(panel_with: PanelWith, other_shop: Shop) -> Panel:
-    """Somebody who works in two shops."""
+    """Return a client of a staff member of two shops."""
     panel = panel_with("preferences")
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=panel.user, permissions=[])
@@ -51,14 +51,14 @@ def test_the_chooser_lists_ones_own_shops_only(panel_with: PanelWith, other_shop
 
 
 def test_two_tabs_in_two_shops_stay_apart(both: Panel, shop: Shop, other_shop: Shop) -> None:
-    here = f"/s/acme/admin/shops/shop/{shop.pk}/change/"
+    path = f"/s/acme/admin/shops/shop/{shop.pk}/change/"
 
-    assert both.http.get(here).status_code == 200
+    assert both.http.get(path).status_code == 200
     assert both.http.get("/s/stranger/admin/").context["request"].shop == other_shop
-    answer = both.http.post(here, {"name": "Still Acme"})
+    response = both.http.post(path, {"name": "Still Acme"})
 
-    assert answer.status_code == 200
-    assert answer.context["request"].shop == shop
+    assert response.status_code == 200
+    assert response.context["request"].shop == shop
     assert both.http.get(f"/s/stranger/admin/shops/shop/{other_shop.pk}/change/").status_code == 403
 
 
@@ -117,10 +117,10 @@ NEW = {
 
 
 def test_the_operator_opens_a_shop(operator: Panel) -> None:
-    answer = operator.http.post("/admin/shops/new/", NEW)
+    response = operator.http.post("/admin/shops/new/", NEW)
 
     shop = Shop.objects.get(domain="nova.example")
-    assert answer.headers["Location"] == f"/s/{shop.handle}/admin/"
+    assert response.headers["Location"] == f"/s/{shop.handle}/admin/"
     assert (shop.currency, shop.timezone) == ("EUR", "Europe/Berlin")
 
 
@@ -134,7 +134,7 @@ def test_a_taken_domain_is_said_on_the_field(operator: Panel) -> None:
 def test_staff_open_no_shop(owner: Panel) -> None:
     answers = [owner.http.get("/admin/shops/new/"), owner.http.post("/admin/shops/new/", NEW)]
 
-    assert [answer.status_code for answer in answers] == [403, 403]
+    assert [response.status_code for response in answers] == [403, 403]
     assert Shop.objects.count() == 1
 
 

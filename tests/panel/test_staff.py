@@ -1,4 +1,4 @@
-"""Who may let whom do what: the rules of granting, and the staff pages."""
+"""Tests of granting permissions and of the staff pages."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MANAGE = (
 
 @pytest.fixture
 def manager(panel_with: PanelWith) -> Panel:
-    """Somebody who manages staff and orders, and no more."""
+    """Return a client of a staff member who manages only staff and orders."""
     return panel_with(*MANAGE, "orders")
 
 
@@ -41,12 +41,12 @@ def test_every_name_has_words_and_a_group() -> None:
 
 
 def test_granting_what_one_holds_is_saved_and_recorded(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", place.pk, permissions=["orders"])
+    manager.post("staff_membership_change", index.pk, permissions=["orders"])
 
-    place.refresh_from_db()
-    assert place.permissions == ["orders"]
+    index.refresh_from_db()
+    assert index.permissions == ["orders"]
     with shop_scope(shop):
         event = Event.objects.get(topic="staff/update")
     assert event.changes == {"permissions": [[], ["orders"]]}
@@ -55,65 +55,65 @@ def test_granting_what_one_holds_is_saved_and_recorded(manager: Panel, shop: Sho
 
 @pytest.mark.parametrize("name", ["themes", "staff_audit_log_view"])
 def test_nobody_grants_what_they_lack(manager: Panel, shop: Shop, name: str) -> None:
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
 
-    page = manager.post("staff_membership_change", place.pk, permissions=["orders", name])
+    page = manager.post("staff_membership_change", index.pk, permissions=["orders", name])
 
-    place.refresh_from_db()
+    index.refresh_from_db()
     assert b"cannot be granted because you do not have them" in page.content
-    assert place.permissions == []
+    assert index.permissions == []
 
 
 def test_what_one_lacks_stays_as_it_is(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
+    index = place_of(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
 
-    manager.post("staff_membership_change", place.pk, permissions=[])
+    manager.post("staff_membership_change", index.pk, permissions=[])
 
-    place.refresh_from_db()
-    assert place.permissions == ["a_name_of_tomorrow", "themes"]
+    index.refresh_from_db()
+    assert index.permissions == ["a_name_of_tomorrow", "themes"]
 
 
 def test_nobody_changes_their_own_permissions(manager: Panel, shop: Shop) -> None:
-    place = place_of(manager.user, shop)
-    before = sorted(place.permissions)
+    index = place_of(manager.user, shop)
+    before = sorted(index.permissions)
 
-    page = manager.post("staff_membership_change", place.pk, permissions=["orders"])
+    page = manager.post("staff_membership_change", index.pk, permissions=["orders"])
 
-    place.refresh_from_db()
+    index.refresh_from_db()
     assert b"You cannot change your own permissions" in page.content
-    assert sorted(place.permissions) == before
+    assert sorted(index.permissions) == before
 
 
 @pytest.mark.parametrize("page", ["change", "delete", "activation"])
 def test_an_owners_place_is_beyond_staff(manager: Panel, shop: Shop, page: str) -> None:
-    place = place_of(factories.make_member(shop, owner=True), shop)
+    index = place_of(factories.make_member(shop, owner=True), shop)
 
-    manager.post(f"staff_membership_{page}", place.pk, permissions=["orders"])
+    manager.post(f"staff_membership_{page}", index.pk, permissions=["orders"])
 
-    place.refresh_from_db()
-    assert place.account_owner
-    assert place.permissions == []
-    assert place.user.is_active
+    index.refresh_from_db()
+    assert index.account_owner
+    assert index.permissions == []
+    assert index.user.is_active
 
 
 def test_staff_cannot_make_themselves_or_others_owners(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", place.pk, permissions=["orders"], account_owner="on")
+    manager.post("staff_membership_change", index.pk, permissions=["orders"], account_owner="on")
 
-    place.refresh_from_db()
-    assert not place.account_owner
+    index.refresh_from_db()
+    assert not index.account_owner
 
 
 def test_the_last_owner_stays_even_for_the_operator(operator: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop, owner=True), shop)
+    index = place_of(factories.make_member(shop, owner=True), shop)
 
-    page = operator.post("staff_membership_change", place.pk)
-    operator.post("staff_membership_delete", place.pk)
+    page = operator.post("staff_membership_change", index.pk)
+    operator.post("staff_membership_delete", index.pk)
 
-    place.refresh_from_db()
+    index.refresh_from_db()
     assert b"keeps its last owner" in page.content
-    assert place.account_owner
+    assert index.account_owner
 
 
 def test_the_operator_hands_ownership_on(operator: Panel, shop: Shop) -> None:
@@ -190,9 +190,9 @@ def test_an_invited_person_chooses_a_password_and_is_in(manager: Panel, shop: Sh
     browser = Client()
     form = browser.get(link[1], follow=True)
     browser.post(form.redirect_chain[-1][0], {"password1": PASSWORD, "password2": PASSWORD})
-    answer = browser.post("/accounts/login/", {"login": "new@example.com", "password": PASSWORD}, follow=True)
-    assert answer.redirect_chain[-1][0] == "/s/acme/admin/"
-    assert answer.status_code == 200
+    response = browser.post("/accounts/login/", {"login": "new@example.com", "password": PASSWORD}, follow=True)
+    assert response.redirect_chain[-1][0] == "/s/acme/admin/"
+    assert response.status_code == 200
 
 
 def test_somebody_with_an_account_is_added_without_a_mail(manager: Panel, shop: Shop, other_shop: Shop) -> None:
@@ -222,7 +222,7 @@ def test_inviting_beyond_ones_own_makes_nobody(manager: Panel) -> None:
 
 
 def losing_ownership(shop: Shop) -> list[Callable[[], None]]:
-    """Taking it from either of two owners."""
+    """Return two functions that each remove ownership from one of two owners."""
     operator = factories.UserFactory.create(is_superuser=True)
 
     def lose(owner: User) -> None:
@@ -252,7 +252,7 @@ def test_of_the_last_two_owners_one_stays() -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_lock_the_last_two_owners_go_together() -> None:
-    """The control: each looks for another owner and finds the one who is going."""
+    """Control without the lock: each transaction still sees the other owner."""
     shop = factories.make_shop()
     first, second = losing_ownership(shop)
 
@@ -262,24 +262,24 @@ def test_without_the_lock_the_last_two_owners_go_together() -> None:
 
 
 def test_who_was_removed_meanwhile_is_not_found(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
     with shop_scope(shop):
-        Membership.objects.filter(pk=place.pk).delete()
+        Membership.objects.filter(pk=index.pk).delete()
 
         with pytest.raises(RowDeleted):
-            memberships.remove_member(place, by=manager.user, at=timezone.now())
+            memberships.remove_member(index, by=manager.user, at=timezone.now())
 
 
 # --- levels ---
 
 
 def test_viewing_is_granted_and_recorded(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop, "orders"), shop)
+    index = place_of(factories.make_member(shop, "orders"), shop)
 
-    manager.post("staff_membership_change", place.pk, permissions=["orders:view"])
+    manager.post("staff_membership_change", index.pk, permissions=["orders:view"])
 
-    place.refresh_from_db()
-    assert (place.permissions, place.view_only) == ([], ["orders"])
+    index.refresh_from_db()
+    assert (index.permissions, index.view_only) == ([], ["orders"])
     with shop_scope(shop):
         event = Event.objects.get(topic="staff/update")
     assert event.changes == {"permissions": [["orders"], []], "view_only": [[], ["orders"]]}
@@ -287,44 +287,44 @@ def test_viewing_is_granted_and_recorded(manager: Panel, shop: Shop) -> None:
 
 def test_who_may_only_view_grants_no_more(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with(*MANAGE, view_only=["orders"])
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
 
-    refused = panel.post("staff_membership_change", place.pk, permissions=["orders"])
-    place.refresh_from_db()
+    refused = panel.post("staff_membership_change", index.pk, permissions=["orders"])
+    index.refresh_from_db()
     assert b"cannot be granted because you do not have them: orders" in refused.content
-    assert (place.permissions, place.view_only) == ([], [])
+    assert (index.permissions, index.view_only) == ([], [])
 
-    panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
-    place.refresh_from_db()
-    assert (place.permissions, place.view_only) == ([], ["orders"])
+    panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
+    index.refresh_from_db()
+    assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
 def test_who_may_only_view_takes_nothing_that_is_held_fully(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with(*MANAGE, view_only=["orders"])
-    place = place_of(factories.make_member(shop, "orders"), shop)
+    index = place_of(factories.make_member(shop, "orders"), shop)
 
-    panel.post("staff_membership_change", place.pk, permissions=[])
-    refused = panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
+    panel.post("staff_membership_change", index.pk, permissions=[])
+    refused = panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
 
-    place.refresh_from_db()
+    index.refresh_from_db()
     assert b"cannot be granted because you do not have them: orders" in refused.content
-    assert (place.permissions, place.view_only) == (["orders"], [])
+    assert (index.permissions, index.view_only) == (["orders"], [])
 
 
 def test_a_name_at_both_levels_is_held_fully(manager: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop), shop)
+    index = place_of(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", place.pk, permissions=["orders", "orders:view"])
+    manager.post("staff_membership_change", index.pk, permissions=["orders", "orders:view"])
 
-    place.refresh_from_db()
-    assert (place.permissions, place.view_only) == (["orders"], [])
+    index.refresh_from_db()
+    assert (index.permissions, index.view_only) == (["orders"], [])
 
 
 def test_an_invitation_can_be_for_viewing(manager: Panel, shop: Shop) -> None:
     invited(manager, permissions=["orders:view"])
 
-    place = place_of(User.objects.get(email="new@example.com"), shop)
-    assert (place.permissions, place.view_only) == ([], ["orders"])
+    index = place_of(User.objects.get(email="new@example.com"), shop)
+    assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
 def test_the_list_says_how_many_are_for_viewing(owner: Panel, shop: Shop) -> None:
@@ -334,16 +334,16 @@ def test_the_list_says_how_many_are_for_viewing(owner: Panel, shop: Shop) -> Non
 
 
 def test_a_level_that_somebody_changed_meanwhile_is_not_overwritten(owner: Panel, shop: Shop) -> None:
-    place = place_of(factories.make_member(shop, view_only=["orders"]), shop)
-    seen = owner.get("staff_membership_change", place.pk).context["seen"]
+    index = place_of(factories.make_member(shop, view_only=["orders"]), shop)
+    form_fields = owner.get("staff_membership_change", index.pk).context["seen"]
     with shop_scope(shop):
-        Membership.objects.filter(pk=place.pk).update(view_only=["themes"])
+        Membership.objects.filter(pk=index.pk).update(view_only=["themes"])
 
-    answer = owner.post("staff_membership_change", place.pk, seen=seen, permissions=["orders"])
+    response = owner.post("staff_membership_change", index.pk, seen=form_fields, permissions=["orders"])
 
-    place.refresh_from_db()
-    assert b"changed this in the meantime" in answer.content
-    assert (place.permissions, place.view_only) == ([], ["themes"])
+    index.refresh_from_db()
+    assert b"changed this in the meantime" in response.content
+    assert (index.permissions, index.view_only) == ([], ["themes"])
 
 
 @pytest.mark.parametrize("name", ["staff_membership_add", "staff_membership_change"])

@@ -1,4 +1,4 @@
-"""The stock grid in the panel."""
+"""Tests of the stock grid in the panel."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def test_the_grid_shows_items_by_locations(panel_with: PanelWith, shop: Shop) ->
     page = panel_with("products").get(GRID)
 
     rows = page.context["rows"]
-    assert [place.name for place in page.context["places"]] == ["Depot", "Shop location"]
+    assert [index.name for index in page.context["places"]] == ["Depot", "Shop location"]
     assert [(row["item"].pk, [cell["now"] for cell in row["cells"]]) for row in rows] == [(item.pk, [41, 0])]
     text = page.content.decode()
     assert f'aria-labelledby="i{item.pk} p{depot.pk}"' in text
@@ -28,28 +28,28 @@ def test_the_grid_shows_items_by_locations(panel_with: PanelWith, shop: Shop) ->
 
 def test_the_grid_writes_the_changed_cells_with_the_reason(panel_with: PanelWith, shop: Shop) -> None:
     panel = panel_with("products")
-    one, two, first, depot = make_item(shop), make_item(shop), first_location(shop), make_location(shop)
-    put(one, first, 5)
+    first_item, two, first, depot = make_item(shop), make_item(shop), first_location(shop), make_location(shop)
+    put(first_item, first, 5)
 
     response = save(
         panel,
         "damaged",
-        **cell(one, first, 3, 5),
-        **cell(one, depot, 2),
+        **cell(first_item, first, 3, 5),
+        **cell(first_item, depot, 2),
         **cell(two, first, 0, 0),
         **cell(two, depot, ""),
     )
 
     assert "2 levels changed." in messages_of(response)
-    assert ledger_of(one, first)[1:] == [(-2, 3, "damaged")]
-    assert ledger_of(one, depot) == [(2, 2, "damaged")]
+    assert ledger_of(first_item, first)[1:] == [(-2, 3, "damaged")]
+    assert ledger_of(first_item, depot) == [(2, 2, "damaged")]
     assert ledger_of(two, first) == []
     with shop_scope(shop):
         assert StockMovement.objects.latest("id").actor == f"staff:{panel.user.pk}"
 
 
 def test_a_form_that_names_its_cells_otherwise_is_refused_aloud(panel_with: PanelWith, shop: Shop) -> None:
-    """As one would from before the names carried what was seen."""
+    """Check field names from before they contained the displayed quantity."""
     item, first = make_item(shop), first_location(shop)
     put(item, first, 5)
 
@@ -63,8 +63,8 @@ def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, sho
     places = [make_location(shop, name=f"Warehouse {number}") for number in range(5)]
     for number in range(25):
         item = make_item(shop, sku=f"HOODIE-GREEN-{number:05}")
-        for place in places:
-            put(item, place, 100 + number)
+        for index in places:
+            put(item, index, 100 + number)
 
     panel = panel_with("products")
     panel.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
@@ -74,7 +74,7 @@ def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, sho
 
 
 @pytest.mark.parametrize(
-    ("wanted", "seen", "says"),
+    ("expected", "observed", "says"),
     [
         ("7", "4", "The quantity has changed: 5."),
         ("7", "", "The quantity has changed: 5."),
@@ -85,18 +85,18 @@ def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, sho
     ],
 )
 def test_the_grid_saves_all_or_nothing_and_marks_the_cell(
-    panel_with: PanelWith, shop: Shop, wanted: str, seen: str, says: str
+    panel_with: PanelWith, shop: Shop, expected: str, observed: str, says: str
 ) -> None:
-    panel, one, two, first = panel_with("products"), make_item(shop), make_item(shop), first_location(shop)
-    put(one, first, 5)
+    panel, first_item, two, first = panel_with("products"), make_item(shop), make_item(shop), first_location(shop)
+    put(first_item, first, 5)
 
-    response = save(panel, **cell(one, first, wanted, seen), **cell(two, first, 8, 0))
+    response = save(panel, **cell(first_item, first, expected, observed), **cell(two, first, 8, 0))
 
     page = response.content.decode()
     assert says in page
     assert 'aria-invalid="true"' in page
-    assert f'value="{wanted}"' in page
-    assert (level_of(one, first), level_of(two, first)) == (5, 0)
+    assert f'value="{expected}"' in page
+    assert (level_of(first_item, first), level_of(two, first)) == (5, 0)
 
 
 def test_the_grid_keeps_oversold_cells_until_somebody_counts(panel_with: PanelWith, shop: Shop) -> None:
@@ -136,10 +136,10 @@ def test_the_grid_finds_by_sku_and_pages(panel_with: PanelWith, shop: Shop, monk
     make_item(shop, sku="PLATE")
     panel = panel_with("products")
 
-    found = panel.get(GRID, q="cup")
+    response = panel.get(GRID, q="cup")
     second = panel.get(GRID, q="cup", p="2")
 
-    assert [row["item"].sku for row in found.context["rows"]] == ["CUP-2", "CUP-1"]
+    assert [row["item"].sku for row in response.context["rows"]] == ["CUP-2", "CUP-1"]
     assert [row["item"].sku for row in second.context["rows"]] == ["CUP-0"]
     assert panel.get(GRID, q="nothing", p="x").context["rows"] == []
 
@@ -149,11 +149,11 @@ def test_many_locations_are_chosen_from(panel_with: PanelWith, shop: Shop) -> No
     places = [make_location(shop, name=f"Depot {number}") for number in range(8)]
     panel = panel_with("products")
 
-    shown = panel.get(GRID).context["places"]
-    chosen = panel.get(GRID, location=str(places[7].pk)).context["places"]
+    displayed_places = panel.get(GRID).context["places"]
+    selected_places = panel.get(GRID, location=str(places[7].pk)).context["places"]
 
-    assert len(shown) == 6
-    assert chosen == [places[7]]
+    assert len(displayed_places) == 6
+    assert selected_places == [places[7]]
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -1,4 +1,4 @@
-"""Pictures that staff keep for texts: stored once under a name of their own, seen by all, kept from other shops."""
+"""Tests of images that staff upload for texts: stored once per content, visible to all, private to the shop."""
 
 from pathlib import Path
 from typing import Any
@@ -25,21 +25,21 @@ def panel(panel_with: PanelWith) -> Panel:
 
 
 def store(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> dict[str, Any]:
-    answer = panel.post("content_storefile_pick", file=SimpleUploadedFile(name, data))
-    assert answer.status_code == 200, answer.content
-    stored: dict[str, Any] = answer.json()["file"]
-    return stored
+    response = panel.post("content_storefile_pick", file=SimpleUploadedFile(name, data))
+    assert response.status_code == 200, response.content
+    file: dict[str, Any] = response.json()["file"]
+    return file
 
 
 def test_a_stored_picture_is_listed_and_seen_whole_and_small(panel: Panel, client: Client) -> None:
-    stored = store(panel)
+    stored_value = store(panel)
 
-    assert stored["name"] == "Hat-scarf.png"
-    listed = panel.get("content_storefile_pick", q="hat").json()["files"]
-    assert listed == [stored]
-    path = stored["address"].partition("/storefront/")[2]
-    whole, small = client.get(f"/storefront/{path}"), client.get(stored["path"])
-    assert (whole.status_code, whole["Content-Type"], whole["Cache-Control"]) == (
+    assert stored_value["name"] == "Hat-scarf.png"
+    files = panel.get("content_storefile_pick", q="hat").json()["files"]
+    assert files == [stored_value]
+    path = stored_value["address"].partition("/storefront/")[2]
+    response, small = client.get(f"/storefront/{path}"), client.get(stored_value["path"])
+    assert (response.status_code, response["Content-Type"], response["Cache-Control"]) == (
         200,
         "image/png",
         "public, max-age=31536000",
@@ -49,12 +49,12 @@ def test_a_stored_picture_is_listed_and_seen_whole_and_small(panel: Panel, clien
 
 
 def test_the_same_picture_is_kept_once_and_another_of_its_name_beside_it(panel: Panel, shop: Shop) -> None:
-    first, again, other = store(panel), store(panel), store(panel, BLUE)
+    first, second_result, other = store(panel), store(panel), store(panel, BLUE)
 
-    assert first == again
+    assert first == second_result
     assert other["name"].startswith("Hat-scarf-")
     assert store(panel, BLUE) == other
-    # "hat_large.png" is what a larger version of "hat.png" would be called.
+    # "hat_large.png" is also the name of a resized "hat.png".
     assert store(panel, name="hat_large.png")["name"] != "hat_large.png"
     with shop_scope(shop):
         assert StoreFile.objects.count() == 3
@@ -63,9 +63,9 @@ def test_the_same_picture_is_kept_once_and_another_of_its_name_beside_it(panel: 
 
 def test_what_is_no_picture_is_refused_and_leaves_nothing(panel: Panel, shop: Shop) -> None:
     for data in (b"<svg onload=alert(1)>", b""):
-        answer = panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
-        assert answer.status_code == 422
-        assert answer.json()["error"]
+        response = panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
+        assert response.status_code == 422
+        assert response.json()["error"]
     assert panel.post("content_storefile_pick").status_code == 422
     page = panel.forge("content_storefile_add", file=SimpleUploadedFile("a.png", b"no"))
     assert page.status_code == 200
@@ -83,9 +83,9 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, 
     assert "40 × 30 pixels" in panel.get("content_storefile_change", file.pk).content.decode()
     assert "a.png" in panel.get("content_storefile_changelist").content.decode()
 
-    gone = panel.forge("content_storefile_delete", file.pk, post="yes")
+    response = panel.forge("content_storefile_delete", file.pk, post="yes")
 
-    assert gone.status_code == 302
+    assert response.status_code == 302
     assert client.get(f"/storefront/{shop.domain}/files/a.png").status_code == 404
     with shop_scope(shop):
         assert not StoreFile.objects.exists()
@@ -93,12 +93,12 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, 
 
 
 def test_another_shop_neither_finds_nor_shows_it(panel: Panel, panel_with: PanelWith, client: Client) -> None:
-    stored = store(panel)
+    stored_value = store(panel)
     other = factories.make_shop()
     theirs = panel_with("pages", shop=other)
 
     assert theirs.get("content_storefile_pick").json()["files"] == []
-    assert client.get(f"/storefront/{other.domain}/files/{stored['name']}").status_code == 404
+    assert client.get(f"/storefront/{other.domain}/files/{stored_value['name']}").status_code == 404
 
 
 def test_who_may_edit_no_text_stores_no_picture(panel_with: PanelWith, shop: Shop) -> None:
@@ -112,7 +112,7 @@ def test_who_may_edit_no_text_stores_no_picture(panel_with: PanelWith, shop: Sho
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
-    """Files go to a folder of the test's own."""
+    """Store files in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path

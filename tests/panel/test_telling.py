@@ -1,4 +1,4 @@
-"""What is stored in English, as staff read it: amounts, names of things, reasons and what changes."""
+"""Tests of stored English texts as displayed to staff: amounts, names, reasons and changes."""
 
 import pytest
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("stored", "english", "german"),
+    ("stored_value", "english", "german"),
     [
         ("48.00 USD", "48.00 USD", "48,00 USD"),
         ("-1234.5", "-1,234.5", "-1.234,5"),
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.django_db
         ("", "", ""),
     ],
 )
-def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, english: str, german: str) -> None:
-    assert languages.localize_stored_amount(stored) == english
+def test_amounts_of_stored_texts_are_written_as_in_the_language(stored_value: str, english: str, german: str) -> None:
+    assert languages.localize_stored_amount(stored_value) == english
     with languages.language_override("de"):
-        assert languages.localize_stored_amount(stored) == german
+        assert languages.localize_stored_amount(stored_value) == german
 
 
 @pytest.mark.parametrize(
-    "stored",
+    "stored_value",
     [
         "Refunded 48.00 USD through manual",
         "Refunded 48.00 USD through bogus and 5.00 EUR through this and that",
@@ -47,20 +47,20 @@ def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, eng
         between("48.00", "1200"),
     ],
 )
-def test_messages_hold_their_amounts_in_the_readers_language(stored: str) -> None:
+def test_messages_hold_their_amounts_in_the_readers_language(stored_value: str) -> None:
     with languages.language_override("de"):
-        told = translate_stored(stored)
+        translated = translate_stored(stored_value)
 
-    assert "48,00" in told
-    assert "48.00" not in told
+    assert "48,00" in translated
+    assert "48.00" not in translated
 
 
 def test_what_prices_are_rounded_to_is_written_as_in_the_language() -> None:
     with languages.language_override("de"):
-        told = [translate_stored(words) for words in ROUNDINGS.values()]
+        translated = [translate_stored(words) for words in ROUNDINGS.values()]
 
-    assert {"Auf 0,05 genau", "Auf 0,10 genau", "Hinauf zum nächsten Betrag mit ,95"} <= set(told)
-    assert "." not in "".join(told)
+    assert {"Auf 0,05 genau", "Auf 0,10 genau", "Hinauf zum nächsten Betrag mit ,95"} <= set(translated)
+    assert "." not in "".join(translated)
     assert translate_stored(ROUNDINGS["0.05"]) == "To the nearest 0.05"
 
 
@@ -99,16 +99,16 @@ def test_rows_of_an_import_are_told(shop: Shop) -> None:
 
     with shop_scope(shop):
         with languages.language_override("de"):
-            [told] = imports.display_rows([row])
+            [displayed_row] = imports.display_rows([row])
         [english] = imports.display_rows([row])
 
-    assert [change[1:] for change in told.changes[:2]] == [("12,00", "13,50"), ("No. 1.50", "No. 2.50")]
-    assert told.changes[0][0].startswith("Red: ")
+    assert [change[1:] for change in displayed_row.changes[:2]] == [("12,00", "13,50"), ("No. 1.50", "No. 2.50")]
+    assert displayed_row.changes[0][0].startswith("Red: ")
     assert english.changes[2:] == [("Requires shipping", "yes", "no"), ("Variant Blue / L", "", "new")]
 
 
 def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop) -> None:
-    stored = {
+    stored_value = {
         "metafields_global_title_tag": "Hats",
         "status": "active",
         "published_scope": "web",
@@ -121,13 +121,13 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
         "image 1: alt": "1.50",
     }
     row = ImportedRow(
-        line=2, kind="products", fate="changed", changes=[[name, "", new] for name, new in stored.items()]
+        line=2, kind="products", fate="changed", changes=[[name, "", new] for name, new in stored_value.items()]
     )
 
     with shop_scope(shop), languages.language_override("de"):
-        [told] = imports.display_rows([row])
+        [displayed_row] = imports.display_rows([row])
 
-    assert {name: new for name, _, new in told.changes} == {
+    assert {name: new for name, _, new in displayed_row.changes} == {
         "Titel für Suchmaschinen": "Hats",
         "Status": "Aktiv",
         "Veröffentlicht wo": "Onlineshop",
@@ -142,7 +142,7 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
 
 
 @pytest.mark.parametrize(
-    ("kind", "stored", "german"),
+    ("kind", "stored_value", "german"),
     [
         (
             "products",
@@ -175,13 +175,13 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
         ),
     ],
 )
-def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored: str, german: str) -> None:
-    row = ImportedRow(line=2, kind=kind, fate="failed", reason=stored)
+def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored_value: str, german: str) -> None:
+    row = ImportedRow(line=2, kind=kind, fate="failed", reason=stored_value)
 
     with shop_scope(shop), languages.language_override("de"):
-        [told] = imports.display_rows([row])
+        [displayed_row] = imports.display_rows([row])
 
-    assert told.reason == german
+    assert displayed_row.reason == german
 
 
 def test_rows_of_a_bulk_edit_are_told() -> None:
@@ -191,7 +191,7 @@ def test_rows_of_a_bulk_edit_are_told() -> None:
     )
 
     with languages.language_override("de"):
-        [told] = edits.translate_rows([row])
+        [translated_row] = edits.translate_rows([row])
 
-    assert [change[1:] for change in told.changes[:2]] == [["9,00 – 12,00", "1.200,00"], ["9.00", ""]]
-    assert "price" not in told.reason
+    assert [change[1:] for change in translated_row.changes[:2]] == [["9,00 – 12,00", "1.200,00"], ["9.00", ""]]
+    assert "price" not in translated_row.reason

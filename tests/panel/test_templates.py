@@ -1,4 +1,4 @@
-"""What the formatter of templates leaves to people."""
+"""Tests of template formatting that the formatter does not check."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tour: whoever is new is led through the pages that they may open, until they end it for good."""
+"""Tests of the tour that leads new staff through the pages they may open."""
 
 from urllib.parse import urlsplit
 
@@ -16,20 +16,20 @@ OFFER = "New here? Take a tour"
 
 
 def walk(panel: Panel) -> list[tuple[str, str]]:
-    """Follow the tour from the home page to its end: each page's path within the panel and its heading."""
-    link, seen = panel.get().context["offered_tour"][0].link, []
+    """Follow the tour from the home page to its end; return each page's path and heading."""
+    link, observed = panel.get().context["offered_tour"][0].link, []
     while link:
-        answer = panel.http.get(link)
-        assert answer.status_code == 200, link
-        stay = answer.context["tour"]
-        seen.append((urlsplit(link).path.removeprefix(panel.url()), str(stay.stop.step.title)))
-        assert f"Tour, {len(seen)} of {stay.count}: {seen[-1][1]}" in answer.content.decode()
+        response = panel.http.get(link)
+        assert response.status_code == 200, link
+        stay = response.context["tour"]
+        observed.append((urlsplit(link).path.removeprefix(panel.url()), str(stay.stop.step.title)))
+        assert f"Tour, {len(observed)} of {stay.count}: {observed[-1][1]}" in response.content.decode()
         link = stay.after.link if stay.after else ""
-    return seen
+    return observed
 
 
 def ended(panel: Panel) -> Response:
-    """The answer to the button that ends the tour, as the home page has it."""
+    """End the tour with its button on the home page; return the response."""
     form = next(form for form in forms_of(panel.get().content) if form.attrs["action"] == panel.url("end_tour"))
     return panel.post("end_tour", **form.data)
 
@@ -55,13 +55,13 @@ def test_a_tour_of_one_page_is_none(panel_with: PanelWith) -> None:
 def test_who_ended_it_is_offered_it_in_no_shop(owner: Panel) -> None:
     assert OFFER in owner.get().content.decode()
 
-    answer = ended(owner)
+    response = ended(owner)
 
     other = factories.make_shop()
     with shop_scope(other):
         Membership.objects.create(shop=other, user=owner.user, account_owner=True)
     elsewhere = Panel(User.objects.get(pk=owner.user.pk), other)
-    assert (answer.status_code, answer["Location"]) == (302, owner.url())
+    assert (response.status_code, response["Location"]) == (302, owner.url())
     assert [OFFER in panel.get().content.decode() for panel in (owner, elsewhere)] == [False, False]
 
 
@@ -76,17 +76,17 @@ def test_it_can_be_walked_after_its_end_too_and_ends_once(owner: Panel) -> None:
 
 
 def test_the_stop_narrows_and_keeps_nothing(owner: Panel) -> None:
-    answer = owner.get("catalog_product_changelist", tour="1")
+    response = owner.get("catalog_product_changelist", tour="1")
 
-    listed = answer.context["cl"]
-    assert (listed.keepable, listed.narrowing.chips) == ("", [])
+    changelist = response.context["cl"]
+    assert (changelist.keepable, changelist.narrowing.chips) == ("", [])
 
 
 @pytest.mark.parametrize("stop", ["", "0", "1", "7", "x", "²", "9" * 400])
 def test_a_stop_that_is_not_here_shows_the_page_alone(owner: Panel, stop: str) -> None:
-    answer = owner.get("orders_order_changelist", tour=stop)
+    response = owner.get("orders_order_changelist", tour=stop)
 
-    assert (answer.status_code, answer.context["tour"]) == (200, None)
+    assert (response.status_code, response.context["tour"]) == (200, None)
 
 
 def test_nobody_ends_it_by_a_link(owner: Panel) -> None:

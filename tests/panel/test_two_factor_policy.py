@@ -1,4 +1,4 @@
-"""Where a second factor is required: the day, the reminder before it, and no way around it."""
+"""Tests of a required second factor: the date, the reminder before it, and enforcement."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -31,7 +31,7 @@ def at(panel: Panel, moment: datetime, time_machine: Any) -> None:
 
 
 def log_in_with_factor(panel: Panel) -> None:
-    """Through the login, with a code."""
+    """Log in with password and code."""
     User.objects.filter(pk=panel.user.pk).update(password=make_password(PASSWORD))
     secret = generate_totp_secret()
     TOTP.activate(panel.user, secret)
@@ -130,17 +130,17 @@ def test_operators_open_no_shop_without_it(operator: Panel, settings: Any, time_
 
     answers = [operator.http.get("/admin/shops/new/"), operator.http.post("/admin/shops/new/", {"name": "Mine"})]
 
-    assert [answer.status_code for answer in answers] == [403, 403]
+    assert [response.status_code for response in answers] == [403, 403]
 
 
 def test_staff_with_the_permission_set_the_day(owner: Panel, shop: Shop) -> None:
     form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
 
-    answer = owner.post("shops_shop_change", shop.pk, **(values | {"two_factor_from": "2031-05-06"}))
+    response = owner.post("shops_shop_change", shop.pk, **(values | {"two_factor_from": "2031-05-06"}))
 
     shop.refresh_from_db()
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert shop.two_factor_from == DAY
     with shop_scope(shop):
         assert Event.objects.latest("id").changes == {"two_factor_from": [None, "2031-05-06"]}

@@ -1,4 +1,4 @@
-"""Filters that one types into: what fits, what is said of it, and what cannot be read."""
+"""Tests of typed list filters: matches, messages and invalid input."""
 
 import html
 from datetime import UTC, datetime
@@ -24,23 +24,23 @@ from tests.inventory.factories import first_location, put
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel
 
-# As the list of variants does; a product's indexes begin with its shop.
+# The list of variants also uses these conditions; a product's indexes begin with the shop.
 OF_SHOP: dict[Any, dict[str, Any]] = {Variant: {"product__shop": F("shop")}}
 FILTERS = {"processed_from": "Date", "processed_to": "Date", "total_from": "Total", "total_to": "Total"}
 LISTS = {"orders": "orders_order_changelist", "products": "catalog_product_changelist"}
 
 
-def names(answer: Any) -> list[str]:
-    return sorted(str(row) for row in answer.context["cl"].result_list)
+def names(response: Any) -> list[str]:
+    return sorted(str(row) for row in response.context["cl"].result_list)
 
 
-def chips(answer: Any) -> list[str]:
-    return [chip.words for chip in answer.context["cl"].narrowing.chips]
+def chips(response: Any) -> list[str]:
+    return [chip.words for chip in response.context["cl"].narrowing.chips]
 
 
 @pytest.fixture
 def orders(shop: Shop, panel_with: Any) -> Panel:
-    """Three orders; the days are those of New York."""
+    """Create three orders; the days are in New York time."""
     Shop.objects.filter(pk=shop.pk).update(timezone="America/New_York")
     shop.refresh_from_db()
     panel: Panel = panel_with("orders", "products", "customers")
@@ -50,8 +50,8 @@ def orders(shop: Shop, panel_with: Any) -> Panel:
             ("#2", datetime(2026, 3, 2, 5, 0, tzinfo=UTC), "10.00"),
             ("#3", datetime(2026, 3, 3, 4, 59, tzinfo=UTC), "1234.50"),
         ):
-            made = make_order(shop)
-            Order.objects.filter(pk=made.pk).update(name=name, processed_at=moment, total_price=Decimal(total))
+            order = make_order(shop)
+            Order.objects.filter(pk=order.pk).update(name=name, processed_at=moment, total_price=Decimal(total))
     return panel
 
 
@@ -68,14 +68,14 @@ def orders(shop: Shop, panel_with: Any) -> Panel:
     ],
 )
 def test_days_and_amounts(orders: Panel, query: dict[str, str], fitting: list[str], chip: str | None) -> None:
-    answer = orders.get(LISTS["orders"], **query)
+    response = orders.get(LISTS["orders"], **query)
 
-    assert names(answer) == fitting
-    assert chips(answer) == ([chip] if chip else [])
+    assert names(response) == fitting
+    assert chips(response) == ([chip] if chip else [])
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"processed_from": "2026-02-30"}, "Enter a valid date."),
         ({"processed_to": "9999-12-31"}, "Enter a valid date."),
@@ -86,15 +86,15 @@ def test_days_and_amounts(orders: Panel, query: dict[str, str], fitting: list[st
         ({"total_from": "NaN"}, "Enter a number"),
     ],
 )
-def test_what_cannot_be_read_is_said_and_fits_nothing(orders: Panel, query: dict[str, str], said: str) -> None:
-    answer = orders.get(LISTS["orders"], **query)
+def test_what_cannot_be_read_is_said_and_fits_nothing(orders: Panel, query: dict[str, str], message: str) -> None:
+    response = orders.get(LISTS["orders"], **query)
 
-    assert names(answer) == []
-    assert said in answer.content.decode()
-    page = answer.content.decode()
+    assert names(response) == []
+    assert message in response.content.decode()
+    page = response.content.decode()
     assert 'aria-invalid="true"' in page
-    assert chips(answer) == []
-    [refused] = answer.context["cl"].narrowing.refused
+    assert chips(response) == []
+    [refused] = response.context["cl"].narrowing.refused
     ((name, typed),) = query.items()
     assert refused.words.startswith(f"“{typed[:60]}” is not a valid value for the filter {FILTERS[name]}. ")
     assert refused.words in html.unescape(page)
@@ -102,20 +102,20 @@ def test_what_cannot_be_read_is_said_and_fits_nothing(orders: Panel, query: dict
 
 
 def test_a_range_of_which_one_end_cannot_be_read_does_not_look_as_if_it_narrowed(orders: Panel) -> None:
-    asked = {"total_from": "abc", "total_to": "100.50", "processed_from": "2026-03-02"}
+    request = {"total_from": "abc", "total_to": "100.50", "processed_from": "2026-03-02"}
 
-    answer = orders.get(LISTS["orders"], **asked)
+    response = orders.get(LISTS["orders"], **request)
 
-    assert names(answer) == []
-    assert chips(answer) == ["Date: from 2 Mar 2026"]
-    [refused] = answer.context["cl"].narrowing.refused
+    assert names(response) == []
+    assert chips(response) == ["Date: from 2 Mar 2026"]
+    [refused] = response.context["cl"].narrowing.refused
     assert refused.words == "“abc” is not a valid value for the filter Total. Enter an amount in USD."
     assert refused.without == "?processed_from=2026-03-02"
 
 
 def test_one_form_asks_for_all_and_keeps_what_else_the_address_says(orders: Panel) -> None:
-    asked = {"view": "open", "q": "#1", "financial_status__exact": "paid", "total_from": "1", "p": "2"}
-    page = orders.get(LISTS["orders"], **asked).content.decode()
+    request = {"view": "open", "q": "#1", "financial_status__exact": "paid", "total_from": "1", "p": "2"}
+    page = orders.get(LISTS["orders"], **request).content.decode()
     start = page.index('id="filter-form"')
     form = page[start : page.index("</form>", start)]
 
@@ -151,10 +151,10 @@ def test_channels_tags_and_how_far_orders_are_sent(
         Order.rows().filter(name="#2").update(source_name="Web", tags="vips")
         Order.rows().filter(name="#3").update(source_name="pos", tags="50%, vip, ÜBER")
 
-    answer = orders.get(LISTS["orders"], **query)
+    response = orders.get(LISTS["orders"], **query)
 
-    assert names(answer) == fitting
-    assert chips(answer)[0] == chip
+    assert names(response) == fitting
+    assert chips(response)[0] == chip
 
 
 @pytest.mark.postgres
@@ -195,10 +195,10 @@ def test_words_of_products(shop: Shop, panel_with: Any, query: dict[str, str], f
         make_product("Scarf")
         Product.objects.filter(pk=hat.pk).update(created_at=datetime(2019, 5, 1, tzinfo=UTC))
 
-    answer = panel.get(LISTS["products"], **query)
+    response = panel.get(LISTS["products"], **query)
 
-    assert sorted(row.title for row in answer.context["cl"].result_list) == fitting
-    assert len(chips(answer)) == len(query)
+    assert sorted(row.title for row in response.context["cl"].result_list) == fitting
+    assert len(chips(response)) == len(query)
 
 
 def test_customers_by_the_day_they_became_known(shop: Shop, panel_with: Any) -> None:
@@ -246,33 +246,33 @@ def test_customers_by_what_they_bought(
 ) -> None:
     panel = panel_with("customers")
     with shop_scope(shop):
-        for name, spent, orders in (("a", "0", 0), ("b", "100", 1), ("c", "100.01", 1000)):
-            made = make_customer(email=f"{name}@example.com")
-            Customer.objects.filter(pk=made.pk).update(total_spent=Decimal(spent), orders_count=orders)
+        for name, used_seconds, orders in (("a", "0", 0), ("b", "100", 1), ("c", "100.01", 1000)):
+            customer = make_customer(email=f"{name}@example.com")
+            Customer.objects.filter(pk=customer.pk).update(total_spent=Decimal(used_seconds), orders_count=orders)
 
-    answer = panel.get("customers_customer_changelist", **query)
+    response = panel.get("customers_customer_changelist", **query)
 
-    assert sorted(row.email[0] for row in answer.context["cl"].result_list) == fitting
-    assert chips(answer)[0] == chip
+    assert sorted(row.email[0] for row in response.context["cl"].result_list) == fitting
+    assert chips(response)[0] == chip
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"orders_from": "-1"}, "greater than or equal to 0"),
         ({"orders_to": "many"}, "Enter a whole number."),
         ({"orders_to": "9" * 30}, "less than or equal to 2147483647"),
     ],
 )
-def test_numbers_that_are_none_are_said(shop: Shop, panel_with: Any, query: dict[str, str], said: str) -> None:
+def test_numbers_that_are_none_are_said(shop: Shop, panel_with: Any, query: dict[str, str], message: str) -> None:
     panel = panel_with("customers")
     with shop_scope(shop):
         make_customer()
 
-    answer = panel.get("customers_customer_changelist", **query)
+    response = panel.get("customers_customer_changelist", **query)
 
-    assert list(answer.context["cl"].result_list) == []
-    assert said in answer.content.decode()
+    assert list(response.context["cl"].result_list) == []
+    assert message in response.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -295,19 +295,19 @@ def test_variants_by_product_price_and_stock(
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=2)
     shop.refresh_from_db()
     with shop_scope(shop):
-        place = first_location(shop)
+        index = first_location(shop)
         for product in (
             make_product("Felt hat", prices=("1.00", "2.00")),
             make_product("Coat", prices=("3.00",)),
         ):
             for variant in product.variants.all():
                 InventoryItem.objects.filter(pk=variant.inventory_item_id).update(tracked=True)
-                put(variant.inventory_item, place, 2 if product.title == "Coat" else 3)
+                put(variant.inventory_item, index, 2 if product.title == "Coat" else 3)
 
-    answer = panel.get("catalog_variant_changelist", **query)
+    response = panel.get("catalog_variant_changelist", **query)
 
-    assert sorted(f"{row.price:.2f}" for row in answer.context["cl"].result_list) == fitting
-    assert chips(answer)[0] == chip
+    assert sorted(f"{row.price:.2f}" for row in response.context["cl"].result_list) == fitting
+    assert chips(response)[0] == chip
 
 
 @pytest.mark.postgres
@@ -322,12 +322,12 @@ def test_variants_by_product_price_and_stock(
 )
 def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values: Any, index: str) -> None:
     with shop_scope(shop), connection.cursor() as cursor:
-        # Among so few rows any way is as quick: it is asked which index serves.
+        # With so few rows any plan is as fast, so sequential scans are turned off.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
-        made = filtered(request=None, params={}, model=model, model_admin=None)
-        narrowed = made.fitting(model.rows().filter(**OF_SHOP.get(model, {})).order_by(*made.own_order), values)
+        filter_field = filtered(request=None, params={}, model=model, model_admin=None)
+        filtered_page = filter_field.fitting(model.rows().filter(**OF_SHOP.get(model, {})).order_by(*filter_field.own_order), values)
 
-        assert index in narrowed[:25].explain()
+        assert index in filtered_page[:25].explain()
 
 
 def test_low_stock_is_offered_where_the_shop_says_what_it_is(shop: Shop, panel_with: Any) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks in the panel: whether they arrive is seen at a glance, and what did not arrive is sent once more."""
+"""Tests of webhooks in the panel: delivery status at a glance, and redelivery of what failed."""
 
 from datetime import timedelta
 
@@ -46,17 +46,17 @@ def configured(app: App) -> Subscription:
 
 def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) -> None:
     now = timezone.now()
-    told = {
+    messages = {
         word: subscribe(installation, f"{URI}/{word}") for word in ("well", "failing", "tried", "held", "new", "off")
     }
-    make_delivery(installation, told["well"], state=State.DEAD, finished_at=now - timedelta(hours=2))
-    make_delivery(installation, told["well"], state=State.DONE, finished_at=now - timedelta(hours=1))
-    make_delivery(installation, told["failing"], state=State.DONE, finished_at=now - timedelta(hours=2))
-    make_delivery(installation, told["failing"], state=State.DEAD, finished_at=now - timedelta(hours=1))
-    make_delivery(installation, told["tried"], state=State.RETRY)
-    make_delivery(installation, told["held"], state=State.HELD)
+    make_delivery(installation, messages["well"], state=State.DEAD, finished_at=now - timedelta(hours=2))
+    make_delivery(installation, messages["well"], state=State.DONE, finished_at=now - timedelta(hours=1))
+    make_delivery(installation, messages["failing"], state=State.DONE, finished_at=now - timedelta(hours=2))
+    make_delivery(installation, messages["failing"], state=State.DEAD, finished_at=now - timedelta(hours=1))
+    make_delivery(installation, messages["tried"], state=State.RETRY)
+    make_delivery(installation, messages["held"], state=State.HELD)
     with shop_scope(panel.shop):
-        subscriptions.disable_subscription(told["off"], reason="The endpoint responded with 410 Gone.", at=now)
+        subscriptions.disable_subscription(messages["off"], reason="The endpoint responded with 410 Gone.", at=now)
 
     rows = {row.uri.rsplit("/")[-1]: row for row in panel.get(f"{LIST}_changelist").context["cl"].result_list}
     page = panel.get(f"{LIST}_changelist").content.decode()
@@ -69,29 +69,29 @@ def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) 
 def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
     panel: Panel, installation: Installation
 ) -> None:
-    told = configured(installation.app)
-    make_delivery(installation, told, state=State.DONE, finished_at=timezone.now())
+    reported_subscription = configured(installation.app)
+    make_delivery(installation, reported_subscription, state=State.DONE, finished_at=timezone.now())
 
-    page = panel.get(f"{LIST}_change", told.pk).content.decode()
-    answer = panel.forge(f"{LIST}_pause", told.pk)
+    page = panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+    response = panel.forge(f"{LIST}_pause", reported_subscription.pk)
 
     assert "From the app&#x27;s configuration file" in page
     assert "Pause" not in page
-    assert answer.status_code == 302
-    assert "Only the app&#x27;s developer can change it" in panel.get(f"{LIST}_change", told.pk).content.decode()
-    told.refresh_from_db()
-    assert told.state == Subscription.State.LIVE
+    assert response.status_code == 302
+    assert "Only the app&#x27;s developer can change it" in panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+    reported_subscription.refresh_from_db()
+    assert reported_subscription.state == Subscription.State.LIVE
 
 
 def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(panel: Panel, installation: Installation) -> None:
-    told, other = configured(installation.app), factories.make_shop()
+    reported_subscription, other = configured(installation.app), factories.make_shop()
     elsewhere = install_app(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
-    foreign = make_delivery(elsewhere, told, state=State.DEAD, finished_at=timezone.now())
+    foreign = make_delivery(elsewhere, reported_subscription, state=State.DEAD, finished_at=timezone.now())
 
-    shown = panel.get(f"{LIST}_change", told.pk)
+    response = panel.get(f"{LIST}_change", reported_subscription.pk)
 
-    assert shown.context["missing_since"] is None
-    assert list(shown.context["latest"]) == []
+    assert response.context["missing_since"] is None
+    assert list(response.context["latest"]) == []
     assert panel.get(f"{LOG}_change", foreign.pk).status_code == 404
     assert panel.get(f"{LOG}_changelist").context["cl"].result_count == 0
 
@@ -114,12 +114,12 @@ def test_pausing_holds_and_resuming_lets_go(panel: Panel, subscription: Subscrip
 
 
 def test_a_test_goes_out_and_its_page_is_shown(panel: Panel, subscription: Subscription) -> None:
-    answer = panel.forge(f"{LIST}_test", subscription.pk)
+    response = panel.forge(f"{LIST}_test", subscription.pk)
 
     with shop_scope(panel.shop):
-        made = Delivery.objects.get()
-    assert made.kind == Delivery.Kind.TEST
-    assert answer["Location"] == panel.url(f"{LOG}_change", made.pk)
+        delivery = Delivery.objects.get()
+    assert delivery.kind == Delivery.Kind.TEST
+    assert response["Location"] == panel.url(f"{LOG}_change", delivery.pk)
 
 
 def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
@@ -139,10 +139,10 @@ def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
     assert 'name="since"' in page
     assert "Enter a date and time." in refused.content.decode()
     with shop_scope(panel.shop):
-        asked = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
-    assert len(asked) == 2
-    assert asked[0]["since"].startswith("2026-01-31T")
-    assert asked[1]["states"] == ["dead"]
+        arguments = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
+    assert len(arguments) == 2
+    assert arguments[0]["since"].startswith("2026-01-31T")
+    assert arguments[1]["states"] == ["dead"]
 
 
 def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscription) -> None:
@@ -151,7 +151,7 @@ def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscrip
     tried = panel.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["trials"]
     refused = panel.get(f"{LIST}_change", subscription.pk, filter="title:").context["filter_error"]
 
-    assert [each["fits"] for each in tried] == [True, False]
+    assert [item["fits"] for item in tried] == [True, False]
     assert refused
 
 
@@ -188,7 +188,7 @@ def test_problems_are_told_in_words(panel: Panel, installation: Installation) ->
         User.objects.filter(pk=panel.user.pk).update(language=language)
         page = panel.get(f"{LOG}_changelist").content.decode()
         assert not [error for error in ERROR_LABELS if f">{error}<" in page]
-        return [said for said in _UNSUBSCRIBED if said in page]
+        return [message for message in _UNSUBSCRIBED if message in page]
 
     assert [told("en"), told("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
 
@@ -207,45 +207,45 @@ def test_bytes_that_are_gone_are_said_to_be(panel: Panel, installation: Installa
 def test_one_and_several_are_sent_once_more(
     panel: Panel, installation: Installation, subscription: Subscription
 ) -> None:
-    one, two, under_way = (
+    first, two, under_way = (
         make_delivery(installation, subscription, state=state, attempts=9, finished_at=timezone.now())
         for state in (State.DEAD, State.DONE, State.LEASED)
     )
 
-    panel.post(f"{LOG}_again", one.pk, form_key=panel.form_key(f"{LOG}_change", one.pk))
-    chosen = {"action": "send_again", "_selected_action": [one.pk, two.pk, under_way.pk]}
-    answer = panel.http.post(panel.url(f"{LOG}_changelist"), chosen, follow=True)
+    panel.post(f"{LOG}_again", first.pk, form_key=panel.form_key(f"{LOG}_change", first.pk))
+    selected = {"action": "send_again", "_selected_action": [first.pk, two.pk, under_way.pk]}
+    response = panel.http.post(panel.url(f"{LOG}_changelist"), selected, follow=True)
 
-    assert "2 of 3 deliveries are being sent again" in answer.content.decode()
+    assert "2 of 3 deliveries are being sent again" in response.content.decode()
     with shop_scope(panel.shop):
         states = dict(Delivery.objects.values_list("pk", "state"))
-    assert states == {one.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
+    assert states == {first.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
 
 
 def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: Installation) -> None:
-    told = subscribe(installation, URI)
+    reported_subscription = subscribe(installation, URI)
     happen(panel.shop, 2, title="Paper")
     with shop_scope(panel.shop):
         fan_out.create_deliveries()
-        first, second = Delivery.objects.filter(subscription=told).select_related("event").order_by("pk")
+        first, second = Delivery.objects.filter(subscription=reported_subscription).select_related("event").order_by("pk")
     assert first.event
 
-    found = {
+    results = {
         term: [row.pk for row in panel.get(f"{LOG}_changelist", q=term).context["cl"].result_list]
         for term in ("blogs/", "orders/", "Paper 1", str(first.event.subject_id), str(second.key), "no such")
     }
 
-    assert list(found.values()) == [[second.pk, first.pk], [], [second.pk], [first.pk], [second.pk], []]
+    assert list(results.values()) == [[second.pk, first.pk], [], [second.pk], [first.pk], [second.pk], []]
 
 
 def test_the_log_is_filtered_by_subscription_and_app(panel: Panel, installation: Installation) -> None:
-    one, two = make_delivery(installation), make_delivery(installation, subscribe(installation, f"{URI}/two"))
+    first_delivery, two = make_delivery(installation), make_delivery(installation, subscribe(installation, f"{URI}/two"))
 
     of_two = panel.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
     of_app = panel.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list
 
     assert [row.pk for row in of_two] == [two.pk]
-    assert [row.pk for row in of_app] == [two.pk, one.pk]
+    assert [row.pk for row in of_app] == [two.pk, first_delivery.pk]
 
 
 def test_the_pace_of_one_is_set_and_said(panel: Panel, subscription: Subscription, installation: Installation) -> None:

@@ -1,4 +1,4 @@
-"""Refusals as staff read them."""
+"""Tests of error messages as staff read them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from apps.panel.error_display import SentenceErrorList, as_sentence, format_erro
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected_output"),
     [
         (BLANK, "Can't be blank."),
         (too_long(255), "Is too long (maximum is 255 characters)."),
@@ -18,16 +18,16 @@ from apps.panel.error_display import SentenceErrorList, as_sentence, format_erro
         ("", ""),
     ],
 )
-def test_phrases_of_the_interface_are_shown_as_sentences(text: str, shown: str) -> None:
-    assert as_sentence(text) == shown
-    assert list(SentenceErrorList([text])) == [shown]
+def test_phrases_of_the_interface_are_shown_as_sentences(text: str, expected_output: str) -> None:
+    assert as_sentence(text) == expected_output
+    assert list(SentenceErrorList([text])) == [expected_output]
 
 
 def test_a_refusal_names_its_fields_in_words() -> None:
-    refusal = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
+    error = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
 
     assert (
-        format_errors(refusal)
+        format_errors(error)
         == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
     )
 

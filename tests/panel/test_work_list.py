@@ -1,4 +1,4 @@
-"""The work list: what is to be sent, what is due first; and what can be done to it, by the table of states."""
+"""Tests of the fulfillment queue: order, views, filters, and actions by status."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,19 +46,19 @@ def change(row: FulfillmentOrder, **values: Any) -> FulfillmentOrder:
 
 
 def shown(panel: Panel, **query: str) -> list[int]:
-    answer = panel.get(LIST, **query)
-    assert answer.status_code == 200
-    return [row.pk for row in answer.context["cl"].result_list]
+    response = panel.get(LIST, **query)
+    assert response.status_code == 200
+    return [row.pk for row in response.context["cl"].result_list]
 
 
 def act(panel: Panel, row: FulfillmentOrder, action: Action, **data: Any) -> Any:
-    answer = panel.forge(ACT, row.pk, action.value, **data)
+    response = panel.forge(ACT, row.pk, action.value, **data)
     row.refresh_from_db()
-    return answer
+    return response
 
 
 def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
-    fresh = make_fulfillment_order()
+    new_fulfillment_order = make_fulfillment_order()
     late = change(make_fulfillment_order(), fulfill_by=NOW - timedelta(hours=2))
     waiting = change(make_fulfillment_order(), fulfill_at=NOW - timedelta(days=3))
     has_time = change(make_fulfillment_order(), fulfill_by=NOW + timedelta(days=9))
@@ -66,7 +66,7 @@ def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
 
     page = panel.get(LIST)
 
-    assert [row.pk for row in page.context["cl"].result_list] == [waiting.pk, late.pk, fresh.pk, has_time.pk]
+    assert [row.pk for row in page.context["cl"].result_list] == [waiting.pk, late.pk, new_fulfillment_order.pk, has_time.pk]
     text = page.content.decode()
     assert "Late by 2 hours" in text
     assert "Waiting for 3 days" in text
@@ -77,35 +77,35 @@ def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service
     depot = make_location(in_shop)
     own = make_fulfillment_order(shipping_address={"first_name": "Ada", "city": "Ottawa", "country_code": "CA"})
     at_depot = change(make_fulfillment_order(), assigned_location=depot, fulfill_by=NOW - timedelta(days=1))
-    asked = make_fulfillment_order(service, request_status="submitted")
+    fulfillment_order = make_fulfillment_order(service, request_status="submitted")
     working = make_fulfillment_order(service, status="in_progress", request_status="accepted")
-    held = make_fulfillment_order(status="on_hold")
+    held_fulfillment_order = make_fulfillment_order(status="on_hold")
     later = make_fulfillment_order(status="scheduled")
-    done = make_fulfillment_order(status="closed")
-    name = Order.objects.get(pk=done.order_id).name
+    finished_fulfillment_order = make_fulfillment_order(status="closed")
+    name = Order.objects.get(pk=finished_fulfillment_order.order_id).name
 
-    with Each() as each:
+    with Each() as checks:
         for query, rows in (
-            ({}, [at_depot, own, asked, working]),
+            ({}, [at_depot, own, fulfillment_order, working]),
             ({"view": "late"}, [at_depot]),
-            ({"view": "today"}, [at_depot, own, asked, working]),
-            ({"view": "requests"}, [asked]),
-            ({"view": "held"}, [held]),
+            ({"view": "today"}, [at_depot, own, fulfillment_order, working]),
+            ({"view": "requests"}, [fulfillment_order]),
+            ({"view": "held"}, [held_fulfillment_order]),
             ({"view": "scheduled"}, [later]),
-            ({"view": "all"}, [done, later, held, working, asked, at_depot, own]),
-            ({"view": "nonsense", "location": "nonsense", "service": "x"}, [at_depot, own, asked, working]),
+            ({"view": "all"}, [finished_fulfillment_order, later, held_fulfillment_order, working, fulfillment_order, at_depot, own]),
+            ({"view": "nonsense", "location": "nonsense", "service": "x"}, [at_depot, own, fulfillment_order, working]),
             ({"location": str(depot.pk)}, [at_depot]),
             ({"service": "own"}, [at_depot, own]),
-            ({"service": str(service.pk)}, [asked, working]),
+            ({"service": str(service.pk)}, [fulfillment_order, working]),
             ({"status": "in_progress"}, [working]),
-            ({"view": "send", "status": "on_hold"}, [held]),
+            ({"view": "send", "status": "on_hold"}, [held_fulfillment_order]),
             ({"request": "accepted"}, [working]),
-            ({"q": name}, [done]),
-            ({"q": name.removeprefix("#")}, [done]),
-            ({"q": str(Order.objects.get(pk=done.order_id).number)}, [done]),
+            ({"q": name}, [finished_fulfillment_order]),
+            ({"q": name.removeprefix("#")}, [finished_fulfillment_order]),
+            ({"q": str(Order.objects.get(pk=finished_fulfillment_order.order_id).number)}, [finished_fulfillment_order]),
             ({"q": "9" * 30}, []),
         ):
-            with each(query):
+            with checks(query):
                 assert shown(panel, **query) == [row.pk for row in rows]
     assert "Ada, Ottawa, Canada" in panel.get(LIST).content.decode()
 
@@ -114,14 +114,14 @@ def test_a_page_costs_the_same_statements_however_many_rows(panel: Panel, in_sho
     make_fulfillment_order()
     panel.get(LIST)
 
-    with CaptureQueriesContext(connection) as few:
+    with CaptureQueriesContext(connection) as queries:
         panel.get(LIST)
     for _ in range(4):
         make_fulfillment_order(lines=[MUG, MUG])
-    with CaptureQueriesContext(connection) as many:
+    with CaptureQueriesContext(connection) as captured_queries:
         panel.get(LIST)
 
-    assert len(many) == len(few)
+    assert len(captured_queries) == len(queries)
 
 
 def test_another_shops_work_is_not_in_the_list(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
@@ -140,15 +140,15 @@ def test_every_action_of_the_table_has_its_words() -> None:
 
 
 def test_buttons_are_those_of_the_table(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
-    """In each state, at each place: a button where the table allows, a refusal where it does not."""
+    """Check each status at each location: a button where the action is allowed, an error where not."""
     own, far = make_fulfillment_order(), make_fulfillment_order(service)
 
-    with Each() as each:
+    with Each() as checks:
         for row in (own, far):
             for state in iterate_states():
                 if state[0] in {"closed", "cancelled", "incomplete"}:
                     continue
-                with each(row.pk, state):
+                with checks(row.pk, state):
                     put_into(row, *state)
                     can = set(get_supported_actions(state, get_manager(at_service=row is far)))
                     page = panel.get(ORDER, row.order_id).content.decode()
@@ -166,12 +166,12 @@ def test_without_the_permission_to_change_there_are_no_buttons(panel_with: Panel
     reader = panel_with("orders")
 
     page = reader.get(ORDER, row.order_id).content.decode()
-    answer = act(reader, row, Action.HOLD, reason="other")
+    response = act(reader, row, Action.HOLD, reason="other")
 
     assert "From " in page
     assert "/do/" not in page
     assert "fulfil/" not in reader.get(LIST).content.decode()
-    assert (answer.status_code, row.status) == (403, "open")
+    assert (response.status_code, row.status) == (403, "open")
 
 
 def test_a_hold_with_a_reason_holds_some_units_and_is_released(panel: Panel, in_shop: Shop) -> None:
@@ -185,7 +185,7 @@ def test_a_hold_with_a_reason_holds_some_units_and_is_released(panel: Panel, in_
     assert (row.status, other.status, hold.reason, hold.reason_notes) == (
         "on_hold", "open", "incorrect_address", "No street",
     )  # fmt: skip
-    assert [each.lines.get().quantity for each in (row, other)] == [1, 1]
+    assert [current_row.lines.get().quantity for current_row in (row, other)] == [1, 1]
     assert "No street" in panel.get(ORDER, row.order_id).content.decode()
     assert Event.objects.get(topic="fulfillment_orders/placed_on_hold").actor == f"staff:{panel.user.pk}"
     act(panel, row, Action.RELEASE_HOLD)
@@ -196,8 +196,8 @@ def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) 
     row = make_fulfillment_order()
     line = f"units-{row.lines.get().pk}"
 
-    with Each() as each:
-        for action, data, said in (
+    with Each() as checks:
+        for action, data, expected_message in (
             (Action.HOLD, {"reason": "", line: "1"}, "required"),
             (Action.HOLD, {"reason": "nonsense", line: "1"}, "not one of"),
             (Action.HOLD, {"reason": "other", line: "3"}, "Only 2 left"),
@@ -209,10 +209,10 @@ def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) 
             (Action.SET_DEADLINE, {"fulfill_by": "soon"}, "valid date"),
             (Action.SET_DEADLINE, {"fulfill_by": "9999-12-31T23:59"}, "less than or equal"),
         ):
-            with each(action, data):
-                answer = act(panel, row, action, **data)
-                assert answer.status_code == 200
-                assert said in answer.content.decode()
+            with checks(action, data):
+                response = act(panel, row, action, **data)
+                assert response.status_code == 200
+                assert expected_message in response.content.decode()
     assert (row.status, row.fulfill_by) == ("open", None)
     assert not FulfillmentHold.objects.exists()
     assert panel.get(ACT, row.pk, "nonsense").status_code == 404
@@ -239,7 +239,7 @@ def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Sho
     line = f"units-{row.lines.get().pk}"
 
     act(panel, row, Action.REQUEST_FULFILLMENT, message="Gift wrap", **{line: "2"})
-    asked = row.request_status
+    request_status = row.request_status
     act(panel, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="inventory_out_of_stock")
     rejected = row.request_status
     page = panel.get(ORDER, row.order_id).content.decode()
@@ -249,7 +249,7 @@ def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Sho
     act(panel, row, Action.REJECT_CANCELLATION_REQUEST)
     act(panel, row, Action.CLOSE, message="Fire")
 
-    assert (asked, rejected) == ("submitted", "rejected")
+    assert (request_status, rejected) == ("submitted", "rejected")
     assert "Gift wrap" in page
     assert "No paper" in page
     assert "(Out of stock)" in page

@@ -1,4 +1,4 @@
-"""The work list reads its index in order, whichever view and filter it is narrowed by: what PostgreSQL says."""
+"""Tests that PostgreSQL reads the fulfillment queue's index in order for every view and filter."""
 
 from typing import Any
 
@@ -26,25 +26,25 @@ pytestmark = [pytest.mark.postgres, pytest.mark.shop_with(fill=add_work)]
 
 
 def plans(panel: Panel, query: dict[str, Any]) -> list[str]:
-    """The plans of the statements that read the work list's page and its count."""
+    """Return the query plans of the queue's page and its count."""
     with CaptureQueriesContext(connection) as captured:
-        answer = panel.get(LIST, **query)
-    assert answer.status_code == 200
-    found = []
+        response = panel.get(LIST, **query)
+    assert response.status_code == 200
+    results = []
     for statement in captured.captured_queries:
         sql = statement["sql"]
         if 'FROM "fulfillment_fulfillmentorder"' in sql and "LIMIT" in sql:
             with connection.cursor() as cursor:
-                # So few rows are read as quickly without any index; the question is which one serves.
+                # So few rows are read as fast without an index, so sequential scans are turned off.
                 cursor.execute("SET LOCAL enable_seqscan = off")
                 cursor.execute("EXPLAIN " + sql.replace("%", "%%"))
-                found.append("\n".join(line for (line,) in cursor.fetchall()))
-    return found
+                results.append("\n".join(line for (line,) in cursor.fetchall()))
+    return results
 
 
 def test_the_work_list_reads_its_index_in_order(owner: Panel) -> None:
     _, second = PLACES["first, second"]
-    with Each() as each:
+    with Each() as checks:
         for query in (
             {},
             {"p": "20"},
@@ -52,9 +52,9 @@ def test_the_work_list_reads_its_index_in_order(owner: Panel) -> None:
             {"location": second},
             {"service": "own"},
         ):
-            with each(query):
-                found = plans(owner, query)
-                *counts, page = found
+            with checks(query):
+                query_plans = plans(owner, query)
+                *counts, page = query_plans
                 assert all("Limit" in count for count in counts), counts
                 assert "Seq Scan on fulfillment_fulfillmentorder" not in page, page
                 assert "fulfillment_order_work" in page or "fulfillment_order_by_location" in page, page

@@ -1,4 +1,4 @@
-"""One object of every kind that pages are about."""
+"""One object of every type that pages are about."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ Things = Callable[[Shop], dict[str, tuple[object, ...]]]
 
 @pytest.fixture
 def things_of() -> Things:
-    """Makes one object of every kind in a shop; answers the arguments of their addresses."""
+    """Return a factory that creates one object of every type in a shop and returns URL arguments."""
 
     def make(shop: Shop) -> dict[str, tuple[object, ...]]:
         installation = factories.make_installation(shop, ("read_products",))

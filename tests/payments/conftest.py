@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever opens a connection or looks a name up fails the test."""
+    """Fail the test if code opens a connection or looks up a host name."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("something reached for the network")

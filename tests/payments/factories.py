@@ -1,4 +1,4 @@
-"""Payment handlers for tests."""
+"""Factories for payment handlers."""
 
 import json
 from typing import Any
@@ -10,16 +10,16 @@ from apps.payments.models import PaymentHandlerConfig
 
 VERSION = "2026-04-08"
 CONFIG: dict[str, Any] = {"shop_id": "942252"}
-# Bodies that are made and broken again.
+# Valid bodies, which tests copy and break.
 BODY: dict[str, Any] = {"handler_id": "wallet_pay", "version": VERSION, "config": CONFIG, "enabled": True}
 
 
 def make_handler(**attrs: Any) -> PaymentHandlerConfig:
-    """A handler of the current shop, on unless told otherwise."""
-    given = {"handler_id": "wallet_pay", "handler_version": VERSION, "config": CONFIG, "enabled": True, **attrs}
-    return handlers.create_handler(given, actor="system", at=timezone.now())
+    """Create an enabled handler in the current shop."""
+    fields = {"handler_id": "wallet_pay", "handler_version": VERSION, "config": CONFIG, "enabled": True, **attrs}
+    return handlers.create_handler(fields, actor="system", at=timezone.now())
 
 
 def copy(value: Any) -> Any:
-    """A value of its own."""
+    """Return a deep copy of the value."""
     return json.loads(json.dumps(value))

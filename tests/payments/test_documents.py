@@ -1,4 +1,4 @@
-"""The published documents at their addresses.
+"""Tests of the published schema documents at their addresses.
 
 Rule: spec part B, Payment handler schema.
 """
@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from apps.payments.domain import schema_publishing
 
-# What has been published never changes: a mistake in it becomes a new version.
+# Published documents never change; a correction becomes a new version.
 PINNED = {
     "wallet-pay/2026-04-08/schema.json": "dcbe7a16c2df17c2fd0452e1fb7977a1e71ace4cfa1707f356d93e19f3f41198",
     "checkout/2026-04-08/payment_handler.json": "93d2ed52b52413cbe90a29e966435427540aad6ad9860b7dbe4787035fdd5a41",
@@ -31,24 +31,24 @@ def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
     settings.SCHEMAS_URL = schema_publishing.PLACEHOLDER
 
     with django_assert_num_queries(0):
-        answer = Client().get(f"/schemas/{path}")
+        response = Client().get(f"/schemas/{path}")
         head = Client().head(f"/schemas/{path}")
         packed = Client().get(f"/schemas/{path}", headers={"Accept-Encoding": "gzip, br"})
-        known = Client().get(f"/schemas/{path}", headers={"If-None-Match": answer["ETag"]})
-        listed = Client().get(f"/schemas/{path}", headers={"If-None-Match": f'"other", {answer["ETag"]}'})
+        existing_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": response["ETag"]})
+        listed_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": f'"other", {response["ETag"]}'})
         other = Client().get(f"/schemas/{path}", headers={"If-None-Match": '"other"'})
 
-    assert (answer.status_code, digest(answer.content), digest(packed.content)) == (200, PINNED[path], PINNED[path])
-    assert (head.status_code, head.content, head["ETag"]) == (200, b"", answer["ETag"])
-    assert [(reply.status_code, reply.content) for reply in (known, listed)] == [(304, b""), (304, b"")]
+    assert (response.status_code, digest(response.content), digest(packed.content)) == (200, PINNED[path], PINNED[path])
+    assert (head.status_code, head.content, head["ETag"]) == (200, b"", response["ETag"])
+    assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [(304, b""), (304, b"")]
     assert other.status_code == 200
-    for reply in (answer, head, packed, known):
+    for reply in (response, head, packed, existing_response):
         assert reply["Cache-Control"] == "public, max-age=86400"
         assert reply["Access-Control-Allow-Origin"] == "*"
         assert reply["X-Content-Type-Options"] == "nosniff"
         assert not reply.has_header("Vary")
         assert not reply.cookies
-    assert answer["Content-Type"] == "application/schema+json"
+    assert response["Content-Type"] == "application/schema+json"
 
 
 def test_the_placeholder_gives_way_to_this_installations_address(settings: Any, db: None) -> None:
@@ -65,8 +65,8 @@ def test_the_placeholder_gives_way_to_this_installations_address(settings: Any, 
 
 
 def test_addresses_in_what_is_published_lead_to_it(settings: Any, db: None) -> None:
-    listed = Client().get("/schemas/wallet-pay/")
-    ((version),) = listed.json()["versions"]
+    response = Client().get("/schemas/wallet-pay/")
+    ((version),) = response.json()["versions"]
     paths = {name: url.removeprefix(settings.BASE_URL) for name, url in version.items() if name != "version"}
 
     assert version["version"] == "2026-04-08"
@@ -78,9 +78,9 @@ def test_addresses_in_what_is_published_lead_to_it(settings: Any, db: None) -> N
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options", "trace"])
 def test_other_methods_are_refused(method: str, db: None) -> None:
-    answer = getattr(Client(), method)("/schemas/wallet-pay/2026-04-08/schema.json")
+    response = getattr(Client(), method)("/schemas/wallet-pay/2026-04-08/schema.json")
 
-    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_other_methods_are_refused(method: str, db: None) -> None:
     ],
 )
 def test_what_is_not_published_is_not_found(path: str, db: None) -> None:
-    answer = Client().get(f"/schemas/{path}")
+    response = Client().get(f"/schemas/{path}")
 
-    assert answer.status_code == 404
+    assert response.status_code == 404
     if path.startswith("wallet-pay"):
-        assert answer.json() == {"errors": "Not Found"}
+        assert response.json() == {"errors": "Not Found"}

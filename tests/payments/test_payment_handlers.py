@@ -1,4 +1,4 @@
-"""Payment handlers over REST.
+"""Tests of payment handlers over REST.
 
 Rule: spec part B, Payment handler schema.
 """
@@ -31,18 +31,18 @@ def create(api: ApiClient, **changes: Any) -> Response:
 
 
 def made(api: ApiClient, **changes: Any) -> dict[str, Any]:
-    answer = create(api, **changes)
-    assert answer.status_code == 201, answer.content
-    return answer.json()["payment_handler"]
+    response = create(api, **changes)
+    assert response.status_code == 201, response.content
+    return response.json()["payment_handler"]
 
 
 def change(api: ApiClient, handler: dict[str, Any], **changes: Any) -> Response:
     return api.put(f"payment_handlers/{handler['id']}.json", {"payment_handler": changes})
 
 
-def errors_of(answer: Response) -> dict[str, list[str]]:
-    assert answer.status_code == 422, answer.content[:300]
-    return answer.json()["errors"]
+def errors_of(response: Response) -> dict[str, list[str]]:
+    assert response.status_code == 422, response.content[:300]
+    return response.json()["errors"]
 
 
 def test_a_handler_is_shown_with_where_its_schema_is_published(api: ApiClient) -> None:
@@ -90,7 +90,7 @@ def test_every_change_leaves_one_event_with_what_it_was_before(api: ApiClient, s
     assert events[1].changes == {"config": [before, after], "environment": ["production", "sandbox"]}
 
 
-# --- what is refused ---
+# --- validation errors ---
 
 REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
     ({}, {"handler_id": ["can't be blank"], "version": ["can't be blank"], "config": ["can't be blank"]}),
@@ -163,9 +163,9 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
 def test_what_must_not_be_published_is_refused_by_its_field(api: ApiClient, no_network: None) -> None:
     before = everything_stored()
 
-    with Each() as each:
+    with Each() as checks:
         for body, expected in REFUSED:
-            with each(expected):
+            with checks(expected):
                 assert errors_of(api.post(LIST, {"payment_handler": body})) == expected
                 assert everything_stored() == before
 
@@ -204,7 +204,7 @@ VALID = st.fixed_dictionaries(
     },
     optional={"available_instruments": st.just([{"type": "wallet_pay"}])},
 )
-# By field, what breaks it.
+# By field, an invalid value.
 BROKEN: dict[str, tuple[Any, ...]] = {
     "id": ("", None, 5, [], "x" * 129),
     "version": ("", None, 20260408, "2026-4-8", "2026-04-08 ", "1999-01-01"),
@@ -230,7 +230,7 @@ def test_every_valid_entry_is_taken_and_one_broken_field_is_named(
     (broken[outer[0]] if outer else broken)[name] = bad
 
     assert entry_validation.find_entry_errors(entry) == {}
-    assert {found[: len(field)] for found in entry_validation.find_entry_errors(broken)} == {field}
+    assert {entry_error[: len(field)] for entry_error in entry_validation.find_entry_errors(broken)} == {field}
 
 
 # --- tokens ---
@@ -249,31 +249,31 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
 
     register_audience(audience)
     request.addfinalizer(lambda: unregister_audience(audience))
-    kept = CONFIG | {"credential": credential, "list": [{"credential": credential}]}
+    config = CONFIG | {"credential": credential, "list": [{"credential": credential}]}
     body = {
         "payment_handler": BODY
-        | {"config": kept, "payment": {"instruments": [instrument]}, "credential": credential}
+        | {"config": config, "payment": {"instruments": [instrument]}, "credential": credential}
         | {"available_instruments": [{"type": "wallet_pay", "constraints": {"credential": credential}}]}
     }
     answers = [api.post(LIST, body, idempotency_key="once"), api.post(LIST, body, idempotency_key="once")]
     handler = answers[0].json()["payment_handler"]
-    answers.append(change(api, handler, config=kept | {"note": "changed"}))
-    answers.append(change(api, handler, config=kept | {"api_key": token}))
+    answers.append(change(api, handler, config=config | {"note": "changed"}))
+    answers.append(change(api, handler, config=config | {"api_key": token}))
 
-    assert [answer.status_code for answer in answers] == [201, 201, 200, 422]
+    assert [response.status_code for response in answers] == [201, 201, 200, 422]
     assert handler["config"] == CONFIG | {
         "credential": {"type": "wallet_token"},
         "list": [{"credential": {"type": "wallet_token"}}],
     }
-    shown = str([answer.content for answer in answers])
-    stored = str(everything_stored())
-    assert "942252" in shown
-    assert "942252" in stored
-    for place in (shown, stored, caplog.text):
-        assert token not in place
+    text = str([response.content for response in answers])
+    stored_text = str(everything_stored())
+    assert "942252" in text
+    assert "942252" in stored_text
+    for index in (text, stored_text, caplog.text):
+        assert token not in index
 
 
-# --- ids, and what is on ---
+# --- ids and enabled handlers ---
 
 
 def test_a_handlers_id_is_one_shops_once(api: ApiClient, foreign_api: ApiClient) -> None:
@@ -295,15 +295,15 @@ def test_one_handler_of_an_environment_is_on(api: ApiClient) -> None:
 
 
 def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, foreign_api: ApiClient, in_shop: Shop) -> None:
-    taken = {"config.shop_id": ["has already been taken"]}
+    errors = {"config.shop_id": ["has already been taken"]}
     handler = made(api)
     made(api, handler_id="test", config=CONFIG | {"environment": "sandbox"}, enabled=False)
     stranger = made(foreign_api, config={"shop_id": "theirs"})
 
-    assert errors_of(create(foreign_api, handler_id="b", config=CONFIG | {"environment": "sandbox"})) == taken
-    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken
+    assert errors_of(create(foreign_api, handler_id="b", config=CONFIG | {"environment": "sandbox"})) == errors
+    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == errors
     change(api, handler, config={"shop_id": "moved"})
-    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken  # the sandbox still has it
+    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == errors  # the sandbox still has it
     with all_shops_scope():
         sandbox = PaymentHandlerConfig.objects.get(handler_id="test")
     assert api.delete(f"payment_handlers/{sandbox.pk}.json").status_code == 200
@@ -335,18 +335,18 @@ def test_no_face_gets_past_the_check(in_shop: Shop) -> None:
         handlers.update_handler(handler, {"config": {}}, actor="system", at=handler.created_at)
 
 
-# --- who may ---
+# --- access ---
 
 
 def test_reading_and_writing_have_scopes_of_their_own(client_with: ClientWith, api: ApiClient) -> None:
     handler = made(api)
     reader = client_with("read_payment_handlers")
-    others = client_with("write_orders", "write_content")
+    other_rows = client_with("write_orders", "write_content")
     path = f"payment_handlers/{handler['id']}"
 
     assert [reader.get(f"{path}{end}").status_code for end in (".json", "/checkout_response.json")] == [200, 200]
     assert [reader.delete(f"{path}.json").status_code, change(reader, handler, enabled=False).status_code] == [403, 403]
-    assert [others.get(LIST).status_code, others.get(f"{path}/checkout_response.json").status_code] == [403, 403]
+    assert [other_rows.get(LIST).status_code, other_rows.get(f"{path}/checkout_response.json").status_code] == [403, 403]
 
 
 def test_another_shops_handler_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
@@ -360,5 +360,5 @@ def test_another_shops_handler_does_not_exist(api: ApiClient, foreign_api: ApiCl
         foreign_api.delete(f"{path}.json"),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * 4
+    assert [response.status_code for response in answers] == [404] * 4
     assert api.get(f"{path}.json").json()["payment_handler"] == handler

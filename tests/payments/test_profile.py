@@ -1,4 +1,4 @@
-"""What a shop's domain tells about its checkout, and what a checkout answers.
+"""Tests of the checkout profile at a shop's domain, and of checkout responses.
 
 Rule: spec part B, Payment handler schema.
 """
@@ -27,9 +27,9 @@ def profile_of(host: str, **headers: str) -> Response:
     return Client(headers={"Host": host}).get("/.well-known/ucp", headers=headers)
 
 
-def registry(answer: Response) -> dict[str, Any]:
-    assert answer.status_code == 200, answer.content
-    return answer.json()["ucp"]["payment_handlers"]
+def registry(response: Response) -> dict[str, Any]:
+    assert response.status_code == 200, response.content
+    return response.json()["ucp"]["payment_handlers"]
 
 
 def response_of(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> dict[str, Any]:
@@ -41,15 +41,15 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
     make_handler(handler_id="off", enabled=False)
     make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
 
-    answer = profile_of("acme.example")
+    response = profile_of("acme.example")
 
-    assert answer["Content-Type"] == "application/json"
-    assert answer["Cache-Control"] == "public, max-age=60"
-    assert not answer.has_header("Vary")
-    assert not answer.cookies
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "public, max-age=60"
+    assert not response.has_header("Vary")
+    assert not response.cookies
     schema = schema_publishing.get_schema_url(VERSION)
     common = {"version": VERSION, "spec": schema.replace("schema.json", "spec.md"), "schema": schema}
-    assert answer.json() == {
+    assert response.json() == {
         "ucp": {
             "version": "2026-04-08",
             "services": {},
@@ -90,12 +90,12 @@ def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_sho
         ("stranger.example", "stranger-1"),
     ):
         assert registry(profile_of(host))[NAME][0]["config"]["shop_id"] == known_as
-    # Hosts of the installation are no shop; strange ones are refused before anybody looks for one.
+    # Hosts of the installation are no shop; unknown hosts are refused before a shop is looked up.
     for host, status in (("testserver", 404), ("127.0.0.1", 404), ("nobody.example", 400), ("10.1.2.3", 400)):
-        answer = profile_of(host)
-        assert answer.status_code == status
-        assert b"acme-1" not in answer.content
-        assert b"stranger-1" not in answer.content
+        response = profile_of(host)
+        assert response.status_code == status
+        assert b"acme-1" not in response.content
+        assert b"stranger-1" not in response.content
     assert profile_of("testserver").json() == {"errors": "Not Found"}
 
 
@@ -109,8 +109,8 @@ def test_the_profile_is_not_led_elsewhere_and_only_read(in_shop: Shop) -> None:
 
 
 def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, in_shop: Shop) -> None:
-    kept = {"shop_id": "942252", "loyalty": {"points": True}, "currency": "what", "token_binding": 5}
-    handler = make_handler(config=kept)
+    saved_row = {"shop_id": "942252", "loyalty": {"points": True}, "currency": "what", "token_binding": 5}
+    handler = make_handler(config=saved_row)
 
     (entry,) = response_of(api, handler, currency="EUR", country="FR", checkout_id="c-1")[NAME]
     (bare,) = response_of(api, handler)[NAME]
@@ -119,7 +119,7 @@ def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, 
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     assert bare["config"] == published
     assert [
-        schema_validation.find_schema_errors(VERSION, schema_validation.RESPONSE, each) for each in (entry, bare)
+        schema_validation.find_schema_errors(VERSION, schema_validation.RESPONSE, item) for item in (entry, bare)
     ] == [{}, {}]
 
 
@@ -155,9 +155,9 @@ def test_instruments_are_those_that_both_sides_know(api: ApiClient, in_shop: Sho
     limited = [{"type": "wallet_pay", "constraints": {"maximum": 500}}]
     handler = make_handler(available_instruments=limited)
 
-    (asked,) = response_of(api, handler, instruments="card,wallet_pay")[NAME]
+    (request,) = response_of(api, handler, instruments="card,wallet_pay")[NAME]
 
-    assert asked["available_instruments"] == limited
+    assert request["available_instruments"] == limited
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_instruments_are_those_that_both_sides_know(api: ApiClient, in_shop: Sho
     ],
 )
 def test_a_parameter_that_is_none_is_400(api: ApiClient, in_shop: Shop, query: dict[str, str], message: str) -> None:
-    answer = api.get(f"payment_handlers/{make_handler().pk}/checkout_response.json", **query)
+    response = api.get(f"payment_handlers/{make_handler().pk}/checkout_response.json", **query)
 
-    assert (answer.status_code, answer.json()) == (400, {"errors": dict.fromkeys(query, message)})
+    assert (response.status_code, response.json()) == (400, {"errors": dict.fromkeys(query, message)})
 
 
 def test_what_the_demo_store_publishes_is_valid_without_a_network(
@@ -210,12 +210,12 @@ def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(sh
         demo.create_demo_handlers(shop, timezone.now())
         handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     path = f"payment_handlers/{handler.pk}/checkout_response.json"
-    said: list[tuple[type[BaseModel], dict[str, Any]]] = [
+    examples: list[tuple[type[BaseModel], dict[str, Any]]] = [
         (ucp.BusinessSchema, profile_of("acme.example").json()["ucp"]),
         (ucp.ResponseCheckoutSchema, api.get(path, currency=shop.currency, checkout_id="c-1").json()["ucp"]),
     ]
 
-    for model, value in said:
+    for model, value in examples:
         assert len(value["payment_handlers"][NAME]) == 1
         model.model_validate(value)
         faults: tuple[dict[str, Any], ...] = ({"id": None}, {"version": "soon"}, {"available_instruments": []})

@@ -1,4 +1,4 @@
-"""Races on PostgreSQL, with real threads and real commits."""
+"""Concurrency tests on PostgreSQL, with real threads and real commits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -43,7 +43,7 @@ def shops() -> tuple[Shop, Shop]:
 
 
 def users_of(known_as: str) -> int:
-    """How many shops have a handler with this id of the wallet."""
+    """Return the number of shops with a handler of this wallet id."""
     with all_shops_scope():
         handlers = list(PaymentHandlerConfig.objects.all())
     return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})
@@ -51,35 +51,35 @@ def users_of(known_as: str) -> int:
 
 @pytest.mark.race(control="test_without_the_unique_key_two_shops_have_one_id")
 def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
-    one, two = shops()
+    first_shop, two = shops()
 
     for number in range(ROUNDS):
-        results = at_once(one, making(one, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}"))
+        results = at_once(first_shop, making(first_shop, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}"))
 
         assert sorted(type(result).__name__ for result in results) == ["NoneType", "WalletShopTaken"]
         assert users_of(f"w{number}") == 1
 
 
 def test_without_the_unique_key_two_shops_have_one_id() -> None:
-    """The control: each finds the id among its own."""
-    one, two = shops()
+    """Control without the lock: each finds the id only in its own shop."""
+    first_shop, two = shops()
 
     with without(WalletShop, "known_as"):
-        assert at_once(one, making(one, "w"), making(two, "w")) == [None, None]
+        assert at_once(first_shop, making(first_shop, "w"), making(two, "w")) == [None, None]
 
     assert users_of("w") == 2
 
 
 @pytest.mark.race(control="test_without_the_unique_key_two_handlers_are_on")
 def test_of_two_handlers_switched_on_at_once_one_is() -> None:
-    one, _ = shops()
+    first_shop, _ = shops()
 
     for _ in range(ROUNDS):
-        works = [making(one, "w", f"h{number}", enabled=True) for number in range(2)]
-        results = at_once(one, *works, refusals=(DomainError, IntegrityError))
+        works = [making(first_shop, "w", f"h{number}", enabled=True) for number in range(2)]
+        results = at_once(first_shop, *works, expected_errors=(DomainError, IntegrityError))
 
         assert sorted(type(result).__name__ for result in results) == ["IntegrityError", "NoneType"]
-        with shop_scope(one):
+        with shop_scope(first_shop):
             assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 1
             for handler in PaymentHandlerConfig.objects.all():
                 configuring.delete_handler(handler, actor="system", at=timezone.now())
@@ -87,12 +87,12 @@ def test_of_two_handlers_switched_on_at_once_one_is() -> None:
 
 
 def test_without_the_unique_key_two_handlers_are_on() -> None:
-    """The control: nothing else keeps them apart."""
-    one, _ = shops()
+    """Control without the lock: both handlers are created."""
+    first_shop, _ = shops()
 
     with without(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
-        at_once(one, *(making(one, "w", f"h{number}", enabled=True) for number in range(2)))
-        with shop_scope(one):
+        at_once(first_shop, *(making(first_shop, "w", f"h{number}", enabled=True) for number in range(2)))
+        with shop_scope(first_shop):
             assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 2
 
 
@@ -103,29 +103,29 @@ def deleting(shop: Shop, handler_id: str) -> Work:
 
 
 def kept(shop: Shop) -> bool:
-    """Whether the shop still has the id."""
+    """Return True if the shop still has the id."""
     with shop_scope(shop):
         return WalletShop.objects.filter(known_as="w").exists()
 
 
 @pytest.mark.race(control="test_without_the_lock_an_id_in_use_is_released")
 def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> None:
-    one, _ = shops()
-    making(one, "w", "h0")()
+    first_shop, _ = shops()
+    making(first_shop, "w", "h0")()
 
     for number in range(ROUNDS):
-        works = deleting(one, f"h{number}"), making(one, "w", f"h{number + 1}")
+        works = deleting(first_shop, f"h{number}"), making(first_shop, "w", f"h{number + 1}")
 
-        assert at_once(one, *works) == [None, None]
-        assert kept(one)
+        assert at_once(first_shop, *works) == [None, None]
+        assert kept(first_shop)
 
 
 def test_without_the_lock_an_id_in_use_is_released() -> None:
-    """The control: who deletes does not see the handler that is being made."""
-    one, _ = shops()
-    making(one, "w", "old")()
+    """Control without the lock: the deletion does not see the handler that is being created."""
+    first_shop, _ = shops()
+    making(first_shop, "w", "old")()
 
-    unguarded(one, making(one, "w", "new"), deleting(one, "old"), locks={"payments_walletshop"})
+    unguarded(first_shop, making(first_shop, "w", "new"), deleting(first_shop, "old"), locks={"payments_walletshop"})
 
     assert users_of("w") == 1
-    assert not kept(one)
+    assert not kept(first_shop)

@@ -1,4 +1,4 @@
-"""Accepting tokens of the wallet: once, in time, and where they are bound to.
+"""Tests of redeeming wallet tokens: once, in time, and only for the bound checkout.
 
 Rule: spec part B, Payment handler schema.
 """
@@ -72,9 +72,9 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     answers = [redeem(api, handler, body, idempotency_key="once") for _ in range(2)]
     answers += [redeem(api, handler, body), redeem(api, handler, given(token=[TOKEN]))]
 
-    assert [answer.status_code for answer in answers] == [201, 201, 422, 422]
-    shown = answers[0].json()["redemption"]
-    assert shown | {"id": 0, "created_at": ""} == {
+    assert [response.status_code for response in answers] == [201, 201, 422, 422]
+    redemption = answers[0].json()["redemption"]
+    assert redemption | {"id": 0, "created_at": ""} == {
         "id": 0,
         "handler_id": "wallet_pay",
         "checkout_id": "c-1",
@@ -84,11 +84,11 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     with shop_scope(shop):
         event = Event.objects.get(topic="payment_handlers/redeem")
     assert (event.subject_id, event.actor) == (handler.pk, f"app:{api.installation.app_id}")
-    stored = str(everything_stored())
-    assert "pi-1" in stored
-    for place in (stored, caplog.text, str([answer.content for answer in answers])):
-        assert TOKEN not in place
-        assert "anna@example.com" not in place
+    text = str(everything_stored())
+    assert "pi-1" in text
+    for index in (text, caplog.text, str([response.content for response in answers])):
+        assert TOKEN not in index
+        assert "anna@example.com" not in index
 
 
 def test_a_token_is_accepted_once_in_whatever_shop(
@@ -100,11 +100,11 @@ def test_a_token_is_accepted_once_in_whatever_shop(
     answers = [redeem(api, handler, given()), redeem(api, handler, given("c-2")), redeem(foreign_api, theirs, given())]
     api.delete(f"payment_handlers/{handler.pk}.json")
     with shop_scope(handler.shop):
-        again = redeem(api, make_handler(), given())
+        second_result = redeem(api, make_handler(), given())
 
-    taken = {"errors": {"payment_instrument.credential.token": ["has already been taken"]}}
+    errors = {"errors": {"payment_instrument.credential.token": ["has already been taken"]}}
     assert answers[0].status_code == 201
-    assert [(answer.status_code, answer.json()) for answer in (*answers[1:], again)] == [(422, taken)] * 3
+    assert [(response.status_code, response.json()) for response in (*answers[1:], second_result)] == [(422, errors)] * 3
 
 
 REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
@@ -153,11 +153,11 @@ def test_what_is_not_meant_for_this_checkout_is_refused_and_can_still_be_used(
 ) -> None:
     before = everything_stored()
 
-    with Each() as each:
+    with Each() as checks:
         for body, expected in REFUSED:
-            with each(expected):
-                answer = redeem(api, handler, body)
-                assert (answer.status_code, answer.json()) == (422, {"errors": expected})
+            with checks(expected):
+                response = redeem(api, handler, body)
+                assert (response.status_code, response.json()) == (422, {"errors": expected})
                 assert everything_stored() == before
     assert redeem(api, handler, given()).status_code == 201
 
@@ -165,9 +165,9 @@ def test_what_is_not_meant_for_this_checkout_is_refused_and_can_still_be_used(
 def test_a_handler_that_is_off_accepts_nothing(api: ApiClient, handler: PaymentHandlerConfig) -> None:
     api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"enabled": False}})
 
-    answer = redeem(api, handler, given())
+    response = redeem(api, handler, given())
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": {"base": ["is off"]}})
+    assert (response.status_code, response.json()) == (422, {"errors": {"base": ["is off"]}})
 
 
 def test_accepting_asks_for_the_writing_scope_and_the_shops_own_handler(
@@ -177,7 +177,7 @@ def test_accepting_asks_for_the_writing_scope_and_the_shops_own_handler(
     assert redeem(foreign_api, handler, given()).status_code == 404
 
 
-# --- the same token at once ---
+# --- the same token concurrently ---
 
 
 def a_shop_with_a_handler() -> tuple[Shop, PaymentHandlerConfig]:
@@ -204,8 +204,8 @@ def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
     shop, handler = a_shop_with_a_handler()
 
     for number in range(5):
-        works = [accepting(handler, f"t{number}", f"c-{place}") for place in range(2)]
-        results = at_once(shop, *works, refusals=IntegrityError)
+        works = [accepting(handler, f"t{number}", f"c-{index}") for index in range(2)]
+        results = at_once(shop, *works, expected_errors=IntegrityError)
 
         assert [type(result) for result in results].count(IntegrityError) == 1
         assert redemptions() == number + 1
@@ -214,7 +214,7 @@ def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_a_token_is_accepted_twice() -> None:
-    """The control: nothing else tells that the token is used."""
+    """Control: nothing else records that the token is used."""
     shop, handler = a_shop_with_a_handler()
 
     with without(TokenRedemption, "digest"):

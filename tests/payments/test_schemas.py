@@ -1,4 +1,4 @@
-"""The published schemas: sound, self-contained, and as strict as the specification's examples.
+"""Tests of the published schemas: valid, self-contained, and as strict as the specification's examples.
 
 Rule: spec part B, Payment handler schema.
 """
@@ -31,7 +31,7 @@ def schema_documents() -> dict[str, dict[str, Any]]:
 
 
 def parts(value: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a document."""
+    """Yield every object in a document."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -45,13 +45,13 @@ def says(definition: str, value: object) -> dict[str, list[str]]:
 def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
     registry = schema_validation.build_registry(schema_publishing.load_documents())
 
-    with Each() as each:
+    with Each() as checks:
         for path, document in schema_documents().items():
             Draft202012Validator.check_schema(document)
             assert document["$id"] == f"{schema_publishing.PLACEHOLDER}/{path}"
             resolver = registry.resolver(document["$id"])
             for reference in [part["$ref"] for part in parts(document) if "$ref" in part]:
-                with each(path, reference):
+                with checks(path, reference):
                     assert isinstance(resolver.lookup(reference).contents, dict)
 
 
@@ -72,9 +72,9 @@ def test_the_definitions_of_the_specification_are_there_by_name() -> None:
 
 
 def test_every_format_that_a_document_names_is_checked() -> None:
-    named = {part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part}
+    formats = {part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part}
 
-    assert named == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
+    assert formats == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
 
 
 def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:
@@ -149,9 +149,9 @@ BUSINESS: list[tuple[Any, dict[str, list[str]]]] = [
 
 
 def test_entries_of_a_shop_are_what_the_specification_says(no_network: None) -> None:
-    with Each() as each:
+    with Each() as checks:
         for entry, expected in BUSINESS:
-            with each(entry):
+            with checks(entry):
                 assert says(schema_validation.BUSINESS, entry) == expected
 
 
@@ -193,12 +193,12 @@ INSTRUMENTS: list[tuple[Any, dict[str, list[str]]]] = [
 
 
 def test_instruments_and_tokens_are_what_the_specification_says() -> None:
-    with Each() as each:
+    with Each() as checks:
         for instrument, expected in INSTRUMENTS:
-            with each(instrument):
-                found = says(schema_validation.INSTRUMENT, instrument)
-                assert found.keys() == expected.keys()
-                assert all(set(messages) <= set(found[field]) for field, messages in expected.items())
+            with checks(instrument):
+                errors = says(schema_validation.INSTRUMENT, instrument)
+                assert errors.keys() == expected.keys()
+                assert all(set(messages) <= set(errors[field]) for field, messages in expected.items())
 
 
 @pytest.mark.parametrize(

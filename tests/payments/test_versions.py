@@ -1,4 +1,4 @@
-"""A later version of the handler's schema beside the earlier.
+"""Tests of a later version of the handler schema next to the earlier one.
 
 Rule: design/payment_handler, P12.
 """
@@ -28,7 +28,7 @@ _KEPT = (
 
 @pytest.fixture
 def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A release that publishes a later version besides: new folders, nothing else."""
+    """Add a release with a later schema version: new folders, nothing else."""
     for path, content in schema_publishing.load_documents().items():
         for name, text in (
             (path, content),
@@ -37,12 +37,12 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_bytes(text)
     monkeypatch.setattr(schema_publishing, "_FOLDER", tmp_path)
-    for kept in _KEPT:
-        kept.cache_clear()
+    for example in _KEPT:
+        example.cache_clear()
     yield
     monkeypatch.undo()
-    for kept in _KEPT:
-        kept.cache_clear()
+    for example in _KEPT:
+        example.cache_clear()
 
 
 def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
@@ -60,11 +60,11 @@ def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
     )
     served = Client().get(f"/schemas/{schema_publishing.get_schema_path(LATER)}").json()
     assert (served["version"], LATER in served["$id"]) == (LATER, True)
-    (kept,) = registry(profile_of("acme.example"))[NAME]
-    assert (kept["version"], kept["schema"]) == (VERSION, schema_publishing.get_schema_url(VERSION))
+    (saved_row,) = registry(profile_of("acme.example"))[NAME]
+    assert (saved_row["version"], saved_row["schema"]) == (VERSION, schema_publishing.get_schema_url(VERSION))
 
-    made = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
-    new = api.post("payment_handlers.json", {"payment_handler": made})
+    body = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
+    new = api.post("payment_handlers.json", {"payment_handler": body})
     moved = api.put(f"payment_handlers/{old.pk}.json", {"payment_handler": {"version": LATER}})
 
     assert (new.status_code, moved.status_code) == (201, 200), (new.content, moved.content)

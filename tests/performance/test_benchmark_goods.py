@@ -1,4 +1,4 @@
-"""The benchmark's products and orders are such as the services make them."""
+"""The benchmark creates the same products and orders as the services."""
 
 from apps.catalog.models import Product
 from apps.fulfillment.domain import fulfillments, reconciliation
@@ -56,5 +56,5 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
     parcels = [parcel for order in api.get("orders.json").json()["orders"] for parcel in order["fulfillments"]]
     assert [len(parcel["line_items"]) for parcel in parcels] == [3] * 15
     assert parcels[0]["tracking_numbers"] == ["100000000030"]
-    made = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}]}})
-    assert (made.status_code, made.json()["order"]["name"]) == (201, "#1031")
+    response = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}]}})
+    assert (response.status_code, response.json()["order"]["name"]) == (201, "#1031")

@@ -1,4 +1,4 @@
-"""The benchmark's other programs write the product's tables, and a benchmark that cannot run says so and fails."""
+"""The benchmark's other programs use the product's tables, and a benchmark that cannot run reports an error."""
 
 import json
 import os
@@ -39,11 +39,11 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def naive() -> Columns:
-    """Return the columns that the models of the naive variant have, by table."""
+    """Return the columns of the naive variant's models, by table."""
     django = {"DJANGO_SETTINGS_MODULE": "benchmarks.naive.settings", "DATABASE_URL": "sqlite://:memory:"}
-    done = run_python("-c", NAIVE, **django)
-    assert done.returncode == 0, done.stderr
-    return {table: set(columns) for table, columns in json.loads(done.stdout).items()}
+    process = run_python("-c", NAIVE, **django)
+    assert process.returncode == 0, process.stderr
+    return {table: set(columns) for table, columns in json.loads(process.stdout).items()}
 
 
 @pytest.fixture(scope="module")
@@ -54,24 +54,24 @@ def floors() -> Columns:
 
 
 def is_required(field: "Field[object, object]") -> bool:
-    """Return True if PostgreSQL refuses a row that does not name this column."""
+    """Return True if PostgreSQL rejects a row without this column."""
     return not (field.null or field.primary_key or field.generated or field.db_default is not NOT_PROVIDED)
 
 
 @pytest.mark.parametrize("variant", ["naive", "floors"])
 def test_variants_have_every_column_that_a_row_needs(variant: str, request: pytest.FixtureRequest) -> None:
-    found: Columns = request.getfixturevalue(variant)
+    variant_columns: Columns = request.getfixturevalue(variant)
     fields = {model._meta.db_table: model._meta.concrete_fields for model in apps.get_models()}
 
     missing = {
         f"{table}.{field.column}"
         for table in WRITTEN
         for field in fields[table]
-        if is_required(field) and field.column not in found[table]
+        if is_required(field) and field.column not in variant_columns[table]
     }
     unknown = {
         f"{table}.{column}"
-        for table, columns in found.items()
+        for table, columns in variant_columns.items()
         for column in columns - {field.column for field in fields[table]}
     }
 
@@ -80,18 +80,20 @@ def test_variants_have_every_column_that_a_row_needs(variant: str, request: pyte
 
 
 def test_a_benchmark_without_wrk_fails(tmp_path: Path) -> None:
-    done = run_python("-m", "benchmarks.run", "--quick", PATH=str(tmp_path))
+    process = run_python("-m", "benchmarks.run", "--quick", PATH=str(tmp_path))
 
-    assert (done.returncode, done.stderr) == (1, "The benchmark needs wrk: apt install wrk\n")
+    assert (process.returncode, process.stderr) == (1, "The benchmark needs wrk: apt install wrk\n")
 
 
 def test_a_benchmark_without_postgresql_fails(tmp_path: Path) -> None:
     (tmp_path / "wrk").touch(mode=0o755)
 
-    done = run_python("-m", "benchmarks.run", "--quick", PATH=str(tmp_path), DATABASE_URL="postgres://127.0.0.1:1/none")
+    process = run_python(
+        "-m", "benchmarks.run", "--quick", PATH=str(tmp_path), DATABASE_URL="postgres://127.0.0.1:1/none"
+    )
 
-    assert done.returncode == 1
-    assert "The benchmark needs PostgreSQL; set DATABASE_URL." in done.stderr
+    assert process.returncode == 1
+    assert "The benchmark needs PostgreSQL; set DATABASE_URL." in process.stderr
 
 
 def test_a_benchmark_whose_server_breaks_off_fails(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_benchmark_whose_server_breaks_off_fails(tmp_path: Path) -> None:
     wrk.chmod(0o755)
     code = "from benchmarks import load; load.run(1, 'list', 'token', '/', 1, 1)"
 
-    done = run_python("-c", code, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    process = run_python("-c", code, PATH=f"{tmp_path}:{os.environ['PATH']}")
 
-    assert done.returncode == 1
-    assert "1 requests were broken off" in done.stderr
+    assert process.returncode == 1
+    assert "1 requests were broken off" in process.stderr

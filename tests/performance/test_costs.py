@@ -1,8 +1,8 @@
-"""What a request may cost, on customers and on stock, counted without a clock: function calls and statements.
+"""Cost ceilings of requests for customers and stock, without a clock: function calls and SQL statements.
 
-Calls are those of Python functions from the outermost layer on, once the process is warm, the fewest of several tries:
-the driver is called once more each time its socket keeps it waiting. The ceilings are little above what was measured,
-so that a loop over fields or rows that slips into the hot path is seen at once.
+Calls are those of Python functions from the outermost layer on, in a warm process, the minimum of several tries: the
+driver makes an additional call each time its socket blocks. The ceilings are slightly above the measured values, so
+that a new loop over fields or rows in the hot path shows.
 """
 
 import json
@@ -35,7 +35,7 @@ ROWS = 50
 TRIES = 4
 # The token, the page's keys, its products, and their variants, options and images.
 QUERIES = 6
-# SQLite's driver in Django converts each moment in Python.
+# Django's SQLite backend converts each datetime in Python.
 CEILINGS = {
     "list, warm": 430,
     "list, nothing to re-use": 1_950 if on_postgres() else 2_860,
@@ -45,30 +45,30 @@ CEILINGS = {
 ADJUSTMENT = 1_330
 
 
-# 50 products with two variants each, none of them rendered already; with further currencies, two more prices each.
+# 50 products with two variants each, none in the render cache; with more currencies, two more prices each.
 PRODUCTS = {"one currency": 4_600 if on_postgres() else 6_400, "three currencies": 5_700 if on_postgres() else 7_500}
 
 
 @pytest.fixture
 def customers(api: ApiClient, shop: Shop) -> list[int]:
-    """A page of customers with two addresses each."""
+    """Create a page of customers with two addresses each."""
     with shop_scope(shop):
-        found = [make_customer(first_name="Ada") for _ in range(ROWS)]
-        for customer in found:
+        customer_rows = [make_customer(first_name="Ada") for _ in range(ROWS)]
+        for customer in customer_rows:
             for street in range(2):
                 make_address(customer, address1=f"Storgatan {street}")
-    return [customer.pk for customer in found]
+    return [customer.pk for customer in customer_rows]
 
 
-def _elsewhere(request: HttpRequest) -> HttpResponseBase:
+def _call_view(request: HttpRequest) -> HttpResponseBase:
     raise Http404(request.path)
 
 
-answer = request_boundary(_elsewhere)
+answer = request_boundary(_call_view)
 
 
 def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
-    """A request as a server hands it over."""
+    """Return a request as the server passes it to Django."""
     make = RequestFactory(headers={"X-Platform-Access-Token": api.token})
     path = f"/admin/api/{VERSION}/{path}"
     if body:
@@ -77,7 +77,7 @@ def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
 
 
 def calls(send: Callable[[], HttpResponseBase]) -> int:
-    """How many Python functions are called for an answer."""
+    """Return the number of Python function calls for a response."""
     counted = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -94,8 +94,8 @@ def calls(send: Callable[[], HttpResponseBase]) -> int:
     return counted
 
 
-def _calls_of(request: HttpRequest, *, anew: bool) -> int:
-    if anew:
+def _count_calls_once(request: HttpRequest, *, clear_cache: bool) -> int:
+    if clear_cache:
         render_cache.cache.clear()
     return calls(lambda: answer(request))
 
@@ -109,13 +109,13 @@ def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> N
         "create": lambda: request_for(api, "customers.json", next(bodies)),
     }
 
-    found = {}
+    log_text = {}
     for kind, make in kinds.items():
         for _ in range(3):
             answer(make())
-        found[kind] = min(_calls_of(make(), anew=kind.endswith("re-use")) for _ in range(TRIES))
+        log_text[kind] = min(_count_calls_once(make(), clear_cache=kind.endswith("re-use")) for _ in range(TRIES))
 
-    assert {kind: number for kind, number in found.items() if number > CEILINGS[kind]} == {}
+    assert {kind: number for kind, number in log_text.items() if number > CEILINGS[kind]} == {}
 
 
 @pytest.mark.parametrize("kind", PRODUCTS)
@@ -138,24 +138,24 @@ def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, 
 
 
 def statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
-    """What a write says to the database; transactions are counted apart from the rest."""
+    """Return a write's statements and the number of transactions and savepoints."""
     with CaptureQueriesContext(connection) as queries:
         response = api.http.generic(method, api.path(path), json.dumps(body) if body else b"", "application/json")
     assert response.status_code in {200, 201}, response.content
     texts = [query["sql"].strip() for query in queries.captured_queries]
-    said = [text for text in texts if not text.startswith(("SAVEPOINT", "RELEASE"))]
-    return said, sum(text.startswith("SAVEPOINT") for text in texts)
+    statement_texts = [text for text in texts if not text.startswith(("SAVEPOINT", "RELEASE"))]
+    return statement_texts, sum(text.startswith("SAVEPOINT") for text in texts)
 
 
-# By write, how many statements and how many transactions and savepoints it takes.
+# Number of statements, and of transactions and savepoints, per write.
 WRITES = [
     # The token; the customer, its address, its default address; the event.
     ("POST", "customers.json", json.loads(example(1)), 5, 1),
     ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
-    # On PostgreSQL the customer is held once more, against metafields that come meanwhile.
+    # On PostgreSQL the customer is locked a second time, against concurrent metafields.
     ("DELETE", "customers/ID.json", None, 10 + on_postgres(), 2),
     ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
-    # The token, the tag, the event; shown: the tag.
+    # The token, the tag, the event; for the response: the tag.
     ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 4, 1),
 ]
 
@@ -167,26 +167,26 @@ def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str
         customer = make_customer()
     api.get(f"customers/{customer.pk}.json")
 
-    said, opened = statements(api, method, path.replace("ID", str(customer.pk)), body)
+    statement_texts, opened = statements(api, method, path.replace("ID", str(customer.pk)), body)
 
     # The outermost block is a savepoint of the test's own transaction.
-    assert (len(said), opened) == (number, blocks), "\n".join(said)
+    assert (len(statement_texts), opened) == (number, blocks), "\n".join(statement_texts)
 
 
-# By change of stock: what is sent, and how many statements and how many transactions and savepoints it takes.
+# Body, number of statements, and number of transactions and savepoints, per change of stock.
 STOCK = {
     # The token; the level; the movement, the product, its variant, the location, the event.
     "adjust": ({"available_adjustment": 1}, 7, 1),
-    # The token, the item, the location; the item held, the level, the level held; as above.
+    # The token, the item, the location; the item's lock, the level, the level's lock; then as above.
     "set": ({"available": 5}, 12, 2),
-    # The token, the item, the location; the item held, the level, which there is.
+    # The token, the item, the location; the item's lock, the existing level.
     "connect": ({}, 5, 1),
 }
 
 
 @pytest.fixture
 def level(api: ApiClient, shop: Shop) -> dict[str, int]:
-    """A level of a product's variant, by its two ids."""
+    """Create a level of a product's variant and return its two ids."""
     with shop_scope(shop):
         item = make_product().variants.get().inventory_item_id
         return {"inventory_item_id": item, "location_id": Location.objects.get().pk}
@@ -198,9 +198,9 @@ def test_change_of_stock_takes_its_statements(api: ApiClient, level: dict[str, i
     path = f"inventory_levels/{kind}.json"
     statements(api, "POST", path, level | body)
 
-    said, opened = statements(api, "POST", path, level | body | ({"available": 6} if kind == "set" else {}))
+    statement_texts, opened = statements(api, "POST", path, level | body | ({"available": 6} if kind == "set" else {}))
 
-    assert (len(said), opened) == (number, blocks), "\n".join(said)
+    assert (len(statement_texts), opened) == (number, blocks), "\n".join(statement_texts)
 
 
 def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -> None:
@@ -210,7 +210,7 @@ def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -
 
     requests = [request_for(api, "inventory_levels/adjust.json", body) for _ in range(TRIES)]
 
-    assert min(_calls_of(request, anew=False) for request in requests) <= ADJUSTMENT
+    assert min(_count_calls_once(request, clear_cache=False) for request in requests) <= ADJUSTMENT
 
 
 @pytest.mark.postgres
@@ -227,7 +227,7 @@ def test_two_trips_are_made_while_levels_are_held(shop: Shop, several: int, tmp_
             connection.connection.pgconn.trace(file.fileno())
             movements.apply_stock_changes(moves, **by)
             connection.connection.pgconn.untrace()
-        found = messages.read_text(errors="replace")
+        log_text = messages.read_text(errors="replace")
 
-    # The level, with what it is then; all that follows.
-    assert found.count("ReadyForQuery") == 2, found
+    # The level with its new state; all other statements.
+    assert log_text.count("ReadyForQuery") == 2, log_text

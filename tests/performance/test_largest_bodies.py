@@ -1,4 +1,4 @@
-"""What one body brings is written together: statements grow with batches of rows, not with rows."""
+"""Rows of one request body are written in bulk: statements grow with batches, not with rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,13 +26,13 @@ from tests.conftest import ApiClient, Response
 from tests.inventory.factories import first_location, make_item, make_location, put
 
 VARIANTS = 300
-# Fewer than a fifth of the rows that each request writes.
+# Less than a fifth of the rows that each request writes.
 MOST = 60
 
 
 def bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None = None) -> Response:
-    """Send a request, which must not take more than ``MOST`` statements."""
-    api.get("shop.json")  # the first call of a token also notes its use
+    """Send a request that must not run more than ``MOST`` statements."""
+    api.get("shop.json")  # the first request with a token also stores its use
     with CaptureQueriesContext(connection) as queries:
         response = api.delete(path) if method == "delete" else getattr(api, method)(path, body)
     assert response.status_code in {200, 201}, response.content[:300]
@@ -53,22 +53,24 @@ def events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
 
 def test_a_product_of_many_variants_is_made_changed_and_deleted_in_few_statements(api: ApiClient, shop: Shop) -> None:
     variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(VARIANTS)]
-    made = bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()["product"]
-    path = f"products/{made['id']}.json"
+    created = bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()[
+        "product"
+    ]
+    path = f"products/{created['id']}.json"
     with shop_scope(shop):
         items = list(InventoryItem.objects.order_by("id").values_list("id", flat=True))
     of_items = events(shop, topic="inventory_items/create")
-    skus = [{"id": each["id"], "sku": f"T{n}"} for n, each in enumerate(made["variants"])]
+    skus = [{"id": row["id"], "sku": f"T{n}"} for n, row in enumerate(created["variants"])]
 
     changed = bounded(api, "put", path, {"product": {"variants": skus}}).json()["product"]
-    named = [{"id": each["id"], "metafields": fields(1)} for each in made["variants"]]
-    bounded(api, "put", path, {"product": {"variants": named}})
+    with_metafields = [{"id": row["id"], "metafields": fields(1)} for row in created["variants"]]
+    bounded(api, "put", path, {"product": {"variants": with_metafields}})
     bounded(api, "delete", path)
 
-    assert [each["inventory_item_id"] for each in made["variants"]] == items
+    assert [row["inventory_item_id"] for row in created["variants"]] == items
     assert of_items == [("inventory_items/create", pk) for pk in items]
     assert len(events(shop, topic="inventory_levels/connect")) == VARIANTS
-    assert [each["sku"] for each in changed["variants"]] == [f"T{n}" for n in range(VARIANTS)]
+    assert [row["sku"] for row in changed["variants"]] == [f"T{n}" for n in range(VARIANTS)]
     assert events(shop, topic="inventory_items/update") == [("inventory_items/update", pk) for pk in items]
     assert events(shop, topic="inventory_items/delete") == [("inventory_items/delete", pk) for pk in items]
     assert len(events(shop, topic="variant_metafields/create")) == VARIANTS
@@ -81,8 +83,8 @@ def test_a_product_of_many_variants_is_made_changed_and_deleted_in_few_statement
 
 def test_many_metafields_of_one_body_take_few_statements_and_an_event_each(api: ApiClient, shop: Shop) -> None:
     body = {"title": "Fields", "metafields": fields(125)}
-    made = bounded(api, "post", "products.json", {"product": body}).json()["product"]
-    path = f"products/{made['id']}.json"
+    created = bounded(api, "post", "products.json", {"product": body}).json()["product"]
+    path = f"products/{created['id']}.json"
     new = [row | {"key": f"new{n}"} for n, row in enumerate(fields(2))]
 
     bounded(api, "put", path, {"product": {"metafields": [new[0], *fields(120, "other"), new[1], *fields(125)[120:]]}})
@@ -123,7 +125,7 @@ def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: A
 
 @pytest.fixture
 def listener() -> Iterator[None]:
-    """Somebody who wants the payloads of everything."""
+    """Subscribe to all topics, so that payloads are rendered."""
 
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({LATEST})
@@ -141,9 +143,9 @@ def test_payloads_of_many_events_are_rendered_together_each_of_its_own_row(api: 
 
     with shop_scope(shop):
         rows = Event.objects.filter(topic="inventory_items/create").order_by("id")
-        heard = [(row.subject_id, row.payload[LATEST]) for row in rows if row.payload]
-    assert [payload["sku"] for _, payload in heard] == [f"S{n}" for n in range(100)]
-    assert all(payload["id"] == pk for pk, payload in heard)
+        payloads = [(row.subject_id, row.payload[LATEST]) for row in rows if row.payload]
+    assert [payload["sku"] for _, payload in payloads] == [f"S{n}" for n in range(100)]
+    assert all(payload["id"] == pk for pk, payload in payloads)
 
 
 def test_an_order_of_many_products_is_taken_cancelled_and_deleted_in_few_statements(api: ApiClient, shop: Shop) -> None:
@@ -152,18 +154,18 @@ def test_an_order_of_many_products_is_taken_cancelled_and_deleted_in_few_stateme
         api.post("products.json", {"product": {"title": f"P{n}", "variants": [row]}}).json()["product"]["variants"][0]
         for n in range(MOST + 1)
     ]
-    lines = [{"variant_id": each["id"], "quantity": n + 1} for n, each in enumerate(variants)]
+    lines = [{"variant_id": variant_row["id"], "quantity": n + 1} for n, variant_row in enumerate(variants)]
 
     body = {"line_items": lines, "financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
     order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
     with shop_scope(shop):
-        taken = list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True))
-        sold = list(Product.objects.order_by("id").values_list("units_sold", flat=True))
+        stock = list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True))
+        units_sold = list(Product.objects.order_by("id").values_list("units_sold", flat=True))
     bounded(api, "post", f"orders/{order['id']}/cancel.json", {})
     bounded(api, "delete", f"orders/{order['id']}.json")
 
-    assert taken == [-n for n in range(1, MOST + 2)]
-    assert sold == list(range(1, MOST + 2))
+    assert stock == [-n for n in range(1, MOST + 2)]
+    assert units_sold == list(range(1, MOST + 2))
     with shop_scope(shop):
         assert set(Variant.objects.values_list("inventory_quantity", flat=True)) == {0}
         assert set(Product.objects.values_list("units_sold", flat=True)) == {0}
@@ -177,17 +179,17 @@ def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Sho
         for n in range(MOST + 1)
     ]
     body = {
-        "line_items": [{"variant_id": each["id"], "quantity": 1} for each in variants],
+        "line_items": [{"variant_id": variant_row["id"], "quantity": 1} for variant_row in variants],
         "inventory_behaviour": "decrement_obeying_policy",
     }
     order = api.post("orders.json", {"order": body}).json()["order"]
     with shop_scope(shop):
-        [whole] = routing.route_order(order["id"], at=timezone.now())
+        [fulfillment_order] = routing.route_order(order["id"], at=timezone.now())
         cellar = make_location(shop, name="Cellar")
         put(InventoryItem.objects.order_by("id")[0], cellar, 1)
 
     moved = {"fulfillment_order": {"new_location_id": cellar.pk}}
-    bounded(api, "post", f"fulfillment_orders/{whole.pk}/move.json", moved)
+    bounded(api, "post", f"fulfillment_orders/{fulfillment_order.pk}/move.json", moved)
 
     with shop_scope(shop):
         levels = InventoryLevel.objects.filter(location=cellar).values_list("available", flat=True)
@@ -199,29 +201,31 @@ def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop
     lines = [{"title": f"Line {n}", "price": "1.00", "quantity": 2} for n in range(MOST + 1)]
     order = api.post("orders.json", {"order": {"line_items": lines}}).json()["order"]
     with shop_scope(shop):
-        [whole] = routing.route_order(order["id"], at=timezone.now())
+        [fulfillment_order] = routing.route_order(order["id"], at=timezone.now())
         yard, at = make_location(shop, name="Yard"), timezone.now()
-        pks = list(whole.lines.order_by("id").values_list("id", flat=True))
+        pks = list(fulfillment_order.lines.order_by("id").values_list("id", flat=True))
         parts = [
-            location_moves.move_to_location(whole, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved
+            location_moves.move_to_location(fulfillment_order, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved
             for pk in pks
         ]
-        some = parts[0].lines.get().pk
-    sent: list[dict[str, Any]] = [{"fulfillment_order_id": part.pk} for part in parts]
-    sent[0]["fulfillment_order_line_items"] = [{"id": some, "quantity": 1}]
+        line_id = parts[0].lines.get().pk
+    line_groups: list[dict[str, Any]] = [{"fulfillment_order_id": part.pk} for part in parts]
+    line_groups[0]["fulfillment_order_line_items"] = [{"id": line_id, "quantity": 1}]
 
-    made = bounded(api, "post", "fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": sent}})
+    created = bounded(
+        api, "post", "fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": line_groups}}
+    )
 
-    assert [line["quantity"] for line in made.json()["fulfillment"]["line_items"]] == [1, *[2] * MOST]
+    assert [line["quantity"] for line in created.json()["fulfillment"]["line_items"]] == [1, *[2] * MOST]
     with shop_scope(shop):
         states = FulfillmentOrder.objects.filter(assigned_location=yard).order_by("id").values_list("status", flat=True)
         assert list(states) == ["in_progress", *["closed"] * MOST]
 
 
 def test_many_transactions_of_an_order_are_written_together_in_their_order(api: ApiClient, shop: Shop) -> None:
-    paid = [{"kind": "sale", "amount": "1.00", "gateway": f"g{n}"} for n in range(MOST)]
-    held = [{"kind": "authorization", "amount": "1.00"}, {"kind": "capture", "amount": "0.60"}]
-    body = {"line_items": [{"title": "Line", "price": "100.00"}], "transactions": [*held, *paid]}
+    sales = [{"kind": "sale", "amount": "1.00", "gateway": f"g{n}"} for n in range(MOST)]
+    authorization = [{"kind": "authorization", "amount": "1.00"}, {"kind": "capture", "amount": "0.60"}]
+    body = {"line_items": [{"title": "Line", "price": "100.00"}], "transactions": [*authorization, *sales]}
 
     order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
 
@@ -229,17 +233,17 @@ def test_many_transactions_of_an_order_are_written_together_in_their_order(api: 
     assert [(row["kind"], row["gateway"]) for row in rows][2:] == [("sale", f"g{n}") for n in range(MOST)]
     assert rows[1]["parent_id"] == rows[0]["id"]
     assert rows[0]["total_unsettled_set"]["shop_money"]["amount"] == "0.40"
-    told = events(shop, topic="order_transactions/create")
-    assert [pk for _, pk in told] == [row["id"] for row in rows]
+    recorded_events = events(shop, topic="order_transactions/create")
+    assert [pk for _, pk in recorded_events] == [row["id"] for row in rows]
 
 
 def test_of_many_moves_the_one_that_cannot_be_is_named_and_none_is_made(shop: Shop) -> None:
     with shop_scope(shop):
         items = [make_item(shop) for _ in range(3)]
-        here = first_location(shop)
+        location = first_location(shop)
         for item, units in zip(items, (5, 2, 5), strict=True):
-            put(item, here, units)
-        moves = [StockChange(item.pk, here.pk, -3) for item in items]
+            put(item, location, units)
+        moves = [StockChange(item.pk, location.pk, -3) for item in items]
 
         with pytest.raises(OutOfStock, match="2 of 3 available"), transaction.atomic():
             movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, actor="system", at=timezone.now())

@@ -1,4 +1,4 @@
-"""A list costs the same number of queries however long it is."""
+"""The number of queries of a list does not depend on its length."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ LISTS = [
 
 
 def listed(response: Response) -> list[Any]:
-    """The rows of an answer, under whatever name."""
+    """Return the rows of a response under any name."""
     assert response.status_code == 200, response.content[:300]
     (rows,) = response.json().values()
     assert isinstance(rows, list)
@@ -38,23 +38,23 @@ def test_list_costs_the_same_queries_at_few_rows_and_at_many(route: Route, api: 
     world = World(shop, api.installation)
     with shop_scope(shop):
         rows = sample.arrange(world)
-        # A row with children of every kind: a collection that no row of a page has takes no query.
+        # A row with children of every kind: a relation without rows on the page takes no query.
         grow(world, rows, MORE)
 
     def measure() -> tuple[int, list[str]]:
-        # What a process learns once, such as the SQL of a statement, is not a cost of the request.
+        # Statements that a process compiles or loads once are not a cost of the request.
         query = {**sample.query_for(rows), **QUERIES.get(sample.pattern, {}), "limit": "250"}
         api.http.get(sample.path(rows), query)
         render_cache.cache.clear()
         with CaptureQueriesContext(connection) as queries:
-            answer = api.http.get(sample.path(rows), query)
-        return len(listed(answer)), [query["sql"] for query in queries.captured_queries]
+            response = api.http.get(sample.path(rows), query)
+        return len(listed(response)), [query["sql"] for query in queries.captured_queries]
 
-    few, before = measure()
+    few_count, before = measure()
     with shop_scope(shop):
         for number in range(MORE):
             grow(world, rows, number)
-    many, after = measure()
+    many_count, after = measure()
 
-    assert many >= few + MORE
+    assert many_count >= few_count + MORE
     assert len(after) == len(before), "\n".join(after)

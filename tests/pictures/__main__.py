@@ -1,7 +1,7 @@
-"""``python -m tests.pictures [NAME…]``: makes the pictures of the documentation anew, all or those that are named.
+"""Create the screenshots of the documentation, all or the named ones: ``python -m tests.pictures [NAME…]``.
 
-It starts the product with a fresh demo store in a folder that goes with it, opens its pages in Chromium as the owner of
-the store, and writes ``docs/images/*.png``.
+The command starts the product with a new demo shop in a temporary folder, opens pages in Chromium as the shop's owner
+and writes ``docs/images/*.png``.
 """
 
 import json
@@ -26,21 +26,21 @@ from tests.pictures.scenes import SCENES, Scene, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "images"
-# How long the product may take to start with its demo store, and a page to be there, in seconds.
+# Seconds for the product to start with its demo shop, and for a page to load.
 START, PAGE = 3600, 120
 COLOURS = 128
 
 
 def main(names: list[str]) -> None:
-    """Make them."""
-    wanted = {name: scene for name, scene in SCENES.items() if not names or name in names}
+    """Create the screenshots."""
+    scenes = {name: scene for name, scene in SCENES.items() if not names or name in names}
     expect.set_options(timeout=PAGE * 1000)
     with started() as store, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=parts.chromium(), headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
         )
         login = logged_in(browser, store)
-        for name, scene in wanted.items():
+        for name, scene in scenes.items():
             path = FOLDER / f"{name}.png"
             path.write_bytes(small(taken(browser, store, login, scene)))
             sys.stdout.write(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1000} kB\n")
@@ -49,7 +49,7 @@ def main(names: list[str]) -> None:
 
 @contextmanager
 def started() -> Iterator[Store]:
-    """The whole product on a port of its own, until it is no longer needed."""
+    """Run the whole product on a free port for the duration of the block."""
     with tempfile.TemporaryDirectory() as folder:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -64,18 +64,23 @@ def started() -> Iterator[Store]:
         try:
             wait(process, f"http://127.0.0.1:{port}/readyz")
             demo = [sys.executable, "manage.py", "demo", "--json"]
-            told = json.loads(subprocess.check_output(demo, cwd=ROOT, env=environment).splitlines()[-1])
-            yield Store(told["base_url"], told["access_token"], told["staff"]["email"], told["staff"]["password"])
+            credentials = json.loads(subprocess.check_output(demo, cwd=ROOT, env=environment).splitlines()[-1])
+            yield Store(
+                credentials["base_url"],
+                credentials["access_token"],
+                credentials["staff"]["email"],
+                credentials["staff"]["password"],
+            )
         finally:
             process.terminate()
             process.wait(60)
 
 
 def wait(process: "subprocess.Popen[bytes]", address: str) -> None:
-    """Until the address answers.
+    """Wait until the address responds.
 
     Raises:
-        RuntimeError: The product ended instead, or did not come within ``START`` seconds.
+        RuntimeError: The product exited, or did not respond within ``START`` seconds.
     """
     until = time.monotonic() + START
     while process.poll() is None and time.monotonic() < until:
@@ -88,7 +93,7 @@ def wait(process: "subprocess.Popen[bytes]", address: str) -> None:
 
 
 def logged_in(browser: Browser, store: Store) -> Any:
-    """What a window needs to be the owner's."""
+    """Return the storage state of a browser context in which the owner is logged in."""
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(PAGE * 1000)
@@ -101,7 +106,7 @@ def logged_in(browser: Browser, store: Store) -> Any:
 
 
 def taken(browser: Browser, store: Store, login: Any, scene: Scene) -> bytes:
-    """A picture of what the scene shows."""
+    """Return a screenshot of the scene."""
     context = browser.new_context(
         storage_state=login,
         viewport={"width": scene.width, "height": scene.height},
@@ -122,11 +127,11 @@ def taken(browser: Browser, store: Store, login: Any, scene: Scene) -> bytes:
 
 
 def small(picture: bytes) -> bytes:
-    """The same with few colours, a third of the size."""
+    """Return the image with few colors, a third of the size."""
     image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    written = BytesIO()
-    image.save(written, "PNG", optimize=True)
-    return written.getvalue()
+    buffer = BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What each picture of the documentation shows, and how one comes there."""
+"""The scenes of the documentation's screenshots and the steps to reach them."""
 
 import json
 import urllib.request
@@ -18,7 +18,7 @@ ines.costa@example.com,Ines,Costa,+351 21 030 0000,,no
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The running demo store: its address, a token of its app, and its owner's login."""
+    """The running demo shop: its address, an app's token and the owner's login."""
 
     address: str
     token: str
@@ -26,11 +26,11 @@ class Store:
     password: str
 
     def panel(self, path: str = "") -> str:
-        """A page of its panel."""
+        """Return the URL of a page of the panel."""
         return f"{self.address}/s/demo-store/admin/{path}"
 
     def call(self, path: str, body: Any) -> None:
-        """Create something by the interface."""
+        """Create an object with the REST interface."""
         request = urllib.request.Request(
             f"{self.address}/admin/api/2026-07/{path}",
             json.dumps(body).encode(),
@@ -42,7 +42,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """How one comes to what a picture shows, and the window in which it is looked at."""
+    """The steps to a screenshot and the size of its window."""
 
     show: Callable[[Page, Store], object]
     width: int = 1280
@@ -52,19 +52,19 @@ class Scene:
 
 
 def at(path: str) -> Callable[[Page, Store], object]:
-    """A page by its address."""
+    """Return a function that opens a path."""
     return lambda page, store: page.goto(store.panel(path))
 
 
 def order(page: Page, store: Store, name: str) -> None:
-    """The page of an order."""
+    """Open the page of an order."""
     page.goto(store.panel(f"orders/order/?q=%23{name}"))
     page.get_by_role("link", name=f"#{name}", exact=True).click()
     expect(page.get_by_role("heading", name=f"Order #{name}", level=1)).to_be_visible()
 
 
 def product(page: Page, store: Store) -> None:
-    """A product with two options, where its options and variants stand."""
+    """Open a product with two options, scrolled to its options and variants."""
     page.goto(store.panel("catalog/product/?q=Work+shirt"))
     page.get_by_role("link", name="Work shirt", exact=True).last.click()
     expect(page.get_by_label("Name of option 1")).to_be_visible()
@@ -73,7 +73,7 @@ def product(page: Page, store: Store) -> None:
 
 
 def bulk(page: Page, store: Store) -> None:
-    """Prices of many variants, looked at before they change."""
+    """Preview new prices of many variants."""
     page.goto(store.panel("catalog/variant/?q=MU-00"))
     page.get_by_role("button", name="Edit all").click()
     page.get_by_label("Price: value", exact=True).fill("-10")
@@ -84,7 +84,7 @@ def bulk(page: Page, store: Store) -> None:
 
 
 def file_in(page: Page, store: Store) -> None:
-    """A file of customers, checked and not yet taken in."""
+    """Check a file of customers before the import."""
     page.goto(store.panel("exchange/import/upload/"))
     page.locator("input[type=file]").set_input_files(
         {"name": "customers.csv", "mimeType": "text/csv", "buffer": CUSTOMERS}
@@ -94,7 +94,7 @@ def file_in(page: Page, store: Store) -> None:
 
 
 def lines(page: Page, store: Store) -> None:
-    """What changes if an order gets one unit more."""
+    """Preview an order edit that adds one unit."""
     order(page, store, "1314")
     page.get_by_role("link", name="Edit items…").click()
     page.get_by_role("spinbutton").first.fill("3")
@@ -103,7 +103,7 @@ def lines(page: Page, store: Store) -> None:
 
 
 def refund(page: Page, store: Store) -> None:
-    """All of an order given back, worked out."""
+    """Preview a full refund of an order."""
     order(page, store, "1309")
     page.get_by_role("link", name="Refund…").click()
     page.get_by_role("link", name="Select everything").click()
@@ -111,7 +111,7 @@ def refund(page: Page, store: Store) -> None:
 
 
 def theme(page: Page, store: Store) -> None:
-    """A file of a theme."""
+    """Open a file of a theme."""
     page.goto(store.panel("content/theme/"))
     page.get_by_role("link", name="Code").first.click()
     page.get_by_role("link", name="sections/header.liquid").click()
@@ -119,7 +119,7 @@ def theme(page: Page, store: Store) -> None:
 
 
 def webhooks(page: Page, store: Store) -> None:
-    """What an app is told of."""
+    """Open the webhook subscriptions of an app."""
     for topic in ("orders/create", "products/update", "customers/delete"):
         address = f"https://warehouse.example.com/hooks/{topic.replace('/', '-')}"
         store.call("webhooks.json", {"webhook": {"topic": topic, "address": address, "format": "json"}})
@@ -127,7 +127,7 @@ def webhooks(page: Page, store: Store) -> None:
 
 
 def search(page: Page, store: Store) -> None:
-    """The search from anywhere."""
+    """Open the command palette."""
     page.goto(store.panel())
     page.keyboard.press("Control+k")
     page.get_by_role("searchbox", name="Search").press_sequentially("luisa")
@@ -135,7 +135,7 @@ def search(page: Page, store: Store) -> None:
 
 
 def filters(page: Page, store: Store) -> None:
-    """The filters of a list."""
+    """Open the filters of a list."""
     page.goto(store.panel("orders/order/?channel=web"))
     page.get_by_role("button", name="Filters").click()
     expect(page.get_by_role("dialog", name="Filters")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Queries as conditions on real tables, on the database that the tests run with."""
+"""Search queries as conditions on real tables of the run's database."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -295,11 +295,11 @@ def test_unknown_field_matches_nothing_and_is_reported() -> None:
     ],
 )
 def test_value_of_another_type_is_refused_by_name(text: str, field: str, position: int, message: str) -> None:
-    with pytest.raises(QueryValueError) as refusal:
+    with pytest.raises(QueryValueError) as error_info:
         SEARCH.compile(parse_query(text), zone=NEW_YORK)
 
-    assert (refusal.value.field, refusal.value.position) == (field, position)
-    assert refusal.value.message == message
+    assert (error_info.value.field, error_info.value.position) == (field, position)
+    assert error_info.value.message == message
 
 
 @pytest.mark.parametrize("connective", [" ", " OR "])
@@ -327,7 +327,7 @@ LEAVES = tuple(
 )
 
 
-def _grow(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+def _combine_nodes(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     groups = st.lists(children, min_size=2, max_size=3).map(tuple)
     return st.one_of(st.builds(Not, children), st.builds(And, groups), st.builds(Or, groups))
 
@@ -337,14 +337,14 @@ def evaluate(tree: Node, rows: dict[Node, set[int]], everyone: set[int]) -> set[
         case Not(operand):
             return everyone - evaluate(operand, rows, everyone)
         case And(operands):
-            return set.intersection(*(evaluate(each, rows, everyone) for each in operands))
+            return set.intersection(*(evaluate(condition, rows, everyone) for condition in operands))
         case Or(operands):
-            return set.union(*(evaluate(each, rows, everyone) for each in operands))
+            return set.union(*(evaluate(condition, rows, everyone) for condition in operands))
     return rows[tree]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-@given(st.recursive(st.sampled_from(LEAVES), _grow, max_leaves=12))
+@given(st.recursive(st.sampled_from(LEAVES), _combine_nodes, max_leaves=12))
 def test_groups_combine_as_sets_do(tree: Node) -> None:
     everyone = set(Person.objects.values_list("id", flat=True))
     rows = {
@@ -357,7 +357,7 @@ def test_groups_combine_as_sets_do(tree: Node) -> None:
 
         assert sorted(matching) == sorted(expected)
 
-    alternatives = [Person.objects.filter(each) for each in SEARCH.compile_alternatives(tree, zone=UTC)]
+    alternatives = [Person.objects.filter(condition) for condition in SEARCH.compile_alternatives(tree, zone=UTC)]
     assert 1 <= len(alternatives) <= 8
     assert {person.pk for rows in alternatives for person in rows} == expected
 

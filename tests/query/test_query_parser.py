@@ -1,4 +1,4 @@
-"""The grammar: what parses to what, what is refused and where, and what parsing may cost."""
+"""The query grammar: what is parsed, which errors occur at which position, and the cost of parsing."""
 
 import sys
 from collections.abc import Callable
@@ -39,7 +39,7 @@ A, B, C = equal("a", "1"), equal("b", "2"), equal("c", "3")
 
 
 def steps(action: Callable[[], object]) -> int:
-    """Count the Python and C calls that an action makes."""
+    """Count the Python and C calls of an action."""
     count = 0
 
     def tick(_frame: object, event: str, _argument: object) -> None:
@@ -167,12 +167,12 @@ def test_parse_notes_where_terms_start() -> None:
     ],
 )
 def test_parse_refuses_what_is_no_query_and_says_where(text: str, position: int, message: str) -> None:
-    with pytest.raises(QuerySyntaxError) as refusal:
+    with pytest.raises(QuerySyntaxError) as error_info:
         parse_query(text)
 
-    assert refusal.value.position == position
-    assert message in refusal.value.message
-    assert str(refusal.value) == f"{refusal.value.message} (position {position})"
+    assert error_info.value.position == position
+    assert message in error_info.value.message
+    assert str(error_info.value) == f"{error_info.value.message} (position {position})"
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_parse_refuses_what_is_no_query_and_says_where(text: str, position: int,
 def test_parse_holds_its_limits_to_the_character(longest: str, too_much: str, position: int) -> None:
     parse_query(longest)
 
-    with pytest.raises(QuerySyntaxError, match="maximum is") as refusal:
+    with pytest.raises(QuerySyntaxError, match="maximum is") as error_info:
         parse_query(too_much)
 
-    assert refusal.value.position == position
+    assert error_info.value.position == position
 
 
 def test_a_filter_never_reads_on_beyond_its_value() -> None:
@@ -235,7 +235,7 @@ def test_a_search_refuses_asterisks_elsewhere(text: str) -> None:
 )
 def test_a_value_goes_on_over_the_next_words(text: str, readings: str) -> None:
     def plain(node: Node) -> object:
-        """The node without what quotes leave behind."""
+        """Return the node without the marks of quotes."""
         if isinstance(node, Term):
             return node.field, node.value, node.kind
         if isinstance(node, Not):
@@ -257,15 +257,15 @@ def test_parse_caches_by_text() -> None:
 
 @given(st.one_of(st.text(), st.text(alphabet="ab:<>=*()'\"\\- ANDORT.%_\n\u2028é")))
 def test_parse_raises_nothing_but_syntax_errors(text: str) -> None:
-    tree = refusal = None
+    tree = error_info = None
     try:
         tree = parse_query(text)
     except QuerySyntaxError as error:
-        refusal = error
+        error_info = error
 
     if tree is None:
-        assert refusal is not None
-        assert 0 <= refusal.position <= len(text)
+        assert error_info is not None
+        assert 0 <= error_info.position <= len(text)
     else:
         assert parse_query(render_query(tree)) == tree
 
@@ -287,12 +287,12 @@ TERMS = st.one_of(
 )
 
 
-def _grow(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+def _combine_nodes(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     groups = st.lists(children, min_size=2, max_size=4).map(tuple)
     return st.one_of(st.builds(Not, children), st.builds(And, groups), st.builds(Or, groups))
 
 
-@given(st.recursive(TERMS, _grow, max_leaves=20))
+@given(st.recursive(TERMS, _combine_nodes, max_leaves=20))
 def test_render_and_parse_are_inverse(tree: Node) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parser, "MAX_DEPTH", 1000)
@@ -339,7 +339,7 @@ def test_parse_takes_steps_in_proportion_to_the_terms(unit: str) -> None:
 )
 @pytest.mark.parametrize("head", ["", "a:", "a:'"])
 def test_parse_reads_long_texts_without_going_back(monkeypatch: pytest.MonkeyPatch, head: str, unit: str) -> None:
-    """A lexer that went back would need 10**12 steps here."""
+    """Parse a text for which a lexer with backtracking would need 10**12 steps."""
     monkeypatch.setattr(parser, "MAX_LENGTH", 10**7)
     text = head + unit * 1_000_000
 

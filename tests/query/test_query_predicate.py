@@ -1,4 +1,4 @@
-"""Queries over JSON payloads, as the filters of webhook subscriptions use them."""
+"""Queries on JSON payloads, as filters of webhook subscriptions use them."""
 
 import sys
 from typing import Any
@@ -80,7 +80,7 @@ def test_documented_example_matches_as_documented(change: dict[str, Any], expect
         ("image:*", True),
         ("image.alt.deeper:*", False),
         ("title.deeper:x", False),
-        ("variants.title:Album*  variants.price:>100", True),  # met by two different elements
+        ("variants.title:Album*  variants.price:>100", True),  # matched by two different elements
         ("variants.prices.amount:2", True),
         ("variants.prices.amount:>2", False),
         ("-variants.title:'Boxed set'", False),
@@ -173,11 +173,11 @@ def test_predicate_orders_times_in_the_payloads_zone(text: str, expected: bool) 
 
 @pytest.mark.parametrize(("text", "position"), [("Music", 0), ("id:1 Music", 5), ("id:1 OR -(*)", 10)])
 def test_filter_refuses_a_term_without_a_field(text: str, position: int) -> None:
-    with pytest.raises(QuerySyntaxError) as refusal:
+    with pytest.raises(QuerySyntaxError) as error_info:
         compile_filter(text)
 
-    assert refusal.value.position == position
-    assert refusal.value.message == (
+    assert error_info.value.position == position
+    assert error_info.value.message == (
         "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on."
     )
 
@@ -196,7 +196,7 @@ def test_predicate_bears_payloads_nested_deeper_than_the_stack() -> None:
 
 def test_predicate_takes_steps_in_proportion_to_the_payload() -> None:
     matches = compile_filter("a.b.c:x AND -a.b:* OR a.b.c:<5")
-    seen: list[int] = []
+    call_counts: list[int] = []
     for size in (200, 400):
         payload = {"a": [{"b": [{"c": index} for index in range(5, 25)]} for _ in range(size)]}
         count = 0
@@ -210,9 +210,9 @@ def test_predicate_takes_steps_in_proportion_to_the_payload() -> None:
             matches(payload)
         finally:
             sys.setprofile(None)
-        seen.append(count)
+        call_counts.append(count)
 
-    assert seen[1] <= 2.05 * seen[0]
+    assert call_counts[1] <= 2.05 * call_counts[0]
 
 
 JSON = st.recursive(

@@ -1,4 +1,4 @@
-"""Orders to refund, and the proof that their money adds up."""
+"""Factories for orders to refund, and a check that their amounts add up."""
 
 from decimal import Decimal
 from io import StringIO
@@ -21,21 +21,21 @@ BY: dict[str, Any] = {"actor": "system"}
 
 
 def bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order:
-    """An order that was paid through the bogus gateway, which is told how to behave."""
+    """Create an order paid through the bogus gateway, which is told how to behave."""
     payment = {"kind": "sale", "amount": Decimal(amount), "gateway": "bogus", "authorization": behaviour}
     line = {"title": "Mug", "price": Decimal(amount), "quantity": 1}
     return make_order(shop, lines=[line], transactions=[payment], email="ada@example.com")
 
 
 def give_back(order: Order, amount: str) -> Refund:
-    """Refund money alone."""
+    """Refund an amount without items."""
     with shop_scope(order.shop):
-        wanted = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(amount))])
-        return create.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
+        refund_request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(amount))])
+        return create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
 
 
 def work_off(shop: Shop) -> None:
-    """Do all jobs that ask gateways and are due."""
+    """Run all due jobs that ask gateways."""
     with shop_scope(shop):
         keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
     for key in keys:
@@ -43,13 +43,13 @@ def work_off(shop: Shop) -> None:
 
 
 def movement_of(refund: Refund) -> Transaction:
-    """The refund's one transaction, as it is now."""
+    """Return the refund's only transaction, reloaded."""
     with shop_scope(refund.shop):
         return Transaction.objects.get(refund_payment__refund=refund)
 
 
 def money_agrees() -> bool:
-    """Whether all money of the database adds up; raises where it does not."""
+    """Return True if all amounts in the database add up; raise otherwise."""
     err = StringIO()
     try:
         call_command("check_money", stdout=StringIO(), stderr=err)

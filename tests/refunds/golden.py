@@ -1,4 +1,4 @@
-"""The golden cases of refunds (``golden.md``): read, and their arithmetic checked by exact numbers."""
+"""Parse the golden refund cases (``golden.md``) and check their arithmetic with exact numbers."""
 
 import ast
 import re
@@ -18,7 +18,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Step:
-    """What one refund names: units by the line's letter, shipping, and lines whose duty goes back whole or in part."""
+    """The input of one refund: quantities by the line's letter, shipping, and lines with duties, full or proportional.
+    """
 
     units: tuple[tuple[str, int], ...]
     post: Decimal
@@ -31,12 +32,12 @@ class Case:
     """One row of the table.
 
     Attributes:
-        lines: Per line ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed``.
+        lines: Per line item ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed``.
         posts: Per shipping line ``price`` and ``tax``.
-        payments: Amount and currency; None for all that is owed.
+        payments: Amount and currency; None for the full total.
         expected: Subtotal, tax and shipping.
-        duties: Duties, and the taxes on them.
-        back: What goes back to each payment.
+        duties: Duties and their taxes.
+        back: The refunded amount of each payment.
     """
 
     name: str
@@ -58,23 +59,23 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """All of the table."""
-    found: list[Case] = []
+    """Return all cases of the table."""
+    results: list[Case] = []
     section = ""
     for text in TABLE.read_text().splitlines():
         if text.startswith("## "):
             section = text[3:]
         cells = [cell.strip() for cell in text.strip("|").split("|")]
         if text.startswith("|") and cells[0] not in {"case", "---"}:
-            found.append(_case(section, cells))
-    return found
+            results.append(_case(section, cells))
+    return results
 
 
 def _case(section: str, cells: list[str]) -> Case:
     name, order, refund, outcome, arithmetic = cells
     head, *parts = [part.strip() for part in order.split(";")]
     currency, kind = head.split()
-    lines, posts, code, seen = [], [], Decimal(0), None
+    lines, posts, code, observed = [], [], Decimal(0), None
     payments: list[tuple[Decimal | None, str]] = []
     for part in parts:
         if line := _LINE.fullmatch(part):
@@ -87,7 +88,7 @@ def _case(section: str, cells: list[str]) -> Case:
             code = Decimal(part[5:])
         elif part.startswith("seen "):
             word, rate = part[5:].split()
-            seen = word, Decimal(rate)
+            observed = word, Decimal(rate)
         elif part == "paid":
             payments.append((None, currency))
         elif part != "unpaid":
@@ -103,7 +104,7 @@ def _case(section: str, cells: list[str]) -> Case:
         lines=tuple(lines),
         posts=tuple(posts),
         code=code,
-        seen=seen,
+        seen=observed,
         payments=tuple(payments),
         steps=tuple(_step(words) for words in refund.split(" then ")),
         expected=(subtotal, tax, shipping),
@@ -114,8 +115,8 @@ def _case(section: str, cells: list[str]) -> Case:
 
 
 def _payment(words: str, currency: str) -> tuple[Decimal, str]:
-    named, _, amount = words.rpartition(" ")
-    return Decimal(amount), named or currency
+    label, _, amount = words.rpartition(" ")
+    return Decimal(amount), label or currency
 
 
 def _step(words: str) -> Step:
@@ -134,15 +135,15 @@ def _step(words: str) -> Step:
 
 
 def wrong_arithmetic(case: Case) -> list[str]:
-    """The statements of a case that do not hold, and the amounts of its outcome that none of them arrives at."""
+    """Return the statements of a case that are wrong, and the result amounts that no statement calculates."""
     wrong, reached = [], set[Decimal]()
     for statement in case.arithmetic:
-        left, sign, right = re.split(r" ([=≈]) ", statement)
-        exact, said = _value(left), Fraction(right)
+        left_side, sign, right = re.split(r" ([=≈]) ", statement)
+        exact, fraction = _value(left_side), Fraction(right)
         if sign == "≈":
             scale = 10 ** len(right.partition(".")[2])
             exact = Fraction(int(exact * scale + Fraction(1, 2)), scale)
-        if exact != said:
+        if exact != fraction:
             wrong.append(f"{statement}: it is {float(exact)}")
         reached.add(Decimal(right))
     amounts = (*case.expected, *case.duties, *case.back)
@@ -151,21 +152,21 @@ def wrong_arithmetic(case: Case) -> list[str]:
 
 def _value(text: str) -> Fraction:
     plain = text.replace("×", "*").replace("−", "-")
-    return _evaluated(ast.parse(_NUMBER.sub(lambda found: repr(found[0]), plain), mode="eval").body)
+    return _evaluated(ast.parse(_NUMBER.sub(lambda match: repr(match[0]), plain), mode="eval").body)
 
 
 def _evaluated(node: ast.expr) -> Fraction:
     if isinstance(node, ast.Constant):
         return Fraction(str(node.value))
     assert isinstance(node, ast.BinOp)
-    left, right = _evaluated(node.left), _evaluated(node.right)
+    left_operand, right = _evaluated(node.left), _evaluated(node.right)
     match node.op:
         case ast.Add():
-            return left + right
+            return left_operand + right
         case ast.Sub():
-            return left - right
+            return left_operand - right
         case ast.Mult():
-            return left * right
+            return left_operand * right
         case ast.Div():
-            return left / right
+            return left_operand / right
     raise AssertionError(ast.dump(node))

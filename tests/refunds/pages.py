@@ -1,4 +1,4 @@
-"""The refund's pages in the panel, driven as a browser drives them."""
+"""Helpers to use the refund pages of the panel as a browser would."""
 
 from typing import Any
 
@@ -12,28 +12,28 @@ NEW, CALCULATION = "refunds_refund_new", "refunds_refund_calculation"
 
 
 def opened(panel: Panel, order: Order, **query: str) -> dict[str, list[str]]:
-    """What the form holds when it is opened."""
+    """Return the values of the opened form."""
     return form_of(panel.get(NEW, order.pk, **query).content, "note").data
 
 
 def looked(panel: Panel, order: Order, typed: dict[str, Any]) -> Response:
-    """Fill the form in, and ask for the second look."""
+    """Fill in the form and open the review."""
     return panel.http.post(panel.url(NEW, order.pk), {**opened(panel, order), **typed, "step": "look"})
 
 
 def confirmed(panel: Panel, order: Order, look: Response, changed: dict[str, Any] | None = None) -> Response:
-    """Press the button of a second look."""
-    sent = form_of(look.content, "seen").data
-    return panel.http.post(panel.url(NEW, order.pk), {**sent, **(changed or {}), "step": "refund"}, follow=True)
+    """Confirm the review."""
+    data = form_of(look.content, "seen").data
+    return panel.http.post(panel.url(NEW, order.pk), {**data, **(changed or {}), "step": "refund"}, follow=True)
 
 
 def refunded(panel: Panel, order: Order, typed: dict[str, Any]) -> Response:
-    """All of it: the page that the refund leads to."""
+    """Fill in the form and confirm it; return the page that follows."""
     return confirmed(panel, order, looked(panel, order, typed))
 
 
 def rows_of(order: Order) -> tuple[list[int], list[int]]:
-    """The ids of its lines and of its payments."""
+    """Return the ids of the order's line items and payments."""
     with shop_scope(order.shop):
         lines = order.line_items.order_by("pk").values_list("pk", flat=True)
         payments = order.transactions.filter(kind="sale").order_by("pk").values_list("pk", flat=True)

@@ -1,4 +1,4 @@
-"""Rows of an order that no database knows, and what becomes of them when a refund is made."""
+"""Unsaved rows of an order, and how a refund changes them."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -32,21 +32,21 @@ class Books:
         shipping: Sequence[ShippingLine] = (),
         *,
         code: Decimal = ZERO,
-        paid: Sequence[tuple[Decimal | None, str]] = (),
+        payments: Sequence[tuple[Decimal | None, str]] = (),
     ) -> None:
         self.order, self.lines, self.shipping = order, list(lines), list(shipping)
         codes = [{"code": "LESS", "amount": code, "type": "fixed_amount"}] if code else []
         assert pricing.price_order(order, self.lines, self.shipping, codes=codes) == {}
         self.known: list[Transaction] = []
         self.given: dict[int, tuple[Decimal, Decimal]] = {}
-        for amount, currency in paid:
+        for amount, currency in payments:
             self.pay(amount, currency)
 
     def pay(self, amount: Decimal | None, currency: str) -> None:
         owed = payments.get_balance_due(self.order, self.known, currency)
-        given = owed if amount is None else amount
-        row = Transaction(order=self.order, kind="sale", status="success", amount=given, currency=currency)
-        row.shop_amount = payments._in_shop_currency(self.order, self.known, given, currency)
+        input_owed = owed if amount is None else amount
+        row = Transaction(order=self.order, kind="sale", status="success", amount=input_owed, currency=currency)
+        row.shop_amount = payments._in_shop_currency(self.order, self.known, input_owed, currency)
         self.known.append(row)
 
     def calculate(
@@ -64,7 +64,7 @@ class Books:
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
     def refund(self, found: RefundCalculation) -> None:
-        """Let it happen as it was worked out."""
+        """Apply a calculated refund to the rows."""
         calculation.reduce_quantities([(part.line, part.quantity) for part in found.lines])
         calculation.add_refunded_shipping(found.shipping)
         calculation.add_refunded_duties(found.duties)
@@ -109,7 +109,7 @@ def books_of(case: Case) -> Books:
         for line in case.lines
     ]
     shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=tax_of(row["tax"])) for row in case.posts]
-    return Books(order, lines, shipping, code=case.code, paid=case.payments)
+    return Books(order, lines, shipping, code=case.code, payments=case.payments)
 
 
 def make_line(

@@ -1,4 +1,4 @@
-"""What refunds come to: the golden cases, and splits at random, to the cent."""
+"""Tests of refund calculation: the golden cases, and random splits, to the cent."""
 
 from decimal import Decimal
 from itertools import pairwise
@@ -34,20 +34,20 @@ def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
     for step in before:
         books.refund(books.calculate(units_of(books, step), step.post, duties_of(books, step)))
 
-    found = books.calculate(units_of(books, last), last.post, duties_of(books, last))
+    matching_calculation = books.calculate(units_of(books, last), last.post, duties_of(books, last))
 
-    subtotal = sum((part.subtotal for part in found.lines), ZERO)
-    tax = sum((part.tax for part in found.lines), ZERO)
-    shipping = sum((part.amount for part in found.shipping), ZERO)
+    subtotal = sum((part.subtotal for part in matching_calculation.lines), ZERO)
+    tax = sum((part.tax for part in matching_calculation.lines), ZERO)
+    shipping = sum((part.amount for part in matching_calculation.shipping), ZERO)
     assert (subtotal, tax, shipping) == case.expected
-    duties = sum((part.amount for part in found.duties), ZERO), sum((part.tax for part in found.duties), ZERO)
+    duties = sum((part.amount for part in matching_calculation.duties), ZERO), sum((part.tax for part in matching_calculation.duties), ZERO)
     assert duties == case.duties
-    assert tuple(share.amount for share in found.shares) == case.back
+    assert tuple(share.amount for share in matching_calculation.shares) == case.back
 
 
 @st.composite
 def paid_orders(draw: st.DrawFn) -> Books:
-    """An order of a few lines in one currency, seen in another perhaps, paid in parts."""
+    """Draw an order of a few items in one currency, possibly presented in another and paid in parts."""
     currency, other = draw(st.sampled_from(CURRENCIES)), draw(st.sampled_from(CURRENCIES))
     step = get_minor_unit(currency)
     amounts = st.integers(0, 5000).map(lambda count: count * step)
@@ -67,14 +67,14 @@ def paid_orders(draw: st.DrawFn) -> Books:
         lines.append(make_line(price, quantity, off=off, tax=tax, duty=duty_of(duty, min(draw(amounts), duty))))
     code = min(draw(amounts), sum((line.price * line.quantity - line.total_discount for line in lines), ZERO))
     if order.taxes_included:
-        # Included taxes are at most what is left after all discounts.
+        # Included taxes are at most what remains after all discounts.
         code = ZERO
     price = draw(amounts)
     shipping = [ShippingLine(title="Post", price=price, tax_lines=tax_of(min(draw(amounts), price)))]
     books = Books(order, lines, shipping, code=code)
-    whole = order.total_price
+    total_price = order.total_price
     if part := draw(st.integers(0, 3)):
-        first = (whole * part / 3 // step) * step
+        first = (total_price * part / 3 // step) * step
         if first:
             books.pay(first, currency)
     if order.total_price > sum((row.shop_amount for row in books.known), ZERO):
@@ -96,38 +96,38 @@ def test_ten_thousand_splits_add_up(data: st.DataObject) -> None:
 
 
 def split_at_random(data: st.DataObject) -> None:
-    """Refund an order in parts, and compare with all of it at once."""
+    """Refund an order in parts, and compare with one full refund."""
     books = data.draw(paid_orders())
     order = books.order
     everything = [(line, line.quantity) for line in books.lines]
-    left = calculation.get_refundable_shipping(books.shipping)
+    refundable_shipping = calculation.get_refundable_shipping(books.shipping)
     carrying = [line for line in books.lines if line.duties]
-    whole = books.calculate(everything, left, [books.duty(line, share=False) for line in carrying])
+    full_calculation = books.calculate(everything, refundable_shipping, [books.duty(line, share=False) for line in carrying])
     single = [line for line in books.lines for _ in range(line.quantity)]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(single)), max_size=6)))
     shuffled = data.draw(st.permutations(single))
     step = get_minor_unit(order.currency)
     worth, tax = ZERO, ZERO
     for start, end in pairwise([0, *cuts, len(single)]):
-        sent = min(calculation.get_refundable_shipping(books.shipping), data.draw(st.integers(0, 9)) * step)
+        shipping_amount = min(calculation.get_refundable_shipping(books.shipping), data.draw(st.integers(0, 9)) * step)
         if end == len(single):
-            sent = calculation.get_refundable_shipping(books.shipping)
+            shipping_amount = calculation.get_refundable_shipping(books.shipping)
         counts = {id(line): sum(row is line for row in shuffled[start:end]) for line in books.lines}
         units = [(line, counts[id(line)]) for line in books.lines if counts[id(line)]]
-        found = books.calculate(units, sent, [books.duty(line, share=True) for line in carrying if counts[id(line)]])
-        assert all(part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in found.lines)
-        assert all(ZERO <= share.amount <= share.refundable for share in found.shares)
-        books.refund(found)
-        worth += found.total
-        tax += sum((part.tax for part in found.lines), ZERO)
+        matching_calculation = books.calculate(units, shipping_amount, [books.duty(line, share=True) for line in carrying if counts[id(line)]])
+        assert all(part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in matching_calculation.lines)
+        assert all(ZERO <= share.amount <= share.refundable for share in matching_calculation.shares)
+        books.refund(matching_calculation)
+        worth += matching_calculation.total
+        tax += sum((part.tax for part in matching_calculation.lines), ZERO)
         assert order.outstanding == 0
 
-    assert worth == whole.total == order.total_price
+    assert worth == full_calculation.total == order.total_price
     assert tax == sum((line.tax for line in books.lines), ZERO)
     assert [(line.refunded_duty, line.refunded_duty_tax) for line in books.lines] == [
         (line.duty, line.duty_tax) for line in books.lines
     ]
-    paid = [row for row in books.known if row.kind == "sale"]
-    assert [row.refunded for row in paid] == [row.amount for row in paid]
+    payment = [row for row in books.known if row.kind == "sale"]
+    assert [row.refunded for row in payment] == [row.amount for row in payment]
     assert order.total_refunded == order.total_paid
     assert (order.current_total_price, order.current_total_tax, order.current_total_duties) == (ZERO, ZERO, ZERO)

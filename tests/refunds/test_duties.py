@@ -1,4 +1,4 @@
-"""Duties that go back: all that is left of one, or the share of the units that go back."""
+"""Tests of refunded duties: the full remaining duty, or the share of the refunded quantity."""
 
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ LINE: dict[str, Any] = {
 
 
 def paid(api: ApiClient) -> tuple[dict[str, Any], int, int]:
-    """A paid order of 42.00, its line and its duty."""
+    """Create a paid order of 42.00; return the order, its line item and its duty."""
     lines = [LINE, {"title": "Card", "price": "1.00", "quantity": 1}]
     body = {"currency": "USD", "line_items": lines, "financial_status": "paid"}
     order = api.post("orders.json", {"order": body}).json()["order"]
@@ -29,31 +29,31 @@ def paid(api: ApiClient) -> tuple[dict[str, Any], int, int]:
 
 
 def refund(api: ApiClient, order: dict[str, Any], status: int = 201, **body: Any) -> dict[str, Any]:
-    answer = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **body}})
-    assert answer.status_code == status, answer.json()
-    found: dict[str, Any] = answer.json()["refund" if status == 201 else "errors"]
-    return found
+    response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **body}})
+    assert response.status_code == status, response.json()
+    results: dict[str, Any] = response.json()["refund" if status == 201 else "errors"]
+    return results
 
 
 def shown(api: ApiClient, order: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = api.get(f"orders/{order['id']}.json").json()["order"]
-    return found
+    matching_order: dict[str, Any] = api.get(f"orders/{order['id']}.json").json()["order"]
+    return matching_order
 
 
 def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient, shop: Shop) -> None:
     order, line, duty = paid(api)
-    one = [{"line_item_id": line, "quantity": 1}]
+    line_items = [{"line_item_id": line, "quantity": 1}]
     share = [{"duty_id": duty, "refund_type": "PROPORTIONAL"}]
 
-    first = refund(api, order, refund_line_items=one, refund_duties=share, transactions=[{"amount": "14.00"}])
+    first = refund(api, order, refund_line_items=line_items, refund_duties=share, transactions=[{"amount": "14.00"}])
     between = shown(api, order)
     last = refund(
         api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "8.00"}]
     )
 
-    [given] = first["duties"]
-    assert (given["duty_id"], given["amount_set"]["shop_money"]["amount"]) == (duty, "3.33")
-    assert given["tax_amount_set"]["presentment_money"] == {"amount": "0.67", "currency_code": "USD"}
+    [input_duty] = first["duties"]
+    assert (input_duty["duty_id"], input_duty["amount_set"]["shop_money"]["amount"]) == (duty, "3.33")
+    assert input_duty["tax_amount_set"]["presentment_money"] == {"amount": "0.67", "currency_code": "USD"}
     assert first["total_duties_set"]["shop_money"] == {"amount": "3.33", "currency_code": "USD"}
     assert (first["order_adjustments"], last["order_adjustments"]) == ([], [])
     assert between["current_total_duties_set"]["shop_money"]["amount"] == "6.67"
@@ -62,17 +62,17 @@ def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient,
     after = shown(api, order)
     assert after["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
     assert (after["current_total_price"], after["total_outstanding"]) == ("21.00", "0.00")
-    assert [each["total_duties_set"]["shop_money"]["amount"] for each in after["refunds"]] == ["3.33", "6.67"]
+    assert [single_refund["total_duties_set"]["shop_money"]["amount"] for single_refund in after["refunds"]] == ["3.33", "6.67"]
     assert money_agrees()
 
 
 def test_what_is_kept_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
     order, _, duty = paid(api)
 
-    made = refund(api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}])
+    refund_data = refund(api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}])
 
-    [kept] = made["order_adjustments"]
-    assert (kept["kind"], kept["amount"]) == ("refund_discrepancy", "10.00")
+    [order_adjustment] = refund_data["order_adjustments"]
+    assert (order_adjustment["kind"], order_adjustment["amount"]) == ("refund_discrepancy", "10.00")
     assert shown(api, order)["total_outstanding"] == "0.00"
     assert money_agrees()
 
@@ -80,56 +80,56 @@ def test_what_is_kept_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> 
 def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> None:
     order, _, duty = paid(api)
 
-    answer = api.post(f"orders/{order['id']}/cancel.json", {"amount": "43.00", "currency": "USD"})
+    response = api.post(f"orders/{order['id']}/cancel.json", {"amount": "43.00", "currency": "USD"})
 
-    cancelled = answer.json()["order"]
+    cancelled = response.json()["order"]
     assert (cancelled["current_total_price"], cancelled["total_outstanding"]) == ("0.00", "0.00")
-    [made] = cancelled["refunds"]
-    assert [(row["duty_id"], row["amount_set"]["shop_money"]["amount"]) for row in made["duties"]] == [(duty, "10.00")]
-    assert made["order_adjustments"] == []
+    [new_refund] = cancelled["refunds"]
+    assert [(row["duty_id"], row["amount_set"]["shop_money"]["amount"]) for row in new_refund["duties"]] == [(duty, "10.00")]
+    assert new_refund["order_adjustments"] == []
     assert money_agrees()
 
 
 def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -> None:
     order, line, duty = paid(api)
     card = order["line_items"][1]["id"]
-    whole, share = ({"duty_id": duty, "refund_type": word} for word in ("FULL", "PROPORTIONAL"))
+    full_duty, share = ({"duty_id": duty, "refund_type": word} for word in ("FULL", "PROPORTIONAL"))
     before = shown(api, order)
     units = [{"line_item_id": card, "quantity": 1}]
 
     for body, errors in (
         ([share], {"refund_duties.0.refund_type": ["needs refund line items of the duty's line"]}),
-        ([whole, whole], {"refund_duties.1.duty_id": ["is named twice"]}),
-        ([{**whole, "duty_id": line}], {"refund_duties.0.duty_id": ["is no duty of the order"]}),
+        ([full_duty, full_duty], {"refund_duties.1.duty_id": ["is named twice"]}),
+        ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is no duty of the order"]}),
     ):
         assert refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
     assert shown(api, order) == before
     with shop_scope(shop):
         assert not RefundDuty.objects.exists()
 
-    refund(api, order, refund_duties=[whole], transactions=[{"amount": "12.00"}])
-    again = refund(api, order, 422, refund_duties=[whole])
-    assert again == {"refund_duties.0.duty_id": ["has nothing left to refund"]}
+    refund(api, order, refund_duties=[full_duty], transactions=[{"amount": "12.00"}])
+    second_refund_data = refund(api, order, 422, refund_duties=[full_duty])
+    assert second_refund_data == {"refund_duties.0.duty_id": ["has nothing left to refund"]}
 
 
 @pytest.mark.parametrize("status", ["paid", "pending"])
 def test_what_is_calculated_is_what_is_made(api: ApiClient, shop: Shop, status: str) -> None:
     body = {"currency": "USD", "line_items": [LINE], "financial_status": status}
-    seen = {"presentment_currency": "JPY", "exchange_rate": "151.27"}
-    order = api.post("orders.json", {"order": {**body, **seen}}).json()["order"]
+    presentment = {"presentment_currency": "JPY", "exchange_rate": "151.27"}
+    order = api.post("orders.json", {"order": {**body, **presentment}}).json()["order"]
     line = order["line_items"][0]
-    wanted = {
+    expected = {
         "currency": "JPY",
         "refund_line_items": [{"line_item_id": line["id"], "quantity": 2}],
         "refund_duties": [{"duty_id": line["duties"][0]["id"], "refund_type": "PROPORTIONAL"}],
     }
 
-    answer = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": wanted})
+    response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": expected})
 
-    found = answer.json()["refund"]
-    made = refund(api, order, **{**wanted, "transactions": found["transactions"]})
-    assert made["total_duties_set"] == found["total_duties_set"]
-    assert found["total_duties_set"]["presentment_money"] == {"amount": "1009", "currency_code": "JPY"}
-    assert [{**row, "id": None} for row in made["duties"]] == [{**row, "id": None} for row in found["duties"]]
-    assert sum(Decimal(row["amount"]) for row in found["transactions"]) == (28 if status == "paid" else 0)
+    matching_refund = response.json()["refund"]
+    refund_data = refund(api, order, **{**expected, "transactions": matching_refund["transactions"]})
+    assert refund_data["total_duties_set"] == matching_refund["total_duties_set"]
+    assert matching_refund["total_duties_set"]["presentment_money"] == {"amount": "1009", "currency_code": "JPY"}
+    assert [{**row, "id": None} for row in refund_data["duties"]] == [{**row, "id": None} for row in matching_refund["duties"]]
+    assert sum(Decimal(row["amount"]) for row in matching_refund["transactions"]) == (28 if status == "paid" else 0)
     assert money_agrees()

@@ -1,4 +1,4 @@
-"""Money that gateways move: promised, asked for, answered, compared."""
+"""Tests of refunds through gateways: pending, asked, answered, reconciled."""
 
 import sys
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ from tests.refunds.factories import bogus_order, give_back, money_agrees, moveme
 
 def state_of(order: Order) -> tuple[str, Any, Any]:
     with shop_scope(order.shop):
-        found = Order.objects.get(pk=order.pk)
-    return found.financial_status, found.total_refunded, found.outstanding
+        matching_order = Order.objects.get(pk=order.pk)
+    return matching_order.financial_status, matching_order.total_refunded, matching_order.outstanding
 
 
 def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
@@ -43,8 +43,8 @@ def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
 
     assert (promised.status, promised.amount) == ("pending", Decimal("5.00"))
     assert before == ("paid", 0, Decimal("-5.00"))
-    done = movement_of(refund)
-    assert (done.status, done.message, done.authorization[:6]) == ("success", "Bogus refund", "bogus-")
+    transaction = movement_of(refund)
+    assert (transaction.status, transaction.message, transaction.authorization[:6]) == ("success", "Bogus refund", "bogus-")
     assert state_of(order) == ("partially_refunded", Decimal("5.00"), 0)
     with shop_scope(shop):
         assert Event.objects.filter(topic="orders/updated").latest("pk").message == (
@@ -84,11 +84,11 @@ def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> Non
         late = gateway_processing.record_gateway_result(
             str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE)
         )
-        told = Event.objects.filter(topic="orders/updated").count()
+        event_count = Event.objects.filter(topic="orders/updated").count()
 
     assert (movement_of(refund).status, late) == ("success", False)
     assert state_of(order) == ("refunded", Decimal("20.00"), 0)
-    assert told == 2
+    assert event_count == 2
     assert money_agrees()
 
 
@@ -112,10 +112,10 @@ def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
 def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     order = bogus_order(shop)
     refund = give_back(order, "20.00")
-    whole = BogusGateway.refund
+    full_refund = BogusGateway.refund
 
     def silent(self: BogusGateway, call: Any) -> GatewayResult:
-        whole(self, call)
+        full_refund(self, call)
         raise GatewayUnreachable("the line went dead")
 
     monkeypatch.setattr(BogusGateway, "refund", silent)
@@ -150,7 +150,7 @@ class Cards:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package with a gateway."""
+    """Install a package with a gateway."""
     (tmp_path / "acme_cards.py").write_text(MODULE)
     info = tmp_path / "acme_cards-1.0.dist-info"
     info.mkdir()
@@ -173,8 +173,8 @@ def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
     refund = give_back(order, "20.00")
     work_off(shop)
 
-    done = movement_of(refund)
-    assert (done.status, done.authorization, done.receipt) == ("success", "re_1", {"id": "re_1"})
+    transaction = movement_of(refund)
+    assert (transaction.status, transaction.authorization, transaction.receipt) == ("success", "re_1", {"id": "re_1"})
     assert get_gateway("cards").asked == [(Decimal("20.00"), "USD", "ch_1")]  # type: ignore[union-attr]
 
 

@@ -1,4 +1,4 @@
-"""The golden cases once more through the panel's form, and splits at random: the same cents as everywhere."""
+"""Tests of the golden cases and random splits through the panel's form: the same cents as elsewhere."""
 
 from decimal import Decimal
 from typing import Any
@@ -30,7 +30,7 @@ def staff(shop: Shop) -> Panel:
 
 
 def typed(order: dict[str, Any], step: Step) -> dict[str, str]:
-    """What somebody types for a step of a case."""
+    """Return the form values for a step of a case."""
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = {f"units-{ids[letter]}-unsent": str(count) for letter, count in step.units}
     duty = {line["title"]: f"duty-{line['duties'][0]['id']}" for line in order["line_items"] if line["duties"]}
@@ -39,24 +39,24 @@ def typed(order: dict[str, Any], step: Step) -> dict[str, str]:
 
 
 def given_back(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
-    """Refund in two steps; what the second look says goes back to which payment, which is what was stored."""
+    """Refund in two steps; return the reviewed amount per payment, which equals the stored one."""
     look = staff.forge(NEW, order["id"], step="look", **fields)
-    shown = form_of(look.content, "seen").data
+    data = form_of(look.content, "seen").data
     before = newest(staff.shop)
-    assert confirm(staff, order["id"], shown).status_code == 302
-    said = {
+    assert confirm(staff, order["id"], data).status_code == 302
+    message = {
         int(name.removeprefix("payment-")): Decimal(value)
-        for name, (value,) in shown.items()
+        for name, (value,) in data.items()
         if name.startswith("payment-")
     }
     with shop_scope(staff.shop):
-        made = Transaction.objects.filter(order=order["id"], kind="refund", pk__gt=before).order_by("pk")
-        assert {row.parent_id: row.amount for row in made} == {pk: amount for pk, amount in said.items() if amount}
-    return said
+        transactions = Transaction.objects.filter(order=order["id"], kind="refund", pk__gt=before).order_by("pk")
+        assert {row.parent_id: row.amount for row in transactions} == {pk: amount for pk, amount in message.items() if amount}
+    return message
 
 
 def all_that_is_left(staff: Panel, pk: int) -> dict[str, Any]:
-    """What the form holds after a click on "Refund everything"."""
+    """Return the form's values after "Refund everything"."""
     return {
         name: values
         for name, values in form_of(staff.get(NEW, pk, all="1").content, "note").data.items()
@@ -64,13 +64,13 @@ def all_that_is_left(staff: Panel, pk: int) -> dict[str, Any]:
     }
 
 
-def confirm(staff: Panel, pk: int, shown: dict[str, list[str]]) -> Response:
-    """Press the button of a second look."""
-    return staff.http.post(staff.url(NEW, pk), {**shown, "step": "refund"})
+def confirm(staff: Panel, pk: int, form_data: dict[str, list[str]]) -> Response:
+    """Confirm the review."""
+    return staff.http.post(staff.url(NEW, pk), {**form_data, "step": "refund"})
 
 
 def duties_made(shop: Shop, order_id: int) -> tuple[Decimal, Decimal]:
-    """What the newest refund of an order gave back of duties, and of the taxes on them."""
+    """Return the duties of an order's newest refund, with their taxes."""
     with shop_scope(shop):
         rows = Refund.objects.filter(order=order_id).latest("pk").duties.all()
         return sum((row.amount for row in rows), ZERO), sum((row.tax for row in rows), ZERO)
@@ -82,36 +82,36 @@ def newest(shop: Shop) -> int:
 
 
 def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClient, staff: Panel) -> None:
-    with Each() as each:
+    with Each() as checks:
         for case in cases():
-            with each(str(case)):
-                made = api.post("orders.json", {"order": body_of(case)})
-                assert made.status_code == 201, made.json()
-                order = made.json()["order"]
+            with checks(str(case)):
+                response = api.post("orders.json", {"order": body_of(case)})
+                assert response.status_code == 201, response.json()
+                order = response.json()["order"]
                 *before, last = (typed(order, step) for step in case.steps)
                 for fields in before:
                     given_back(staff, order, fields)
 
-                shown = staff.post(CALCULATION, order["id"], **last).context
-                said = given_back(staff, order, last)
+                context = staff.post(CALCULATION, order["id"], **last).context
+                message = given_back(staff, order, last)
 
-                found = shown["found"]
+                calculation = context["found"]
                 assert (
-                    sum((part.subtotal for part in found.lines), ZERO),
-                    sum((part.tax for part in found.lines), ZERO),
-                    sum((part.amount for part in found.shipping), ZERO),
+                    sum((part.subtotal for part in calculation.lines), ZERO),
+                    sum((part.tax for part in calculation.lines), ZERO),
+                    sum((part.amount for part in calculation.shipping), ZERO),
                 ) == case.expected
                 assert (
                     (
-                        sum((part.amount for part in found.duties), ZERO),
-                        sum((part.tax for part in found.duties), ZERO),
+                        sum((part.amount for part in calculation.duties), ZERO),
+                        sum((part.tax for part in calculation.duties), ZERO),
                     )
                     == duties_made(staff.shop, order["id"])
                     == case.duties
                 )
-                # A payment of which nothing is left is not shown.
-                assert [Decimal(amount) for _, amount in shown["suggestions"]] == list(said.values())
-                assert [amount for amount in said.values() if amount] == [amount for amount in case.back if amount]
+                # A fully refunded payment is not displayed.
+                assert [Decimal(amount) for _, amount in context["suggestions"]] == list(message.values())
+                assert [amount for amount in message.values() if amount] == [amount for amount in case.back if amount]
     assert money_agrees()
 
 
@@ -134,12 +134,12 @@ def test_random_splits_add_up_through_the_panels_form(api: ApiClient, staff: Pan
         "financial_status": "paid",
     }
     order = api.post("orders.json", {"order": body}).json()["order"]
-    returned, left = ZERO, quantity
-    while left:
-        count = data.draw(st.integers(1, left))
-        left -= count
+    returned, remaining_quantity = ZERO, quantity
+    while remaining_quantity:
+        count = data.draw(st.integers(1, remaining_quantity))
+        remaining_quantity -= count
         step = Step((("A", count),), ZERO, share=("A",) if data.draw(st.booleans()) else ())
-        fields = typed(order, step) if left else all_that_is_left(staff, order["id"])
+        fields = typed(order, step) if remaining_quantity else all_that_is_left(staff, order["id"])
         returned += sum(given_back(staff, order, fields).values(), ZERO)
 
     with shop_scope(staff.shop):

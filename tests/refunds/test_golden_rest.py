@@ -1,4 +1,4 @@
-"""The golden cases once more through REST, and splits at random: the same cents as in pure functions."""
+"""Tests of the golden cases and random splits over REST: the same cents as in the calculation."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,7 @@ def taxes(amount: Decimal) -> list[dict[str, Any]]:
 
 
 def body_of(case: Case) -> dict[str, Any]:
-    seen = {"presentment_currency": case.seen[0], "exchange_rate": str(case.seen[1])} if case.seen else {}
+    presentment = {"presentment_currency": case.seen[0], "exchange_rate": str(case.seen[1])} if case.seen else {}
     payments = [
         {"kind": "sale", "currency": currency, **({} if amount is None else {"amount": str(amount)})}
         for amount, currency in case.payments
@@ -47,7 +47,7 @@ def body_of(case: Case) -> dict[str, Any]:
             {"title": "Post", "price": str(row["price"]), "tax_lines": taxes(row["tax"])} for row in case.posts
         ],
         "transactions": payments,
-        **seen,
+        **presentment,
     }
 
 
@@ -62,18 +62,18 @@ def wanted(order: dict[str, Any], step: Step, currency: str) -> dict[str, Any]:
 
 
 def calculated(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    answer = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
-    assert answer.status_code == 200, answer.json()
-    found: dict[str, Any] = answer.json()["refund"]
-    return found
+    response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
+    assert response.status_code == 200, response.json()
+    refund: dict[str, Any] = response.json()["refund"]
+    return refund
 
 
 def refunded(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     suggested = calculated(api, order, body)["transactions"]
-    answer = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
-    assert answer.status_code == 201, answer.json()
-    found: dict[str, Any] = answer.json()["refund"]
-    return found
+    response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
+    assert response.status_code == 201, response.json()
+    refund: dict[str, Any] = response.json()["refund"]
+    return refund
 
 
 def duties_of(refund: dict[str, Any], name: str) -> Decimal:
@@ -82,35 +82,35 @@ def duties_of(refund: dict[str, Any], name: str) -> Decimal:
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop, case: Case) -> None:
-    made = api.post("orders.json", {"order": body_of(case)})
-    assert made.status_code == 201, made.json()
-    order = made.json()["order"]
+    response = api.post("orders.json", {"order": body_of(case)})
+    assert response.status_code == 201, response.json()
+    order = response.json()["order"]
     *before, last = (wanted(order, step, case.currency) for step in case.steps)
     for body in before:
         refunded(api, order, body)
 
-    found = calculated(api, order, last)
-    done = refunded(api, order, last)
+    calculation = calculated(api, order, last)
+    finished_response = refunded(api, order, last)
 
-    subtotal = sum((Decimal(row["subtotal"]) for row in found["refund_line_items"]), ZERO)
-    tax = sum((Decimal(row["total_tax"]) for row in found["refund_line_items"]), ZERO)
-    assert (subtotal, tax + Decimal(found["shipping"]["tax"]), Decimal(found["shipping"]["amount"])) == (
+    subtotal = sum((Decimal(row["subtotal"]) for row in calculation["refund_line_items"]), ZERO)
+    tax = sum((Decimal(row["total_tax"]) for row in calculation["refund_line_items"]), ZERO)
+    assert (subtotal, tax + Decimal(calculation["shipping"]["tax"]), Decimal(calculation["shipping"]["amount"])) == (
         case.expected[0],
-        case.expected[1] + Decimal(found["shipping"]["tax"]),
+        case.expected[1] + Decimal(calculation["shipping"]["tax"]),
         case.expected[2],
     )
-    assert (duties_of(found, "amount_set"), duties_of(found, "tax_amount_set")) == case.duties
-    assert (duties_of(done, "amount_set"), duties_of(done, "tax_amount_set")) == case.duties
-    assert Decimal(done["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
-    back = [Decimal(row["amount"]) for row in found["transactions"]]
-    # A payment of which nothing is left is not suggested.
+    assert (duties_of(calculation, "amount_set"), duties_of(calculation, "tax_amount_set")) == case.duties
+    assert (duties_of(finished_response, "amount_set"), duties_of(finished_response, "tax_amount_set")) == case.duties
+    assert Decimal(finished_response["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
+    back = [Decimal(row["amount"]) for row in calculation["transactions"]]
+    # A fully refunded payment is not suggested.
     assert back == [amount for amount in case.back if amount or len(back) == len(case.back)]
-    assert [Decimal(row["amount"]) for row in done["transactions"]] == [amount for amount in case.back if amount]
-    assert {row["subtotal_set"]["shop_money"]["amount"] for row in done["refund_line_items"]} == {
-        row["subtotal"] for row in found["refund_line_items"]
+    assert [Decimal(row["amount"]) for row in finished_response["transactions"]] == [amount for amount in case.back if amount]
+    assert {row["subtotal_set"]["shop_money"]["amount"] for row in finished_response["refund_line_items"]} == {
+        row["subtotal"] for row in calculation["refund_line_items"]
     }
-    paid = {row["status"] for row in done["transactions"]}
-    assert paid <= {"success"}
+    paid_statuses = {row["status"] for row in finished_response["transactions"]}
+    assert paid_statuses <= {"success"}
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     if case.payments and all(amount is None for amount, _ in case.payments):
         assert after["total_outstanding"] == format_decimal(ZERO, case.currency)
@@ -135,16 +135,16 @@ def test_random_splits_add_up_through_rest(api: ApiClient, shop: Shop, data: st.
         "financial_status": "paid",
     }
     order = api.post("orders.json", {"order": body}).json()["order"]
-    parts, left = [], quantity
-    while left:
-        parts.append(data.draw(st.integers(1, left)))
-        left -= parts[-1]
+    parts, remaining_quantity = [], quantity
+    while remaining_quantity:
+        parts.append(data.draw(st.integers(1, remaining_quantity)))
+        remaining_quantity -= parts[-1]
     given_back = ZERO
     for number, count in enumerate(parts):
         step = Step((("A", count),), ZERO)
         last = {"shipping": {"full_refund": True}} if number == len(parts) - 1 else {}
-        done = refunded(api, order, {**wanted(order, step, "USD"), **last})
-        given_back += sum((Decimal(row["amount"]) for row in done["transactions"]), ZERO)
+        response = refunded(api, order, {**wanted(order, step, "USD"), **last})
+        given_back += sum((Decimal(row["amount"]) for row in response["transactions"]), ZERO)
 
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     assert given_back == Decimal(order["total_price"])

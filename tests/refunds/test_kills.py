@@ -1,7 +1,7 @@
-"""A worker that is killed while it gives money back: whatever the moment, the money moves once and is noted once.
+"""Tests of a worker killed during a refund: at any moment, money moves once and is recorded once.
 
-The worker runs as a process of its own. It kills itself (``SIGKILL``) before its n-th statement to the database,
-counted from the start of the job: before the gateway is asked, between its answer and the commit, and after.
+The worker runs in its own process and kills itself (``SIGKILL``) before its n-th database statement, counted from the
+start of the job: before the gateway is asked, between its answer and the commit, and after.
 """
 
 import os
@@ -42,12 +42,12 @@ def counted(execute, sql, params, many, context):
 
 connection.ensure_connection()
 with connection.execute_wrapper(counted):
-    queue.run(uuid.UUID(sys.argv[1]))
+    queue.run_job(uuid.UUID(sys.argv[1]))
 """
 
 
 def work_and_die(job: Job, moment: int) -> int:
-    """The exit code of a worker that is killed at a moment; 0 where it was done before."""
+    """Return the exit code of a worker that is killed at a moment; 0 if it ended before."""
     env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env["BACKOFFICE_SECRET_KEY"] = settings.SECRET_KEY
     command = [sys.executable, "-c", WORKER, str(job.key), str(moment)]
@@ -70,8 +70,8 @@ def die_and_come_back(shop: Shop, moment: int) -> None:
     with all_shops_scope():
         assert [row.amount for row in BogusMovement.objects.all()] == [20]
     with shop_scope(shop):
-        found = Order.objects.get(pk=order.pk)
-        assert (str(found.financial_status), int(found.total_refunded), int(found.outstanding)) == ("refunded", 20, 0)
+        matching_order = Order.objects.get(pk=order.pk)
+        assert (str(matching_order.financial_status), int(matching_order.total_refunded), int(matching_order.outstanding)) == ("refunded", 20, 0)
         assert Job.objects.get(pk=job.pk).state == "done"
     assert money_agrees()
 
@@ -88,7 +88,7 @@ def test_money_of_a_worker_killed_at_any_moment_moves_once(shop: Shop, moment: i
 
 
 def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: a worker that comes back and neither looks the key up nor keeps to it."""
+    """Control: a resumed worker that neither looks up the idempotency key nor sends it."""
     import uuid
     from dataclasses import replace
 
@@ -98,11 +98,11 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
     give_back(order, "20.00")
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
-    moment = next(each for each in range(18, 40) if _moved(job, each))
+    moment = next(index for index in range(18, 40) if _moved(job, index))
     assert moment
-    kept = BogusGateway.refund
+    refund = BogusGateway.refund
     monkeypatch.setattr(BogusGateway, "find", lambda self, key: None)
-    monkeypatch.setattr(BogusGateway, "refund", lambda self, call: kept(self, replace(call, key=str(uuid.uuid4()))))
+    monkeypatch.setattr(BogusGateway, "refund", lambda self, call: refund(self, replace(call, key=str(uuid.uuid4()))))
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     queue.run_job(job.key)
@@ -112,7 +112,7 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
 
 
 def _moved(job: Job, moment: int) -> bool:
-    """Whether a worker that is killed at a moment has moved the money and noted nothing."""
+    """Return True if a worker killed at a moment has moved the money and recorded nothing."""
     with all_shops_scope():
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         work_and_die(job, moment)

@@ -1,4 +1,4 @@
-"""Many refunds at once, on PostgreSQL: money, units, stock, the limit of a trial, one key.
+"""Concurrency tests of refunds on PostgreSQL: money, quantities, stock, the retry limit, one key.
 
 Rule: reliability, M1-M4, M6, M15, M16.
 """
@@ -35,12 +35,12 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
 def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
-    """The same work so many times, told its number."""
+    """Return the same work so many times, each with its number."""
     return [partial(work, number) for number in range(count)]
 
 
 def counted_variant(shop: Shop, stock: int) -> Variant:
-    """A variant that knows how many of it there are."""
+    """Create a tracked variant."""
     variant = make_variant(shop, stock=stock)
     with shop_scope(shop):
         Variant.objects.filter(pk=variant.pk).update(inventory_quantity=stock)
@@ -55,13 +55,13 @@ def stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Order]:
 
 
 def take_back(order: Order, count: int = 1) -> Refund:
-    """Cancel units of the order's first line."""
+    """Cancel a quantity of the order's first line item."""
     with shop_scope(order.shop):
         line = LineItem.objects.filter(order=order).first()
         location = Location.objects.get()
         assert line is not None
-        wanted = RefundRequest(line_inputs=[RefundLineInput(line.pk, count, "cancel", location.pk)])
-        return create.create_refund(order, wanted, actor="system", at=timezone.now())
+        refund_request = RefundRequest(line_inputs=[RefundLineInput(line.pk, count, "cancel", location.pk)])
+        return create.create_refund(order, refund_request, actor="system", at=timezone.now())
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
@@ -80,7 +80,7 @@ def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
-    """The control: both see the whole payment; that each movement has a number would stop the second."""
+    """Control without the lock: both see the full payment; the unique transaction number would stop the second."""
     order = bogus_order(shop, "100.00")
 
     def refund() -> Any:
@@ -90,8 +90,8 @@ def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> Non
         unguarded(shop, refund, refund, locks={"orders_order", "customers_customer"})
 
         with shop_scope(shop):
-            given = Transaction.objects.filter(kind="refund").values_list("amount", flat=True)
-            assert sum(given) == 120
+            amounts = Transaction.objects.filter(kind="refund").values_list("amount", flat=True)
+            assert sum(amounts) == 120
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
@@ -110,7 +110,7 @@ def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
-    """The control: both find a unit that is left."""
+    """Control without the lock: both find a remaining item."""
     variant, order = stocked_order(shop, 1)
 
     unguarded(shop, lambda: take_back(order), lambda: take_back(order), locks={"orders_order"})
@@ -135,8 +135,8 @@ def test_a_cancellation_and_refunds_at_once_put_units_back_once(shop: Shop) -> N
 
 @pytest.mark.race(no_guard="what is shown is that there is nothing to wait for in a circle: the order of locks")
 def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) -> None:
-    one, other = counted_variant(shop, 50), counted_variant(shop, 50)
-    ways = [[one, other], [other, one]]
+    first, other = counted_variant(shop, 50), counted_variant(shop, 50)
+    ways = [[first, other], [other, first]]
     orders = [
         make_order(
             shop,
@@ -150,13 +150,13 @@ def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) ->
 
     def refund(number: int) -> Refund:
         lines = LineItem.objects.filter(order=orders[number]).order_by("position")
-        wanted = RefundRequest(line_inputs=[RefundLineInput(line.pk) for line in lines], restock=True)
-        return create.create_refund(orders[number], wanted, actor="system", at=timezone.now())
+        refund_request = RefundRequest(line_inputs=[RefundLineInput(line.pk) for line in lines], restock=True)
+        return create.create_refund(orders[number], refund_request, actor="system", at=timezone.now())
 
     outcomes = at_once(shop, *numbered(10, refund))
 
     assert all(isinstance(outcome, Refund) for outcome in outcomes)
-    assert (available(one), available(other)) == (50, 50)
+    assert (available(first), available(other)) == (50, 50)
     assert money_agrees()
 
 
@@ -173,7 +173,7 @@ def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
 
 
 def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
-    """The control: both count four."""
+    """Control without the lock: both count four."""
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
     orders = [bogus_order(shop) for _ in range(6)]
@@ -208,9 +208,9 @@ def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) 
         thread.join()
     work_off(shop)
 
-    done = [answer for answer in answers if answer.status_code == 201]
-    assert {answer.status_code for answer in answers} <= {201, 409}
-    assert len({answer.content for answer in done}) == 1
+    finished_answers = [response for response in answers if response.status_code == 201]
+    assert {response.status_code for response in answers} <= {201, 409}
+    assert len({response.content for response in finished_answers}) == 1
     with all_shops_scope():
         assert Refund.objects.count() == BogusMovement.objects.count() == 1
     assert money_agrees()
@@ -224,9 +224,9 @@ def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> Non
     def send(amount: str) -> Any:
         return api.post(path, {"refund": {"transactions": [{"amount": amount}]}}, **{"Idempotency-Key": "one"})
 
-    refused, done, other = send("100.01"), send("60.00"), send("40.00")
+    refused, result, other = send("100.01"), send("60.00"), send("40.00")
 
-    assert [answer.status_code for answer in (refused, done, other)] == [422, 201, 422]
+    assert [response.status_code for response in (refused, result, other)] == [422, 201, 422]
     assert other.json() == {"errors": {"base": ["Idempotency-Key was used with another request"]}}
     with shop_scope(shop):
         assert Refund.objects.count() == 1
@@ -239,11 +239,11 @@ def test_refunds_of_money_and_of_units_at_once_never_exceed_what_was_paid(shop: 
     def work(number: int) -> Any:
         return take_back(order) if number % 2 else give_back(order, "13.00")
 
-    outcomes = at_once(shop, *numbered(12, work), refusals=DomainError)
+    outcomes = at_once(shop, *numbered(12, work), expected_errors=DomainError)
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 3 + 4
     assert available(variant) == 5
     with shop_scope(shop):
-        found = Order.objects.get(pk=order.pk)
-        assert found.total_refunded == Decimal("39.00") <= found.total_paid
+        matching_order = Order.objects.get(pk=order.pk)
+        assert matching_order.total_refunded == Decimal("39.00") <= matching_order.total_paid
     assert money_agrees()

@@ -1,4 +1,4 @@
-"""Refunds over REST: what they give back, what they leave, and what they refuse."""
+"""Tests of refunds over REST: what they refund, leave and refuse."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ from tests.wire_tables import misfits
 POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
 
 
-# The table holds one shape for what is calculated and what is stored; each has members that the other lacks.
+# The table has one shape for calculated and stored refunds; each has members that the other lacks.
 CALCULATED = ("currency is", "shipping is", "price is", "discount_amount is", "maximum_refundable is")
 STORED = (
     *("refund.id is", "refund.order_id", "refund.created_at", "refund.note", "refund.user_id", "refund.processed_at"),
@@ -37,8 +37,8 @@ STORED = (
 
 
 def assert_fits(route: str, body: Any, *, lacks: tuple[str, ...] = CALCULATED) -> None:
-    found = misfits("refund", route, body)
-    assert [each for each in found if not any(name in each for name in lacks)] == []
+    mismatches = misfits("refund", route, body)
+    assert [message for message in mismatches if not any(name in message for name in lacks)] == []
 
 
 def paid(shop: Shop, **values: Any) -> Order:
@@ -46,12 +46,12 @@ def paid(shop: Shop, **values: Any) -> Order:
 
 
 def catalog_line(shop: Shop, quantity: int) -> dict[str, Any]:
-    """A line that has all that a line can have."""
+    """Return a line item with every field."""
     return {"variant_id": make_variant(shop, stock=5).pk, "quantity": quantity}
 
 
 def rows_of(order: Order) -> tuple[list[int], list[int]]:
-    """Its lines and payments, by id."""
+    """Return the order's line items and payments, by id."""
     with shop_scope(order.shop):
         return (
             list(order.line_items.order_by("pk").values_list("pk", flat=True)),
@@ -60,17 +60,17 @@ def rows_of(order: Order) -> tuple[list[int], list[int]]:
 
 
 def shown(api: ApiClient, order: Order) -> dict[str, Any]:
-    answer = api.get(f"orders/{order.pk}.json")
-    assert answer.status_code == 200
-    found: dict[str, Any] = answer.json()["order"]
-    return found
+    response = api.get(f"orders/{order.pk}.json")
+    assert response.status_code == 200
+    matching_order: dict[str, Any] = response.json()["order"]
+    return matching_order
 
 
 def refund(api: ApiClient, order: Order, body: dict[str, Any], status: int = 201) -> dict[str, Any]:
-    answer = api.post(f"orders/{order.pk}/refunds.json", {"refund": body})
-    assert answer.status_code == status, answer.json()
-    found: dict[str, Any] = answer.json()
-    return found["refund"] if status == 201 else found["errors"]
+    response = api.post(f"orders/{order.pk}/refunds.json", {"refund": body})
+    assert response.status_code == status, response.json()
+    matching_body: dict[str, Any] = response.json()
+    return matching_body["refund"] if status == 201 else matching_body["errors"]
 
 
 def test_a_refund_goes_from_calculation_to_the_order(api: ApiClient, shop: Shop) -> None:
@@ -81,10 +81,10 @@ def test_a_refund_goes_from_calculation_to_the_order(api: ApiClient, shop: Shop)
 
     calculated = api.post(f"orders/{order.pk}/refunds/calculate.json", {"refund": body}).json()
     suggested = calculated["refund"]["transactions"]
-    made = refund(api, order, {**body, "note": "Broken", "transactions": suggested})
+    refund_data = refund(api, order, {**body, "note": "Broken", "transactions": suggested})
 
     assert_fits("POST /orders/{id}/refunds/calculate.json", calculated, lacks=STORED)
-    assert_fits("POST /orders/{id}/refunds.json", {"refund": made})
+    assert_fits("POST /orders/{id}/refunds.json", {"refund": refund_data})
     assert {"order_id", "parent_id", "gateway", "kind", "amount", "currency", "maximum_refundable"} == set(suggested[0])
     assert [(row["amount"], row["maximum_refundable"], row["parent_id"]) for row in suggested] == [
         ("15.00", "25.00", payment)
@@ -97,13 +97,13 @@ def test_a_refund_goes_from_calculation_to_the_order(api: ApiClient, shop: Shop)
         "0.00",
         "10.00",
     )
-    assert [(row["amount"], row["kind"], row["status"]) for row in made["transactions"]] == [
+    assert [(row["amount"], row["kind"], row["status"]) for row in refund_data["transactions"]] == [
         ("15.00", "refund", "success")
     ]
-    assert [(row["kind"], row["amount"]) for row in made["order_adjustments"]] == [("shipping_refund", "-5.00")]
+    assert [(row["kind"], row["amount"]) for row in refund_data["order_adjustments"]] == [("shipping_refund", "-5.00")]
     after = shown(api, order)
-    assert [row["id"] for row in after["refunds"]] == [made["id"]]
-    assert after["refunds"][0] == made
+    assert [row["id"] for row in after["refunds"]] == [refund_data["id"]]
+    assert after["refunds"][0] == refund_data
     assert (after["financial_status"], after["total_price"], after["current_total_price"]) == (
         "partially_refunded",
         "25.00",
@@ -119,22 +119,22 @@ def test_a_refund_goes_from_calculation_to_the_order(api: ApiClient, shop: Shop)
 def test_list_single_fields_and_paging(api: ApiClient, shop: Shop) -> None:
     order = paid(shop, lines=[catalog_line(shop, 3)])
     (line,), _ = rows_of(order)
-    made = [refund(api, order, {"refund_line_items": [{"line_item_id": line, "quantity": 1}]}) for _ in range(3)]
+    refund_data = [refund(api, order, {"refund_line_items": [{"line_item_id": line, "quantity": 1}]}) for _ in range(3)]
 
     path = f"orders/{order.pk}/refunds.json"
     first = api.get(path, limit=2, fields="id,order_id")
-    whole = api.get(path).json()
-    single = api.get(f"orders/{order.pk}/refunds/{made[1]['id']}.json").json()
+    body = api.get(path).json()
+    single = api.get(f"orders/{order.pk}/refunds/{refund_data[1]['id']}.json").json()
 
-    assert_fits("GET /orders/{id}/refunds.json", whole)
+    assert_fits("GET /orders/{id}/refunds.json", body)
     assert_fits("GET /orders/{id}/refunds/{id}.json", single)
-    assert first.json() == {"refunds": [{"id": row["id"], "order_id": order.pk} for row in made[:2]]}
+    assert first.json() == {"refunds": [{"id": row["id"], "order_id": order.pk} for row in refund_data[:2]]}
     second = api.http.get(first["Link"].split("<")[1].split(">")[0])
-    assert [row["id"] for row in second.json()["refunds"]] == [made[2]["id"]]
-    assert [row["id"] for row in whole["refunds"]] == [row["id"] for row in made]
-    assert single["refund"] == whole["refunds"][1]
+    assert [row["id"] for row in second.json()["refunds"]] == [refund_data[2]["id"]]
+    assert [row["id"] for row in body["refunds"]] == [row["id"] for row in refund_data]
+    assert single["refund"] == body["refunds"][1]
     other = make_order(shop)
-    assert api.get(f"orders/{other.pk}/refunds/{made[1]['id']}.json").status_code == 404
+    assert api.get(f"orders/{other.pk}/refunds/{refund_data[1]['id']}.json").status_code == 404
     assert api.get(path, in_shop_currency="maybe").status_code == 400
 
 
@@ -155,19 +155,19 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
     calculated = api.post(
         f"orders/{order.pk}/refunds/calculate.json", {"refund": {"currency": "EUR", "refund_line_items": units}}
     ).json()["refund"]
-    made = refund(api, order, {"currency": "EUR", "refund_line_items": units, "transactions": [payback]})
-    path = f"orders/{order.pk}/refunds/{made['id']}.json"
+    refund_data = refund(api, order, {"currency": "EUR", "refund_line_items": units, "transactions": [payback]})
+    path = f"orders/{order.pk}/refunds/{refund_data['id']}.json"
     in_shop = api.get(path, in_shop_currency="true").json()["refund"]
-    listed = api.get(f"orders/{order.pk}/refunds.json", in_shop_currency="true").json()["refunds"]
+    refunds = api.get(f"orders/{order.pk}/refunds.json", in_shop_currency="true").json()["refunds"]
 
     assert refused == {"currency": ["can't be blank"]}
     assert foreign == {"currency": ["is not a currency of the order"]}
     assert mixed == {"transactions.0.currency": ["must be EUR, that of the payment"]}
     assert (calculated["currency"], calculated["refund_line_items"][0]["subtotal"]) == ("EUR", "9.00")
-    assert (made["transactions"][0]["amount"], made["transactions"][0]["currency"]) == ("9.00", "EUR")
+    assert (refund_data["transactions"][0]["amount"], refund_data["transactions"][0]["currency"]) == ("9.00", "EUR")
     assert (in_shop["transactions"][0]["amount"], in_shop["transactions"][0]["currency"]) == ("10.00", "USD")
-    assert listed == [in_shop]
-    money = made["refund_line_items"][0]["subtotal_set"]
+    assert refunds == [in_shop]
+    money = refund_data["refund_line_items"][0]["subtotal_set"]
     assert (money["shop_money"]["amount"], money["presentment_money"]["amount"]) == ("10.00", "9.00")
     assert shown(api, order)["total_outstanding"] == "0.00"
 
@@ -247,18 +247,18 @@ def test_a_gateway_that_is_not_installed_is_named(api: ApiClient, shop: Shop) ->
     order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}])
 
     refused = refund(api, order, {"transactions": [{"amount": "5.00"}]}, 422)
-    made = refund(api, order, {"transactions": [{"amount": "5.00", "gateway": "manual"}]})
+    refund_data = refund(api, order, {"transactions": [{"amount": "5.00", "gateway": "manual"}]})
 
     why = "cards is not installed here; use manual for money refunded elsewhere"
     assert refused == {"transactions.0.gateway": [why]}
-    assert [(row["gateway"], row["status"]) for row in made["transactions"]] == [("manual", "success")]
+    assert [(row["gateway"], row["status"]) for row in refund_data["transactions"]] == [("manual", "success")]
 
 
 def test_less_and_more_than_was_worked_out_is_an_adjustment(api: ApiClient, shop: Shop) -> None:
     less, more = paid(shop), paid(shop)
     (line,), _ = rows_of(less)
 
-    kept = refund(
+    refund_data = refund(
         api,
         less,
         {
@@ -267,12 +267,12 @@ def test_less_and_more_than_was_worked_out_is_an_adjustment(api: ApiClient, shop
             "discrepancy_reason": "restock",
         },
     )
-    given = refund(api, more, {"transactions": [{"amount": "3.00"}]})
+    input_refund_data = refund(api, more, {"transactions": [{"amount": "3.00"}]})
 
-    assert [(row["kind"], row["amount"], row["reason"]) for row in kept["order_adjustments"]] == [
+    assert [(row["kind"], row["amount"], row["reason"]) for row in refund_data["order_adjustments"]] == [
         ("refund_discrepancy", "2.00", "restock")
     ]
-    assert [(row["kind"], row["amount"], row["reason"]) for row in given["order_adjustments"]] == [
+    assert [(row["kind"], row["amount"], row["reason"]) for row in input_refund_data["order_adjustments"]] == [
         ("refund_discrepancy", "-3.00", "Refund discrepancy")
     ]
     assert [
@@ -292,8 +292,8 @@ def stocked(shop: Shop, **values: Any) -> tuple[Any, Order]:
 
 def primary(shop: Shop) -> int:
     with shop_scope(shop):
-        found: int = Location.objects.get().pk
-        return found
+        location_id: int = Location.objects.get().pk
+        return location_id
 
 
 def test_cancelled_units_go_back_to_stock_and_are_not_sent(api: ApiClient, shop: Shop) -> None:
@@ -301,12 +301,12 @@ def test_cancelled_units_go_back_to_stock_and_are_not_sent(api: ApiClient, shop:
     (line,), _ = rows_of(order)
     units = {"line_item_id": line, "quantity": 2, "restock_type": "cancel", "location_id": primary(shop)}
 
-    made = refund(api, order, {"refund_line_items": [units], "transactions": [{"amount": "20.00"}]})
+    refund_data = refund(api, order, {"refund_line_items": [units], "transactions": [{"amount": "20.00"}]})
     too_many = refund(api, order, {"refund_line_items": [units]}, 422)
     cancelled = api.post(f"orders/{order.pk}/cancel.json", {"restock": True})
 
-    (row,) = made["refund_line_items"]
-    assert (row["restock_type"], row["location_id"], made["restock"]) == ("cancel", primary(shop), True)
+    (row,) = refund_data["refund_line_items"]
+    assert (row["restock_type"], row["location_id"], refund_data["restock"]) == ("cancel", primary(shop), True)
     assert (row["line_item"]["fulfillable_quantity"], row["line_item"]["current_quantity"]) == (1, 1)
     assert too_many == {"refund_line_items.0.quantity": ["must be less than or equal to 1"]}
     assert cancelled.status_code == 200
@@ -320,11 +320,11 @@ def test_returned_units_go_back_to_stock_and_stay_sent(api: ApiClient, shop: Sho
     variant, order = stocked(shop, fulfillment_status="fulfilled")
     (line,), _ = rows_of(order)
     units = {"line_item_id": line, "quantity": 2, "restock_type": "return", "location_id": primary(shop)}
-    one = {**units, "quantity": 1}
+    first = {**units, "quantity": 1}
 
     refund(api, order, {"refund_line_items": [units]})
-    refused = refund(api, order, {"refund_line_items": [{**one, "restock_type": "cancel"}]}, 422)
-    refund(api, order, {"refund_line_items": [one]})
+    refused = refund(api, order, {"refund_line_items": [{**first, "restock_type": "cancel"}]}, 422)
+    refund(api, order, {"refund_line_items": [first]})
 
     assert refused == {"refund_line_items.0.restock_type": ["can cancel at most 0 unfulfilled items"]}
     assert available(variant) == 5
@@ -356,9 +356,9 @@ def test_the_old_restock_puts_units_where_they_were_taken(api: ApiClient, shop: 
     variant, order = stocked(shop)
     (line,), _ = rows_of(order)
 
-    made = refund(api, order, {"restock": True, "refund_line_items": [{"line_item_id": line, "quantity": 1}]})
+    refund_data = refund(api, order, {"restock": True, "refund_line_items": [{"line_item_id": line, "quantity": 1}]})
 
-    (row,) = made["refund_line_items"]
+    (row,) = refund_data["refund_line_items"]
     assert (row["restock_type"], row["location_id"]) == ("cancel", primary(shop))
     assert available(variant) == 3
 
@@ -397,9 +397,9 @@ def test_an_item_is_connected_with_the_location_that_it_goes_back_to(api: ApiCli
 def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
     order = paid(shop, shipping=POST)
     (line,), _ = rows_of(order)
-    whole = {"refund_line_items": [{"line_item_id": line, "quantity": 2}], "shipping": {"full_refund": True}}
+    full_refund = {"refund_line_items": [{"line_item_id": line, "quantity": 2}], "shipping": {"full_refund": True}}
 
-    refund(api, order, {**whole, "transactions": [{"amount": "25.00"}]})
+    refund(api, order, {**full_refund, "transactions": [{"amount": "25.00"}]})
 
     after = shown(api, order)
     assert (after["financial_status"], after["current_total_price"], after["total_outstanding"]) == (
@@ -410,7 +410,7 @@ def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "left"),
+    ("body", "status", "remaining"),
     [
         ({"amount": "20.00", "currency": "USD"}, "refunded", "0.00"),
         ({"amount": "15.00"}, "partially_refunded", "5.00"),
@@ -418,7 +418,7 @@ def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
         ({"refund": {"note": "Sorry", "transactions": [{"amount": "20.00"}]}}, "refunded", "0.00"),
     ],
 )
-def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], status: str, left: str) -> None:
+def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], status: str, remaining: str) -> None:
     variant = make_variant(shop, stock=5)
     order = paid(
         shop,
@@ -427,13 +427,13 @@ def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], st
         email="ada@example.com",
     )
 
-    answer = api.post(f"orders/{order.pk}/cancel.json", body)
+    response = api.post(f"orders/{order.pk}/cancel.json", body)
 
-    assert answer.status_code == 200, answer.json()
-    after = answer.json()["order"]
+    assert response.status_code == 200, response.json()
+    after = response.json()["order"]
     assert (after["financial_status"], after["current_total_price"], after["total_outstanding"]) == (
         status,
-        left,
+        remaining,
         "0.00",
     )
     assert available(variant) == (3 if body.get("restock") is False else 5)
@@ -452,7 +452,7 @@ def test_a_cancellation_whose_refund_cannot_be_cancels_nothing(api: ApiClient, s
 
     answers = [api.post(f"orders/{order.pk}/cancel.json", body) for body in BAD_CANCELLATIONS]
 
-    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert [response.status_code for response in answers] == [422, 422, 422]
     assert answers[0].json() == {"errors": {"transactions.0.amount": ["must be less than or equal to 20.00"]}}
     assert "refund.refund_line_items" in answers[1].json()["errors"]
     assert shown(api, order)["cancelled_at"] is None
@@ -467,7 +467,7 @@ def test_five_a_minute_where_a_shop_is_tried_out(api: ApiClient, shop: Shop) -> 
 
     answers = [api.post(path, body) for _ in range(6)]
 
-    assert [answer.status_code for answer in answers] == [201] * 5 + [429]
+    assert [response.status_code for response in answers] == [201] * 5 + [429]
     assert answers[-1].json() == {"errors": "Call limit exceeded"}
     assert 0 < float(answers[-1]["Retry-After"]) <= 60
     with shop_scope(shop):
@@ -548,12 +548,12 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
 
     register_audience(listens)
     try:
-        made = refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
+        refund_data = refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
     finally:
         unregister_audience(listens)
 
     with shop_scope(shop):
-        told = {row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)}
-    assert told["refunds/create"] == made
-    assert told["order_transactions/create"]["id"] == made["transactions"][0]["id"]
-    assert told["orders/updated"]["refunds"] == [made]
+        payloads = {row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)}
+    assert payloads["refunds/create"] == refund_data
+    assert payloads["order_transactions/create"]["id"] == refund_data["transactions"][0]["id"]
+    assert payloads["orders/updated"]["refunds"] == [refund_data]

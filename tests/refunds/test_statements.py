@@ -1,4 +1,4 @@
-"""Refunds cost the same statements however many lines they name."""
+"""Tests that refunds run the same number of statements for any number of line items."""
 
 import pytest
 from django.db import connection

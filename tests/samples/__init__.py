@@ -1,7 +1,7 @@
-"""One working request per route: what the generated tests start from.
+"""One working request per route, from which tests are generated.
 
-A domain's module in this folder registers its routes with ``sample``. A route of the interface that has no sample fails
-the suite (``tests/api/test_permission_table.py``), so none can be added without its checks.
+Each domain's module in this package registers its routes with ``sample``. The suite fails for a route without a sample
+(``tests/api/test_permission_table.py``), so every new route gets its generated tests.
 """
 
 import importlib
@@ -17,7 +17,7 @@ Arrange = Callable[["World"], dict[str, Any]]
 
 @dataclass(frozen=True)
 class World:
-    """The shop and the app for which a sample is arranged."""
+    """The shop and the app installation for which a sample creates rows."""
 
     shop: Shop
     installation: Installation
@@ -25,17 +25,17 @@ class World:
 
 @dataclass(frozen=True)
 class Sample:
-    """A request that works.
+    """A working request.
 
     Attributes:
         route: ``POST script_tags.json`` as the URL conf writes it below the version, or an absolute path.
-        body: What is sent; may be made out of the arranged path arguments.
-        arrange: Makes the rows that the request needs, inside the shop's scope; returns the path's arguments, and under
-            other names whatever the body or the query is made of.
-        status: What it answers.
-        query: What the query says; may be made out of the arranged rows.
-        bodiless: Whether an empty body is fine.
-        slow: Whether one run is enough: no bad input is tried on it.
+        body: The request body, or a function of the arranged path arguments.
+        arrange: Creates the rows that the request needs, inside the shop's scope. Returns the path arguments and, under
+            other names, values for the body or the query.
+        status: The status of the response.
+        query: The query parameters, or a function of the arranged rows.
+        bodiless: True if an empty body is valid.
+        slow: True to run the request once only, without invalid input.
     """
 
     route: str
@@ -76,7 +76,7 @@ def sample(route: str, body: Any = None, **options: Any) -> None:
 
 
 def load_all() -> dict[str, Sample]:
-    """Every sample of every domain."""
+    """Return the samples of all domains."""
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)
     return SAMPLES

@@ -1,4 +1,4 @@
-"""Requests on products, variants, images, collections and collects."""
+"""Requests for products, variants, images, collections and collects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests on blogs, articles, themes, theme files and mobile apps."""
+"""Requests for blogs, articles, themes, theme files and mobile apps."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests on customers and their addresses."""
+"""Requests for customers and their addresses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests on fulfillment services, fulfillment orders, fulfillments and their events."""
+"""Requests for fulfillment services, fulfillment orders, fulfillments and their events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ sample("DELETE fulfillment_services/<id>.json", arrange=one_service, query={"inv
 
 
 def in_state(status: str = "open", request_status: str = "unsubmitted", *, service: bool = False) -> Callable[..., Any]:
-    """Arranges a fulfillment order of two mugs, with its line and another location."""
+    """Return a function that creates a fulfillment order of two mugs, with its line and another location."""
 
     def arrange(world: World) -> dict[str, Any]:
         at = make_service(world.installation.app) if service else None

@@ -1,4 +1,4 @@
-"""Requests in GraphQL."""
+"""Requests of GraphQL."""
 
 from tests.samples import sample
 

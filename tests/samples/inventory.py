@@ -1,4 +1,4 @@
-"""Requests on locations, inventory items and levels."""
+"""Requests for locations, inventory items and levels."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def stocked(world: World) -> dict[str, Any]:
 
 
 def stocked_twice(world: World) -> dict[str, Any]:
-    """An item that another location stocks as well."""
+    """Create an item that is stocked at two locations."""
     rows = stocked(world)
     put(InventoryItem.objects.get(pk=rows["inventory_item_id"]), make_location(world.shop), 1)
     return rows

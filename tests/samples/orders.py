@@ -1,4 +1,4 @@
-"""Requests on orders, their transactions, and events."""
+"""Requests for orders, transactions and events."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Requests on payment handlers."""
+"""Requests for payment handlers."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def handler_that_is_on(world: World) -> dict[str, Any]:
     attrs = {
         "handler_id": f"on-{number}",
         "handler_version": "2026-04-08",
-        # One of an environment can be on.
+        # An environment can have one enabled handler.
         "config": {"shop_id": f"s{world.shop.pk}", "environment": ("sandbox", "production")[number % 2]},
         "enabled": True,
     }

@@ -1,4 +1,4 @@
-"""Requests on refunds."""
+"""Requests for refunds."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,8 +22,8 @@ def paid_order(world: World) -> dict[str, Any]:
 
 
 def refund_of(order: Order) -> int:
-    wanted = RefundRequest(line_inputs=[RefundLineInput(order.line_items.get().pk)])
-    return create.create_refund(order, wanted, actor="system", at=timezone.now()).pk
+    request = RefundRequest(line_inputs=[RefundLineInput(order.line_items.get().pk)])
+    return create.create_refund(order, request, actor="system", at=timezone.now()).pk
 
 
 def refunded_order(world: World) -> dict[str, Any]:

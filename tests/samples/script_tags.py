@@ -1,4 +1,4 @@
-"""Requests on script tags."""
+"""Requests for script tags."""
 
 from typing import Any
 

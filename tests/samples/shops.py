@@ -1,4 +1,4 @@
-"""Requests about the caller itself."""
+"""Requests for the shop and the app itself."""
 
 from tests.samples import sample
 

@@ -1,4 +1,4 @@
-"""Requests about the staff."""
+"""Requests for staff members."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.samples import World, sample
 
 
 def on_premium(world: World) -> dict[str, Any]:
-    # Every shop, so that a stranger's token is refused for being a stranger's.
+    # All shops, so that another shop's token is rejected because of its shop and not because of the plan.
     Shop.objects.update(plan=Shop.Plan.PREMIUM)
     return {"id": factories.make_member(world.shop, owner=True).pk}
 

@@ -1,4 +1,4 @@
-"""Requests on webhook subscriptions."""
+"""Requests for webhook subscriptions."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ WEBHOOK = {
 def one_subscription(world: World) -> dict[str, Any]:
     uri = f"https://app.example/sample/{Subscription.objects.count()}"
     values = {"topic": "products/update", "uri": uri, "api_version": "2026-07"}
-    made = subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
-    return {"id": made.pk}
+    subscription = subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
+    return {"id": subscription.pk}
 
 
 sample("GET webhooks.json", arrange=one_subscription)

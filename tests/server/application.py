@@ -1,4 +1,4 @@
-"""An application of a few lines on the product's server: ``python -m tests.server.application``."""
+"""A small WSGI application on the product's server: ``python -m tests.server.application``."""
 
 import os
 import time
@@ -14,18 +14,18 @@ BIG = 24 * 1024 * 1024
 
 
 class SmallDoor(Door):
-    """Answers ``/healthz`` in the event loop."""
+    """Hooks that answer ``/healthz`` in the event loop."""
 
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None
 
 
 def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """``/pid``, ``/slow?<seconds>``, ``/big``, ``/echo``, ``/fails``."""
+    """Serve ``/pid``, ``/slow?<seconds>``, ``/big``, ``/echo`` and ``/fails``."""
     path = environ["PATH_INFO"]
     start_response("200 OK", [("X-Mixed-CASE", path)])
     if path == "/big":
-        return _pieces()
+        return _iterate_chunks()
     if path == "/slow":
         time.sleep(float(environ["QUERY_STRING"]))
     if path == "/echo":
@@ -35,18 +35,18 @@ def application(environ: Environ, start_response: Callable[..., Any]) -> Iterabl
     return [str(os.getpid()).encode()]
 
 
-def _pieces() -> Iterator[bytes]:
+def _iterate_chunks() -> Iterator[bytes]:
     for _ in range(BIG // 65536):
         yield b"x" * 65536
 
 
-def _load() -> tuple[Application, Door]:
+def _load_application() -> tuple[Application, Door]:
     return application, SmallDoor()
 
 
 if __name__ == "__main__":
     run_server(
-        _load,
+        _load_application,
         host="127.0.0.1",
         port=int(os.environ["PORT"]),
         processes=int(os.environ["WEB_PROCESSES"]),

@@ -1,4 +1,4 @@
-"""What a large answer took goes back to the system, whatever small things were made beside it."""
+"""Memory of large responses is returned to the system, even with small objects allocated between."""
 
 import ctypes
 import os
@@ -10,17 +10,17 @@ from django.conf import settings
 
 from backoffice.server.freeing import limit_malloc_arenas
 
-# Blocks of a megabyte between small ones that stay; before them one of the size from which the allocator learns.
+# Megabyte blocks between small ones that stay; the first block teaches the allocator its threshold.
 WORK = """
 import sys
-from backoffice.server.freeing import give_back
+from backoffice.server.freeing import limit_malloc_arenas
 
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096 // 2**20
 
 if sys.argv[1] == "bounds":
-    assert give_back()
+    assert limit_malloc_arenas()
 block = b"x" * (30 * 2**20)
 del block
 before, large, small = resident(), [], []
@@ -36,19 +36,21 @@ pytestmark = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reaso
 
 
 def worked(how: str) -> tuple[int, int]:
-    """The megabytes that the blocks took, and that were kept of them."""
+    """Return the megabytes that the blocks used and that the process kept."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     command = [sys.executable, "-c", WORK, how]
-    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, check=True, text=True)
-    most, kept = map(int, done.stdout.split())
-    return most, kept
+    process = subprocess.run(
+        command, cwd=settings.BASE_DIR, env=environment, capture_output=True, check=True, text=True
+    )
+    most, remaining = map(int, process.stdout.split())
+    return most, remaining
 
 
 def test_large_blocks_go_back_and_without_bounds_they_stay() -> None:
-    most, kept = worked("bounds")
+    most, remaining = worked("bounds")
     most_without, kept_without = worked("nothing")
 
-    assert (most >= 95, kept < 10) == (True, True), (most, kept)
+    assert (most >= 95, remaining < 10) == (True, True), (most, remaining)
     assert (most_without >= 95, kept_without > 20) == (True, True), (most_without, kept_without)
 
 

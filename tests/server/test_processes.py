@@ -1,4 +1,4 @@
-"""The server and its processes, with an application of a few lines: kills, stops, overload, clients that read slowly.
+"""The server and its processes with a small application: kills, stops, overload, slow clients.
 
 Rule: reliability, F8, L6, L7.
 """
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 class Running:
-    """The server, started."""
+    """The running server."""
 
     def __init__(self, processes: int, threads: int) -> None:
         self.port = free_port()
@@ -50,23 +50,23 @@ class Running:
         raise AssertionError("the server did not start")
 
     def get(self, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
-        """Ask over a new connection: status, body, headers."""
+        """Send a request over a new connection and return status, body and headers."""
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             client.request("GET" if body is None else "POST", path, body)
-            answer = client.getresponse()
-            return answer.status, answer.read(), dict(answer.getheaders())
+            response = client.getresponse()
+            return response.status, response.read(), dict(response.getheaders())
         finally:
             client.close()
 
-    def connect(self, sent: bytes) -> socket.socket:
-        """A connection over which something was sent."""
+    def connect(self, request: bytes) -> socket.socket:
+        """Open a connection and send some bytes."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        connection.sendall(sent)
+        connection.sendall(request)
         return connection
 
     def children(self) -> list[int]:
-        """Its web processes."""
+        """Return the process ids of the web processes."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
@@ -76,7 +76,7 @@ Start = Callable[[int, int], Running]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """``start(processes, threads)``."""
+    """Return a function that starts servers: ``start(processes, threads)``."""
     started: list[Running] = []
 
     def make(processes: int, threads: int) -> Running:
@@ -91,16 +91,16 @@ def start() -> Iterator[Start]:
 
 def test_all_processes_killed_at_once_are_replaced_within_a_second(start: Start) -> None:
     running = start(2, 2)
-    # One that ends as soon as it starts is replaced a second later.
+    # A process that exits right after its start is replaced a second later.
     time.sleep(1.2)
     before = running.children()
 
     for pid in before:
         os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
-    answers = [running.get("/pid")[0] for _ in range(5)]
+    responses = [running.get("/pid")[0] for _ in range(5)]
 
-    assert answers == [200] * 5
+    assert responses == [200] * 5
     assert time.monotonic() - began < patience(1)
     assert len(before) == 2
     assert not set(before) & set(running.children())
@@ -109,21 +109,21 @@ def test_all_processes_killed_at_once_are_replaced_within_a_second(start: Start)
 def test_an_idle_server_stops_within_three_seconds_with_connections_open(start: Start) -> None:
     running = start(2, 2)
     silent = [running.connect(b"") for _ in range(5)]
-    kept = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
-    kept.recv(1000)
+    kept_connection = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
+    kept_connection.recv(1000)
 
     began = time.monotonic()
     end(running.process)
 
     assert running.process.returncode == 0
     assert time.monotonic() - began < patience(3)
-    for connection in [*silent, kept]:
+    for connection in [*silent, kept_connection]:
         connection.close()
 
 
 def test_every_accepted_request_is_answered_when_the_server_stops_under_load(start: Start) -> None:
     running = start(2, 2)
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     stopped = threading.Event()
 
     def ask() -> None:
@@ -133,11 +133,11 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
                 client.request("GET", "/slow?0.02")
             except ConnectionRefusedError:
                 return
-            answer = client.getresponse()
-            answer.read()
-            seen[f"{answer.status}"] += 1
-            if answer.getheader("Connection") == "close":
-                seen["told"] += 1
+            response = client.getresponse()
+            response.read()
+            counts[f"{response.status}"] += 1
+            if response.getheader("Connection") == "close":
+                counts["told"] += 1
                 client.close()
                 if stopped.is_set():
                     return
@@ -155,8 +155,8 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
     threading.excepthook = hook
 
     assert not failed
-    assert set(seen) == {"200", "told"}
-    assert seen["told"] == len(clients)
+    assert set(counts) == {"200", "told"}
+    assert counts["told"] == len(clients)
 
 
 def test_what_is_in_work_is_finished_when_the_server_stops(start: Start) -> None:
@@ -165,9 +165,9 @@ def test_what_is_in_work_is_finished_when_the_server_stops(start: Start) -> None
     time.sleep(0.2)
 
     running.process.terminate()
-    answers = [connection.makefile("rb").read() for connection in waiting]
+    responses = [connection.makefile("rb").read() for connection in waiting]
 
-    assert [answer[:15] for answer in answers] == [b"HTTP/1.1 200 OK"] * 3
+    assert [response[:15] for response in responses] == [b"HTTP/1.1 200 OK"] * 3
     assert running.process.wait(10) == 0
     for connection in waiting:
         connection.close()
@@ -181,12 +181,12 @@ def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start: Start) ->
     began = time.monotonic()
     alive = running.get("/healthz")[0]
     quick = time.monotonic() - began
-    answers = [connection.recv(2000) for connection in waiting]
+    responses = [connection.recv(2000) for connection in waiting]
     after = running.get("/pid")[0]
 
-    # One in work and 32 that wait for it.
-    assert Counter(answer[9:12] for answer in answers) == {b"200": 33, b"503": 27}
-    assert all(b"Retry-After: 1\r\n" in answer for answer in answers if answer[9:12] == b"503")
+    # One in progress and 32 in the queue.
+    assert Counter(response[9:12] for response in responses) == {b"200": 33, b"503": 27}
+    assert all(b"Retry-After: 1\r\n" in response for response in responses if response[9:12] == b"503")
     assert (alive, after) == (200, 200)
     assert quick < 0.5
     for connection in waiting:

@@ -1,4 +1,4 @@
-"""Who waits for a thread, and whose turn it is."""
+"""The queue for threads: fair between callers."""
 
 import threading
 from collections.abc import Hashable
@@ -24,14 +24,14 @@ def filled(threads: int, *names: str | None, places: int = 100) -> FairQueue[Req
 
 
 def take(queue: FairQueue[Request], count: int, *, then_done: bool = True) -> list[Hashable]:
-    taken = []
+    requests = []
     for _ in range(count):
         item = queue.get()
         assert item is not None
-        taken.append(item.whose)
+        requests.append(item.whose)
         if then_done:
             queue.done(item)
-    return taken
+    return requests
 
 
 def test_who_came_later_does_not_wait_for_all_that_somebody_else_sent() -> None:
@@ -60,8 +60,8 @@ def test_while_several_come_a_thread_is_kept_for_the_others() -> None:
     queue = filled(4, "slow", "other", *["slow"] * 9)
     queue.done(Request("other")) if take(queue, 2, then_done=False) else None
     assert take(queue, 2, then_done=False) == ["slow", "slow"]
-    heard: list[Request | None] = []
-    fourth = threading.Thread(target=lambda: heard.append(queue.get()))
+    rejected: list[Request | None] = []
+    fourth = threading.Thread(target=lambda: rejected.append(queue.get()))
     fourth.start()
     fourth.join(0.2)
     assert fourth.is_alive(), "three of the four threads are all that one may have"
@@ -69,24 +69,24 @@ def test_while_several_come_a_thread_is_kept_for_the_others() -> None:
     queue.put(Request("other"))
     fourth.join(5)
 
-    assert [item.whose for item in heard if item] == ["other"]
+    assert [item.whose for item in rejected if item] == ["other"]
 
 
 def test_what_waited_for_its_share_goes_on_once_something_is_done() -> None:
     queue = filled(4, "other", *["slow"] * 5)
-    taken = [queue.get() for _ in range(4)]
-    heard: list[Request | None] = []
-    waiting = threading.Thread(target=lambda: heard.extend([queue.get(), queue.get()]))
+    requests = [queue.get() for _ in range(4)]
+    rejected: list[Request | None] = []
+    waiting = threading.Thread(target=lambda: rejected.extend([queue.get(), queue.get()]))
     waiting.start()
     waiting.join(0.2)
-    assert heard == []
+    assert rejected == []
 
-    for item in taken:
+    for item in requests:
         if item is not None:
             queue.done(item)
     waiting.join(5)
 
-    assert [item.whose for item in heard if item] == ["slow", "slow"]
+    assert [item.whose for item in rejected if item] == ["slow", "slow"]
 
 
 def test_who_is_alone_has_every_thread_and_place() -> None:
@@ -120,14 +120,14 @@ def test_a_few_threads_serve_everybody(threads: int) -> None:
 
 def test_at_the_end_what_waited_for_its_share_is_done_as_well() -> None:
     queue = filled(4, "other", *["slow"] * 5)
-    taken = [queue.get() for _ in range(4)]
+    requests = [queue.get() for _ in range(4)]
     waiting = threading.Thread(target=queue.get)
     waiting.start()
     waiting.join(0.2)
 
     queue.end(4)
     waiting.join(5)
-    for item in taken:
+    for item in requests:
         if item is not None:
             queue.done(item)
 

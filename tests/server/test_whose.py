@@ -1,4 +1,4 @@
-"""Whose a request is, to the server that shares its threads among them."""
+"""The caller of a request, by which the server shares its threads."""
 
 import pytest
 from django.test import Client
@@ -25,16 +25,16 @@ def door() -> BackofficeHooks:
 
 
 def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, door: BackofficeHooks) -> None:
-    installations = [factories.make_installation(each) for each in (shop, shop, other_shop)]
-    requests = [with_token(factories.make_token(each)) for each in installations]
-    assert len({door.whose(each) for each in requests}) == 3
+    installations = [factories.make_installation(item) for item in (shop, shop, other_shop)]
+    requests = [with_token(factories.make_token(item)) for item in installations]
+    assert len({door.whose(item) for item in requests}) == 3
 
-    for each, installation in zip(requests, installations, strict=True):
-        client = ApiClient(each[get_token_header_key()], installation)
+    for item, installation in zip(requests, installations, strict=True):
+        client = ApiClient(item[get_token_header_key()], installation)
         answered = client.get("shop.json")
-        door.answered({**each, **answered.wsgi_request.META})
+        door.answered({**item, **answered.wsgi_request.META})
 
-    first, second, third = (door.whose(each) for each in requests)
+    first, second, third = (door.whose(item) for item in requests)
     assert first == second != third
 
 

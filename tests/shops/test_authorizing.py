@@ -1,4 +1,4 @@
-"""Apps get their tokens: asking, answering, exchanging, and everything that must not lead to a token.
+"""OAuth: authorization, approval, token exchange, and everything that must not lead to a token.
 
 Rule: decisions, Access; RFC 6749.
 """
@@ -36,14 +36,19 @@ PAGE = "shops_installation_authorize"
 
 @dataclass
 class Flow:
-    """An app, and a staff member whom it sends to the approval page."""
+    """An app and the staff member whom the app redirects to the approval page."""
 
     app: App
     panel: Panel
 
     def ask(self, **values: Any) -> dict[str, Any]:
-        asked = {"client_id": self.app.api_key, "redirect_uri": REDIRECT, "scope": "read_products", "state": "a b&=%1"}
-        return {name: value for name, value in {**asked, **values}.items() if value is not None}
+        parameters = {
+            "client_id": self.app.api_key,
+            "redirect_uri": REDIRECT,
+            "scope": "read_products",
+            "state": "a b&=%1",
+        }
+        return {name: value for name, value in {**parameters, **values}.items() if value is not None}
 
     def address(self, **values: Any) -> str:
         return f"{self.panel.url(PAGE)}?{urlencode(self.ask(**values), doseq=True)}"
@@ -51,9 +56,9 @@ class Flow:
     def show(self, **values: Any) -> Response:
         return self.panel.http.get(self.address(**values))
 
-    def answer(self, answer: str = "yes", **values: Any) -> Response:
-        seen = self.show(**values).context["seen"]
-        return self.panel.http.post(self.address(**values), {"answer": answer, "seen": seen})
+    def answer(self, response: str = "yes", **values: Any) -> Response:
+        fingerprint = self.show(**values).context["seen"]
+        return self.panel.http.post(self.address(**values), {"answer": response, "seen": fingerprint})
 
     def code(self, **values: Any) -> str:
         return called_back(self.answer(**values))["code"]
@@ -63,20 +68,20 @@ class Flow:
         return exchange(body)
 
     def token(self, **values: Any) -> dict[str, Any]:
-        answer = self.exchange(self.code(**values))
-        assert answer.status_code == 200, answer.content
-        found: dict[str, Any] = answer.json()
-        return found
+        response = self.exchange(self.code(**values))
+        assert response.status_code == 200, response.content
+        results: dict[str, Any] = response.json()
+        return results
 
 
 def exchange(body: dict[str, Any], **options: Any) -> Response:
     return Client().post("/admin/oauth/access_token", body, content_type="application/json", **options)
 
 
-def called_back(answer: Response) -> dict[str, str]:
-    assert answer.status_code == 302, answer.content
-    assert answer["Location"].startswith(f"{REDIRECT}?")
-    return dict(parse_qsl(urlsplit(answer["Location"]).query))
+def called_back(response: Response) -> dict[str, str]:
+    assert response.status_code == 302, response.content
+    assert response["Location"].startswith(f"{REDIRECT}?")
+    return dict(parse_qsl(urlsplit(response["Location"]).query))
 
 
 def status(token: str, path: str = "shop.json") -> int:
@@ -84,7 +89,7 @@ def status(token: str, path: str = "shop.json") -> int:
 
 
 def granted() -> dict[str, Any]:
-    """All that a refusal must leave as it was."""
+    """Return everything that a rejected request must not change."""
     with all_shops_scope():
         return {
             "installations": list(Installation.objects.order_by("pk").values("app", "scopes", "uninstalled_at")),
@@ -94,10 +99,12 @@ def granted() -> dict[str, Any]:
 
 @pytest.fixture
 def app(db: None) -> App:
-    made = app_installation.create_app(name="Stock sync", distribution="public", application_url="https://app.example")
-    made.redirect_urls = [REDIRECT, "https://app.example/other"]
-    made.save()
-    return made
+    app_row = app_installation.create_app(
+        name="Stock sync", distribution="public", application_url="https://app.example"
+    )
+    app_row.redirect_urls = [REDIRECT, "https://app.example/other"]
+    app_row.save()
+    return app_row
 
 
 @pytest.fixture
@@ -105,14 +112,14 @@ def flow(app: App, shop: Shop) -> Flow:
     return Flow(app, Panel(factories.make_member(shop, "applications", email="ada@example.com"), shop))
 
 
-# --- the way of a code ---
+# --- authorization codes ---
 
 
 def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
     page = flow.show(scope="read_products,write_orders").content.decode()
     back = called_back(flow.answer(scope="read_products,write_orders"))
     before = granted()
-    answer = flow.exchange(back["code"])
+    response = flow.exchange(back["code"])
 
     assert "Stock sync" in page
     assert "<strong>app.example</strong>" in page
@@ -122,10 +129,10 @@ def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
     assert base64.b64decode(back["host"] + "==").decode() == f"{shop.domain}/admin"
     assert abs(int(back["timestamp"]) - timezone.now().timestamp()) < 60
     assert before == {"installations": [], "tokens": []}, "a yes alone grants nothing"
-    assert answer.json().keys() == {"access_token", "scope"}
-    assert answer.json()["scope"] == "read_products,write_orders"
-    assert answer["Cache-Control"] == "no-store"
-    token = answer.json()["access_token"]
+    assert response.json().keys() == {"access_token", "scope"}
+    assert response.json()["scope"] == "read_products,write_orders"
+    assert response["Cache-Control"] == "no-store"
+    token = response.json()["access_token"]
     assert (status(token), status(token, "orders.json"), status(token, "customers.json")) == (200, 200, 403)
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_products", "write_orders"]
@@ -134,34 +141,34 @@ def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
 def test_the_callback_is_signed_over_all_that_it_says(flow: Flow) -> None:
     flow.app.redirect_urls = ["https://app.example/callback?tenant=7&x=a%26b"]
     flow.app.save()
-    answer = flow.answer(redirect_uri=flow.app.redirect_urls[0])
-    told = dict(parse_qsl(urlsplit(answer["Location"]).query))
+    response = flow.answer(redirect_uri=flow.app.redirect_urls[0])
+    parameters = dict(parse_qsl(urlsplit(response["Location"]).query))
 
-    given = told.pop("hmac")
-    # The state holds all that must be escaped.
-    state = told["state"].replace("%", "%25").replace("&", "%26")
-    pairs = {**told, "state": state, "x": "a%26b"}
+    signature = parameters.pop("hmac")
+    # The state contains all characters that must be escaped.
+    state = parameters["state"].replace("%", "%25").replace("&", "%26")
+    pairs = {**parameters, "state": state, "x": "a%26b"}
     message = "&".join(sorted(f"{name}={value}" for name, value in pairs.items()))
-    made = hmac.new(flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
-    assert (told["tenant"], told["x"]) == ("7", "a&b")
-    assert given == made
+    expected_hmac = hmac.new(flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
+    assert (parameters["tenant"], parameters["x"]) == ("7", "a&b")
+    assert signature == expected_hmac
 
 
 def test_a_form_is_taken_as_json_is(flow: Flow) -> None:
     body = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret, "code": flow.code()}
 
-    answer = Client().post(
+    response = Client().post(
         "/admin/oauth/access_token", urlencode(body), content_type="application/x-www-form-urlencoded"
     )
 
-    assert (answer.status_code, answer.json()["scope"]) == (200, "read_products")
+    assert (response.status_code, response.json()["scope"]) == (200, "read_products")
 
 
 def test_who_says_no_is_led_back_and_nothing_is_granted(flow: Flow) -> None:
-    told = called_back(flow.answer("no"))
+    parameters = called_back(flow.answer("no"))
 
-    assert (told["error"], told["state"]) == ("access_denied", "a b&=%1")
-    assert "code" not in told
+    assert (parameters["error"], parameters["state"]) == ("access_denied", "a b&=%1")
+    assert "code" not in parameters
     assert granted() == {"installations": [], "tokens": []}
 
 
@@ -217,16 +224,16 @@ def test_who_works_in_several_shops_chooses(flow: Flow, other_shop: Shop) -> Non
 
 
 def test_the_page_can_be_neither_framed_nor_led_elsewhere(flow: Flow) -> None:
-    answer = flow.show()
+    response = flow.show()
 
-    policy = answer["Content-Security-Policy"]
+    policy = response["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in policy
     assert "form-action 'self' https://app.example;" in f"{policy};"
-    assert answer["X-Frame-Options"] == "DENY"
-    assert "no-store" in answer["Cache-Control"]
+    assert response["X-Frame-Options"] == "DENY"
+    assert "no-store" in response["Cache-Control"]
 
 
-# --- what must not lead to a token ---
+# --- requests that must not lead to a token ---
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -252,12 +259,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_be_asked_is_refused_with_a_page(flow: Flow, name: str) -> None:
     values, error = WRONG[name]
 
-    answers = [flow.show(**values), flow.panel.http.post(flow.address(**values), {"answer": "yes", "seen": "x"})]
+    responses = [flow.show(**values), flow.panel.http.post(flow.address(**values), {"answer": "yes", "seen": "x"})]
 
-    for answer in answers:
-        assert answer.status_code == 400
-        assert answer.context["refusal"].code == error
-        assert b"Nothing has been granted" in answer.content
+    for response in responses:
+        assert response.status_code == 400
+        assert response.context["refusal"].code == error
+        assert b"Nothing has been granted" in response.content
     assert not AuthorizationCode._base_manager.exists()
 
 
@@ -274,54 +281,54 @@ def test_scopes_beyond_the_registered_ones_are_refused(flow: Flow) -> None:
 def test_the_app_of_another_shop_alone_cannot_be_approved(flow: Flow, other_shop: Shop) -> None:
     App.objects.filter(pk=flow.app.pk).update(distribution="private", owner=other_shop)
 
-    answer = flow.show()
+    response = flow.show()
 
-    assert (answer.status_code, answer.context["refusal"].code) == (400, "access_denied")
+    assert (response.status_code, response.context["refusal"].code) == (400, "access_denied")
 
 
 def test_a_staff_member_without_the_permission_grants_nothing(flow: Flow, shop: Shop) -> None:
-    seen = flow.show().context["seen"]
+    fingerprint = flow.show().context["seen"]
     flow.panel = Panel(factories.make_member(shop, "view_private_apps", "edit_private_apps", "orders"), shop)
 
-    answers = [flow.show(), flow.panel.http.post(flow.address(), {"answer": "yes", "seen": seen})]
+    responses = [flow.show(), flow.panel.http.post(flow.address(), {"answer": "yes", "seen": fingerprint})]
 
-    assert [answer.status_code for answer in answers] == [403, 403]
+    assert [response.status_code for response in responses] == [403, 403]
     assert not AuthorizationCode._base_manager.exists()
 
 
 def test_a_forged_answer_grants_nothing(flow: Flow, shop: Shop) -> None:
-    seen = flow.show().context["seen"]
+    fingerprint = flow.show().context["seen"]
     strict = Panel(flow.panel.user, shop, enforce_csrf_checks=True)
 
-    forged = strict.http.post(flow.address(), {"answer": "yes", "seen": seen})
-    unseen = [flow.panel.http.post(flow.address(), {"answer": "yes", **each}) for each in ({}, {"seen": "made-up"})]
-    silent = flow.panel.http.post(flow.address(), {"seen": seen})
+    forged = strict.http.post(flow.address(), {"answer": "yes", "seen": fingerprint})
+    unseen = [flow.panel.http.post(flow.address(), {"answer": "yes", **item}) for item in ({}, {"seen": "made-up"})]
+    silent = flow.panel.http.post(flow.address(), {"seen": fingerprint})
 
     assert forged.status_code == 403
-    assert [answer.status_code for answer in (*unseen, silent)] == [200, 200, 200]
+    assert [response.status_code for response in (*unseen, silent)] == [200, 200, 200]
     assert not AuthorizationCode._base_manager.exists()
 
 
 def test_what_changed_while_the_page_was_open_is_shown_first(flow: Flow) -> None:
-    seen = flow.show(scope=None).context["seen"]
+    fingerprint = flow.show(scope=None).context["seen"]
     flow.app.scopes = ["write_customers"]
     flow.app.save()
 
-    answer = flow.panel.http.post(flow.address(scope=None), {"answer": "yes", "seen": seen})
+    response = flow.panel.http.post(flow.address(scope=None), {"answer": "yes", "seen": fingerprint})
 
-    assert answer.status_code == 200
-    assert b"Someone else changed this in the meantime" in answer.content
+    assert response.status_code == 200
+    assert b"Someone else changed this in the meantime" in response.content
 
 
 def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(flow: Flow, other_shop: Shop, shop: Shop) -> None:
     other = app_installation.create_app(name="Other")
-    used, expired, fresh = flow.code(), "", ""
+    used, expired, unused = flow.code(), "", ""
     assert flow.exchange(used).status_code == 200
     expired = flow.code()
     with shop_scope(shop):
         AuthorizationCode.objects.update(expires_at=timezone.now())
     voided = flow.code()
-    fresh = flow.code()
+    unused = flow.code()
     before = granted()
     keys = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret}
     refusals = {
@@ -330,16 +337,16 @@ def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(flow: Flow, ot
         "voided by a newer one": flow.exchange(voided),
         "made up": flow.exchange("x" * 43),
         "none": flow.exchange(""),
-        "of another app": flow.exchange(fresh, client_id=other.api_key, client_secret=other.api_secret),
-        "at another shop": exchange({**keys, "code": fresh}, headers={"host": other_shop.domain}),
-        "for another redirect": flow.exchange(fresh, redirect_uri="https://app.example/other"),
+        "of another app": flow.exchange(unused, client_id=other.api_key, client_secret=other.api_secret),
+        "at another shop": exchange({**keys, "code": unused}, headers={"host": other_shop.domain}),
+        "for another redirect": flow.exchange(unused, redirect_uri="https://app.example/other"),
     }
 
-    for name, answer in refusals.items():
-        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant"), name
-        assert answer.json()["error_description"]
+    for name, response in refusals.items():
+        assert (response.status_code, response.json()["error"]) == (400, "invalid_grant"), name
+        assert response.json()["error_description"]
     assert granted() == before
-    assert flow.exchange(fresh, redirect_uri=REDIRECT).status_code == 200, "and nothing of this used it up"
+    assert flow.exchange(unused, redirect_uri=REDIRECT).status_code == 200, "and nothing of this used it up"
 
 
 def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(flow: Flow) -> None:
@@ -351,7 +358,7 @@ def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(flow: Flow) -> None:
     ]
     unknown = flow.exchange(code, client_id="f" * 32)
 
-    assert {(answer.status_code, answer.content) for answer in (*wrong, unknown)} == {(401, unknown.content)}
+    assert {(response.status_code, response.content) for response in (*wrong, unknown)} == {(401, unknown.content)}
     assert unknown.json()["error"] == "invalid_client"
     assert granted() == before
     assert flow.exchange(code).status_code == 200
@@ -360,33 +367,33 @@ def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(flow: Flow) -> None:
 def test_while_a_secret_is_replaced_both_count_and_then_one(flow: Flow) -> None:
     old = flow.app.api_secret
     app_secrets.rotate_secret(flow.app, at=timezone.now())
-    told = called_back(flow.answer())
-    by_old = flow.exchange(told["code"], client_secret=old)
+    parameters = called_back(flow.answer())
+    by_old = flow.exchange(parameters["code"], client_secret=old)
     by_new = flow.exchange(flow.code())
     app_secrets.revoke_old_secrets(flow.app, at=timezone.now())
     ended = flow.exchange(flow.code(), client_secret=old)
 
-    made = hmac.new(
+    expected_hmac = hmac.new(
         old.encode(),
         "&".join(
-            sorted(f"{k}={v.replace('%', '%25').replace('&', '%26')}" for k, v in told.items() if k != "hmac")
+            sorted(f"{k}={v.replace('%', '%25').replace('&', '%26')}" for k, v in parameters.items() if k != "hmac")
         ).encode(),
         hashlib.sha256,
     ).hexdigest()
-    assert told["hmac"] == made, "the callback is signed by the one that the app surely knows"
-    assert [answer.status_code for answer in (by_old, by_new, ended)] == [200, 200, 401]
+    assert parameters["hmac"] == expected_hmac, "the callback is signed by the one that the app surely knows"
+    assert [response.status_code for response in (by_old, by_new, ended)] == [200, 200, 401]
 
 
 def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(flow: Flow, shop: Shop) -> None:
     token = flow.token()["access_token"]
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=flow.panel.user)
         of_powerless = flow.code()
-        memberships.change_permissions(place, permissions=["orders"], by=owner, at=timezone.now())
+        memberships.change_permissions(membership, permissions=["orders"], by=owner, at=timezone.now())
     without = flow.exchange(of_powerless)
     with shop_scope(shop):
-        memberships.change_permissions(place, permissions=["applications"], by=owner, at=timezone.now())
+        memberships.change_permissions(membership, permissions=["applications"], by=owner, at=timezone.now())
         redirected = flow.code()
         flow.app.redirect_urls = ["https://app.example/other"]
         flow.app.save()
@@ -396,9 +403,9 @@ def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(flow: Flo
     of_uninstalled = flow.code()
     with shop_scope(shop):
         app_installation.uninstall_app(Installation.objects.get(), actor="staff:1", at=timezone.now())
-    gone = flow.exchange(of_uninstalled)
+    uninstalled = flow.exchange(of_uninstalled)
 
-    assert [answer.json()["error"] for answer in (without, moved, gone)] == ["invalid_grant"] * 3
+    assert [response.json()["error"] for response in (without, moved, uninstalled)] == ["invalid_grant"] * 3
     assert status(token) == 401
 
 
@@ -420,10 +427,10 @@ MALFORMED: dict[str, tuple[bytes, str, int]] = {
 def test_a_body_that_cannot_be_read_is_refused_as_oauth_says(db: None, name: str) -> None:
     body, content_type, expected = MALFORMED[name]
 
-    answer = Client().post("/admin/oauth/access_token", body, content_type=content_type)
+    response = Client().post("/admin/oauth/access_token", body, content_type=content_type)
 
-    assert answer.status_code == expected
-    assert answer.json().keys() == {"error", "error_description"}
+    assert response.status_code == expected
+    assert response.json().keys() == {"error", "error_description"}
 
 
 def test_other_methods_and_grants_are_refused(flow: Flow) -> None:
@@ -436,7 +443,7 @@ def test_other_methods_and_grants_are_refused(flow: Flow) -> None:
 
 @pytest.fixture
 def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
-    """The clock stands still, and attempts are counted in buckets of the test's own."""
+    """Freeze the clock and count attempts in rate limit buckets of this test."""
     settings.RATE_LIMIT = True
     buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
@@ -460,7 +467,7 @@ def test_who_guesses_secrets_or_codes_must_wait_and_nobody_else(flow: Flow, limi
 
     assert (guessed[0], guessed[1]) == (400, 401)
     assert guessed[10:] == [429] * 3
-    # The right secret is not looked at either, so that a guess that is right is not told from one that is wrong.
+    # The correct secret is not checked either, so that a correct guess gets the same response as a wrong one.
     assert (refused.status_code, refused["Retry-After"], refused["Cache-Control"]) == (429, "6", "no-store")
     assert refused.json() == {
         "error": "temporarily_unavailable",
@@ -487,7 +494,7 @@ def test_who_tries_many_keys_is_counted_by_the_network(db: None, limited: Any) -
     assert guess(0, "2001:db8:0:1::1") == 401
 
 
-# --- tokens for a secret alone ---
+# --- tokens for the client secret alone ---
 
 
 def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Shop) -> None:
@@ -504,45 +511,45 @@ def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Sh
     App.objects.filter(pk=app.pk).update(distribution="public")
     public = exchange({**body, "shop": shop.domain})
 
-    assert [each.status_code for each in (alone, by_host, by_name)] == [200, 200, 200]
+    assert [item.status_code for item in (alone, by_host, by_name)] == [200, 200, 200]
     assert (alone.json()["scope"], alone.json()["expires_in"]) == ("read_products", 86399)
     assert status(alone.json()["access_token"], "products.json") == 200
-    assert [each.json()["error"] for each in (elsewhere, unclear, public)] == [
+    assert [item.json()["error"] for item in (elsewhere, unclear, public)] == [
         "invalid_request",
         "invalid_request",
         "unauthorized_client",
     ]
 
 
-# --- tokens of a person ---
+# --- tokens of a staff member ---
 
 
 def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) -> None:
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
-        memberships.change_permissions(place, permissions=["applications", "orders"], by=owner, at=timezone.now())
+        membership = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(membership, permissions=["applications", "orders"], by=owner, at=timezone.now())
     scopes = "write_orders,write_products"
     page = flow.show(scope=scopes, **{"grant_options[]": ["per-user"]}).content.decode()
-    answer = flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
-    token = answer["access_token"]
-    listed = Client(headers={"X-Platform-Access-Token": token}).get("/admin/oauth/access_scopes.json").json()
+    response = flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
+    token = response["access_token"]
+    scope_response = Client(headers={"X-Platform-Access-Token": token}).get("/admin/oauth/access_scopes.json").json()
     first = [status(token, path) for path in ("orders.json", "products.json")]
     with shop_scope(shop):
-        memberships.change_permissions(place, permissions=["products"], by=owner, at=timezone.now())
+        memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
         installation = Installation.objects.get().pk
     second = [status(token, path) for path in ("orders.json", "products.json")]
     panel = Panel(owner, shop)
 
     assert "For a day it also acts as you" in page
     assert "Stock sync (app), acts as Sam" in panel.get("shops_installation_change", installation).content.decode()
-    assert answer["associated_user_scope"] == "read_orders"
-    assert answer["associated_user"] == {
+    assert response["associated_user_scope"] == "read_orders"
+    assert response["associated_user"] == {
         "id": flow.panel.user.pk, "first_name": "Sam", "last_name": "", "email": "ada@example.com",
         "email_verified": True, "account_owner": False, "locale": "en", "collaborator": False,
     }  # fmt: skip
-    assert answer["expires_in"] == 86399
-    assert listed == {"access_scopes": [{"handle": "read_orders"}]}
+    assert response["expires_in"] == 86399
+    assert scope_response == {"access_scopes": [{"handle": "read_orders"}]}
     assert (first, second) == ([200, 403], [403, 200]), "a change of permissions counts from the next request"
 
 
@@ -573,14 +580,14 @@ def test_a_token_of_a_person_dies_with_their_place(flow: Flow, shop: Shop, how: 
     assert status(token) == 200
     now = timezone.now()
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=flow.panel.user)
         if how == "removed":
-            memberships.remove_member(place, by=owner, at=now)
+            memberships.remove_member(membership, by=owner, at=now)
         elif how == "deactivated":
-            User.objects.filter(pk=place.user_id).update(is_active=False)
+            User.objects.filter(pk=membership.user_id).update(is_active=False)
         elif how == "deleted place":
-            # As another process did it: nothing here was told.
-            Membership.objects.filter(pk=place.pk).delete()
+            # Another process deleted the row: this process's caches were not cleared.
+            Membership.objects.filter(pk=membership.pk).delete()
         else:
             app_installation.uninstall_app(Installation.objects.get(), actor="system", at=now)
 
@@ -591,12 +598,12 @@ def test_a_person_uninstalls_through_an_app_only_what_they_may(flow: Flow, shop:
     token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
-        memberships.change_permissions(place, permissions=["products"], by=owner, at=timezone.now())
+        membership = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
 
-    answer = Client(headers={"X-Platform-Access-Token": token}).delete("/admin/api_permissions/current.json")
+    response = Client(headers={"X-Platform-Access-Token": token}).delete("/admin/api_permissions/current.json")
 
-    assert answer.status_code == 403
+    assert response.status_code == 403
     assert status(token) == 200
 
 
@@ -605,9 +612,9 @@ def test_what_a_person_does_through_an_app_bears_their_name(flow: Flow, shop: Sh
 
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=flow.panel.user)
         names = ["applications", "products"]
-        memberships.change_permissions(place, permissions=names, by=owner, at=timezone.now())
+        memberships.change_permissions(membership, permissions=names, by=owner, at=timezone.now())
     token = flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
 
     client = ApiClient(token, Installation._base_manager.get())
@@ -640,7 +647,7 @@ def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) ->
     assert client.post("products.json", {"product": {"title": "Mug"}}).status_code == 403
 
 
-# --- at the same moment, and afterwards ---
+# --- concurrent requests and cleanup ---
 
 
 @pytest.mark.postgres
@@ -649,19 +656,19 @@ def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) ->
 def test_of_two_who_have_a_code_one_gets_a_token(flow: Flow, shop: Shop) -> None:
     code = flow.code()
 
-    found = at_once(
+    results = at_once(
         shop,
         *[lambda: oauth.exchange_code(flow.app, code, at=timezone.now())] * 4,
-        refusals=oauth.OAuthError,
+        expected_errors=oauth.OAuthError,
     )
 
-    assert sum(isinstance(each, oauth.IssuedToken) for each in found) == 1
+    assert sum(isinstance(item, oauth.IssuedToken) for item in results) == 1
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_deletion_a_code_works_twice(flow: Flow, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: who finds the code, and is not held up by whoever deletes it, gets a token too."""
+    """Control: two requests read the code, neither waits for the other's deletion, and both get a token."""
     code = flow.code()
     monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))
 
@@ -684,27 +691,27 @@ def test_codes_that_nobody_fetched_are_cleared(flow: Flow) -> None:
     assert (early, late) == (0, 1)
 
 
-# --- whose token it is ---
+# --- tokens and their owners ---
 
 
 def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(flow: Flow, shop: Shop) -> None:
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        place = Membership.objects.get(user=flow.panel.user)
-        memberships.change_permissions(place, permissions=["applications", "themes"], by=owner, at=timezone.now())
+        membership = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(membership, permissions=["applications", "themes"], by=owner, at=timezone.now())
     own = flow.token(scope="write_script_tags")["access_token"]
     person = flow.token(scope="write_script_tags", **{"grant_options[]": ["per-user"]})["access_token"]
     body = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
     def post(token: str) -> tuple[int, str | None]:
         http = Client(headers={"X-Platform-Access-Token": token, "Idempotency-Key": "once"})
-        answer = http.post("/admin/api/2026-07/script_tags.json", body, content_type="application/json")
-        return answer.json()["script_tag"]["id"], answer.get("Idempotent-Replayed")
+        response = http.post("/admin/api/2026-07/script_tags.json", body, content_type="application/json")
+        return response.json()["script_tag"]["id"], response.get("Idempotent-Replayed")
 
-    first, persons, again, persons_again = (post(token) for token in (own, person, own, person))
+    first, persons, repeated, persons_again = (post(token) for token in (own, person, own, person))
 
     assert first[0] != persons[0]
-    assert (persons[1], again, persons_again) == (None, (first[0], "true"), (persons[0], "true"))
+    assert (persons[1], repeated, persons_again) == (None, (first[0], "true"), (persons[0], "true"))
 
 
 def test_the_current_user_is_whom_the_token_acts_as(flow: Flow, shop: Shop) -> None:
@@ -715,16 +722,16 @@ def test_the_current_user_is_whom_the_token_acts_as(flow: Flow, shop: Shop) -> N
     own = flow.token(scope="read_users")["access_token"]
     person = flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
 
-    found = [
+    results = [
         Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
         for token in (own, person)
     ]
 
-    for each in found:
-        assert_fits("user", "GET /users/current.json", each)
-    assert [each["user"]["id"] for each in found] == [owner.pk, flow.panel.user.pk]
-    assert [each["user"]["account_owner"] for each in found] == [True, False]
-    assert found[1]["user"]["permissions"] == ["applications"]
+    for item in results:
+        assert_fits("user", "GET /users/current.json", item)
+    assert [item["user"]["id"] for item in results] == [owner.pk, flow.panel.user.pk]
+    assert [item["user"]["account_owner"] for item in results] == [True, False]
+    assert results[1]["user"]["permissions"] == ["applications"]
 
 
 def test_a_person_who_does_not_manage_the_staff_sees_only_themselves(flow: Flow, shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""A Redis that is away stops nobody: not the interface, not the panel, not a shop's own domain."""
+"""The interface, the panel and the shops' domains work while Redis is unreachable."""
 
 from typing import Any
 
@@ -26,9 +26,11 @@ def test_the_interface_answers(api: ApiClient) -> None:
 
 
 def test_a_shops_own_domain_is_known_and_a_strange_host_is_not(api: ApiClient, shop: Shop) -> None:
-    answers = [api.http.get(api.path("shop.json"), headers={"Host": host}) for host in (shop.domain, "nobody.example")]
+    responses = [
+        api.http.get(api.path("shop.json"), headers={"Host": host}) for host in (shop.domain, "nobody.example")
+    ]
 
-    assert [answer.status_code for answer in answers] == [200, 400]
+    assert [response.status_code for response in responses] == [200, 400]
 
 
 def test_the_panel_answers(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""The commands that people and scripts call: what they print, and what they refuse in a sentence."""
+"""Management commands: their output and their error messages."""
 
 import json
 from io import StringIO
@@ -23,10 +23,10 @@ def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
     run("create_shop", "Fresh.example", "--timezone", "Asia/Tokyo", "--currency", "jpy", "--country", "jp")
     keys = run("create_app", "Scripts", "--shop", "fresh.example", "--scopes", "read_products, write_script_tags")
 
-    shown = ApiClient(keys["access_token"], None).get("shop.json").json()["shop"]  # type: ignore[arg-type]
+    shop_body = ApiClient(keys["access_token"], None).get("shop.json").json()["shop"]  # type: ignore[arg-type]
 
-    assert (shown["domain"], shown["currency"], shown["country"]) == ("fresh.example", "JPY", "JP")
-    assert shown["created_at"].endswith("+09:00")
+    assert (shop_body["domain"], shop_body["currency"], shop_body["country"]) == ("fresh.example", "JPY", "JP")
+    assert shop_body["created_at"].endswith("+09:00")
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
     ],
 )
 def test_a_shop_that_cannot_be_is_refused_in_a_sentence(shop: Shop, arguments: list[str], message: str) -> None:
-    with pytest.raises(CommandError) as refusal:
+    with pytest.raises(CommandError) as error_info:
         run("create_shop", *arguments)
 
-    assert message in str(refusal.value)
+    assert message in str(error_info.value)
     assert list(Shop.objects.all()) == [shop]
 
 
@@ -63,8 +63,8 @@ def test_a_shop_that_cannot_be_is_refused_in_a_sentence(shop: Shop, arguments: l
 def test_an_app_that_cannot_be_is_refused_in_a_sentence(
     shop: Shop, name: str, domain: str, scopes: str, message: str
 ) -> None:
-    with pytest.raises(CommandError) as refusal:
+    with pytest.raises(CommandError) as error_info:
         run("create_app", name, "--shop", domain, "--scopes", scopes)
 
-    assert message in str(refusal.value)
+    assert message in str(error_info.value)
     assert not App.objects.exists()

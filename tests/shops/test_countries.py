@@ -36,14 +36,14 @@ CANADA = Country("CA", "Canada")
     ],
 )
 def test_a_country_is_found_by_any_of_its_words(word: str, code: str) -> None:
-    found = find_country(word)
+    country = find_country(word)
 
-    assert found is not None
-    assert found.code == code
+    assert country is not None
+    assert country.code == code
 
 
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         {"country": "Canada", "province": "Quebec"},
         {"country_code": "CA", "province_code": "QC"},
@@ -51,8 +51,8 @@ def test_a_country_is_found_by_any_of_its_words(word: str, code: str) -> None:
         {"country": "Nowhere", "country_code": "ca", "province": "QC"},
     ],
 )
-def test_a_region_is_completed_from_names_or_codes(given: dict[str, str]) -> None:
-    assert complete_region(**given) == Region(CANADA, "Quebec", "QC")
+def test_a_region_is_completed_from_names_or_codes(values: dict[str, str]) -> None:
+    assert complete_region(**values) == Region(CANADA, "Quebec", "QC")
 
 
 def test_a_province_that_nobody_knows_is_kept_as_written() -> None:
@@ -64,14 +64,14 @@ def test_a_region_needs_no_province() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("values", "message"),
     [({"country": "Atlantis"}, "is not valid"), ({}, "can't be blank"), ({"country": ""}, "can't be blank")],
 )
-def test_an_unknown_country_is_refused(given: dict[str, str], message: str) -> None:
-    with pytest.raises(UnknownCountry) as refusal:
-        complete_region(**given)
+def test_an_unknown_country_is_refused(values: dict[str, str], message: str) -> None:
+    with pytest.raises(UnknownCountry) as error_info:
+        complete_region(**values)
 
-    assert refusal.value.errors == {"country": [message]}
+    assert error_info.value.errors == {"country": [message]}
 
 
 def test_a_name_is_shown_in_the_shops_language_or_else_in_english() -> None:

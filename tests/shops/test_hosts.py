@@ -1,4 +1,4 @@
-"""The hosts that shops answer under."""
+"""Host names of shops."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def test_a_cache_that_is_away_closes_no_shops_domain(api: ApiClient, shop: Shop,
     settings.CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            # Nothing listens on the discard port.
+            # No service listens on the discard port.
             "LOCATION": "redis://127.0.0.1:9/0",
         }
     }

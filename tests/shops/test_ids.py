@@ -1,4 +1,4 @@
-"""Ids begin above a million: whoever asks for what comes after id 1 gets everything."""
+"""Ids start above a million, so that ``since_id=1`` returns all rows."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ from tests.conftest import ApiClient
 
 
 def tables() -> dict[str, type[Model]]:
-    """Ours, but those whose rows are known by something else."""
+    """Return our tables with an integer primary key."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
     return {model._meta.db_table: model for model in ours if isinstance(model._meta.pk, AutoField)}
 
 
 def given_last(table: str) -> int:
-    """The last id that a table has given, or its beginning."""
+    """Return the last id that a table assigned, or the start value."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
@@ -35,7 +35,7 @@ def given_last(table: str) -> int:
 
 
 def set_back(table: str, last: int) -> None:
-    """As an installation has it that is older than the rule."""
+    """Reset a table's sequence as in an installation that is older than the rule."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("UPDATE sqlite_sequence SET seq = %s WHERE name = %s", [last, table])
@@ -49,12 +49,14 @@ def test_ids_of_every_table_begin_above_a_million(db: None) -> None:
 
 
 def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
-    made = api.post("products.json", {"product": {"title": "First"}}).json()["product"]
+    product = api.post("products.json", {"product": {"title": "First"}}).json()["product"]
 
-    listed = api.get("products.json", since_id=1).json()["products"]
+    products = api.get("products.json", since_id=1).json()["products"]
 
-    assert [each["id"] for each in listed] == [made["id"]]
-    assert min(made["id"], made["variants"][0]["id"], made["variants"][0]["inventory_item_id"]) > LAST_RESERVED_ID
+    assert [row["id"] for row in products] == [product["id"]]
+    assert (
+        min(product["id"], product["variants"][0]["id"], product["variants"][0]["inventory_item_id"]) > LAST_RESERVED_ID
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -103,8 +105,8 @@ def test_each_cell_gives_ids_of_its_own_range(settings: Any) -> None:
 
     settings.ID_RANGE = 3
     initialize_sequences(using="default")
-    again = factories.make_shop(domain="again.example")
-    assert (again.pk, Shop.objects.filter(pk=moved.pk).exists()) == (third.pk + 1, True)
+    another_shop = factories.make_shop(domain="again.example")
+    assert (another_shop.pk, Shop.objects.filter(pk=moved.pk).exists()) == (third.pk + 1, True)
 
     settings.ID_RANGE = 0
     initialize_sequences(using="default")

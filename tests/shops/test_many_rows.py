@@ -1,4 +1,4 @@
-"""Rows that are written together read back as they were given, however many and whatever is in them."""
+"""Bulk inserts store every row unchanged, for any number of rows and any values."""
 
 import uuid
 from decimal import Decimal
@@ -49,14 +49,14 @@ def test_what_is_written_together_reads_back(shop: Shop, count: int, mixed: bool
     ]
 
     with shop_scope(shop):
-        made = Event.objects.bulk_create(events)
-        read = list(Event.objects.filter(pk__in=[event.pk for event in made]).order_by("pk"))
+        created = Event.objects.bulk_create(events)
+        stored_events = list(Event.objects.filter(pk__in=[event.pk for event in created]).order_by("pk"))
 
     names = [field.attname for field in Event._meta.concrete_fields]
-    assert [[getattr(row, name) for name in names] for row in read] == [
-        [getattr(row, name) for name in names] for row in made
+    assert [[getattr(row, name) for name in names] for row in stored_events] == [
+        [getattr(row, name) for name in names] for row in created
     ]
-    assert [event.pk for event in made] == sorted(event.pk for event in made)
+    assert [event.pk for event in created] == sorted(event.pk for event in created)
 
 
 @pytest.mark.parametrize("count", [2, 2 * MANY_ROWS])

@@ -1,4 +1,4 @@
-"""One-time purchases of apps: asked for, decided once, told to the app alone; in the panel and by command."""
+"""One-time app purchases: requested, decided once and reported to the app only; in the panel and by command."""
 
 import json
 from datetime import timedelta
@@ -30,7 +30,7 @@ def by() -> dict[str, Any]:
 
 
 def told(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
-    """By app, what is on its way."""
+    """Return the pending deliveries with the app of each."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
@@ -49,10 +49,10 @@ def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> No
     with shop_scope(mine.shop):
         purchases.decide_purchase(purchase, approve=True, **by())
 
-    found = told(shop)
-    assert [app for app, _ in found] == [mine.app_id, mine.app_id]
-    assert [shown["status"] for _, shown in found] == ["PENDING", "ACTIVE"]
-    first = found[0][1]
+    deliveries = told(shop)
+    assert [app for app, _ in deliveries] == [mine.app_id, mine.app_id]
+    assert [payload["status"] for _, payload in deliveries] == ["PENDING", "ACTIVE"]
+    first = deliveries[0][1]
     assert first.keys() == MEMBERS
     assert first["admin_graphql_api_id"] == f"gid://platform/AppPurchaseOneTime/{purchase.pk}"
     assert (first["name"], first["admin_graphql_api_shop_id"]) == ("Setting up", f"gid://platform/Shop/{shop.pk}")
@@ -74,13 +74,13 @@ def test_what_nobody_decided_expires_after_two_days(in_shop: Shop) -> None:
     now = timezone.now()
     installation = factories.make_installation(in_shop, ())
     late = make_purchase(installation, at=now - timedelta(days=2))
-    fresh = make_purchase(installation, at=now - timedelta(days=1, hours=23))
+    newer_purchase = make_purchase(installation, at=now - timedelta(days=1, hours=23))
 
     with all_shops_scope():
         expired = [purchases.expire_purchases(now) for _ in range(2)]
 
     assert expired == [1, 0]
-    assert dict(AppPurchase.objects.values_list("pk", "status")) == {late.pk: "expired", fresh.pk: "pending"}
+    assert dict(AppPurchase.objects.values_list("pk", "status")) == {late.pk: "expired", newer_purchase.pk: "pending"}
     assert Event.objects.filter(topic=TOPIC).count() == 3
 
 
@@ -114,14 +114,14 @@ def test_the_command_asks_and_decides(shop: Shop) -> None:
     where = ("--app", installation.app.api_key, "--shop", shop.domain)
 
     call_command("create_app_purchase", "offer", "Import", *where, "--price", "12.50", "--json", stdout=out)
-    asked = json.loads(out.getvalue())
-    call_command("create_app_purchase", "approve", str(asked["id"]), stdout=StringIO())
+    output = json.loads(out.getvalue())
+    call_command("create_app_purchase", "approve", str(output["id"]), stdout=StringIO())
 
-    assert (asked["price"], asked["status"]) == ("12.50 USD", "pending")
+    assert (output["price"], output["status"]) == ("12.50 USD", "pending")
     with shop_scope(shop):
         assert AppPurchase.objects.get().status == "active"
     for step, text in (
-        (["decline", str(asked["id"])], "approved already"),
+        (["decline", str(output["id"])], "approved already"),
         (["decline", "1"], "There is no purchase 1"),
         (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app of the key none"),
         (["offer", "x", *where, "--price", "abc"], "abc is no amount"),

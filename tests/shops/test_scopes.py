@@ -1,4 +1,4 @@
-"""Outside of every shop's scope the rows of shops cannot be read or written, in tests and in production alike.
+"""Rows of shops can only be read and written inside the shop's scope, in tests and in production.
 
 Rule: reliability, A16.
 """
@@ -40,9 +40,9 @@ def test_production_is_as_strict(tmp_path: Path) -> None:
     code = "import django; django.setup(); from apps.orders.models import Order; print(Order.objects.count())"
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "backoffice.settings", "BACKOFFICE_DATA_DIR": str(tmp_path)}
 
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False
     )
 
-    assert done.returncode != 0
-    assert "ScopeError" in done.stderr
+    assert process.returncode != 0
+    assert "ScopeError" in process.stderr

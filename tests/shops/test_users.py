@@ -1,4 +1,4 @@
-"""The staff over REST: for apps of a shop's own, on the premium plan.
+"""Staff members in the REST interface: only for a shop's own apps, on the premium plan.
 
 Rule: spec part A, User; decisions, Access.
 """
@@ -23,42 +23,42 @@ def test_users_are_for_apps_of_ones_own_on_the_premium_plan(shop: Shop, plan: st
     user = factories.make_member(shop, owner=True)
 
     for path in ("users.json", f"users/{user.pk}.json", "users/current.json"):
-        answer = Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}")
-        assert (answer.status_code, "[API] Users are shown" in answer.json()["errors"]) == (403, True)
+        response = Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}")
+        assert (response.status_code, "[API] Users are shown" in response.json()["errors"]) == (403, True)
 
 
 def test_the_staff_is_listed_page_by_page(shop: Shop, other_shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.PREMIUM)
     api = Client(headers={"X-Platform-Access-Token": factories.make_token(factories.make_installation(shop))})
     owner = factories.make_member(shop, owner=True, first_name="Ada", phone="+4681234")
-    others = [factories.make_member(shop, "orders") for _ in range(3)]
+    members = [factories.make_member(shop, "orders") for _ in range(3)]
     stranger = factories.make_member(other_shop, "orders")
     Authenticator.objects.create(user=owner, type=Authenticator.Type.TOTP, data={})
-    Authenticator.objects.create(user=others[0], type=Authenticator.Type.RECOVERY_CODES, data={})
+    Authenticator.objects.create(user=members[0], type=Authenticator.Type.RECOVERY_CODES, data={})
     path = "/admin/api/2026-07/users"
 
-    whole = api.get(f"{path}.json").json()
+    all_users = api.get(f"{path}.json").json()
     pages, address = [], f"{path}.json?limit=3&fields=id,tfa_enabled?"
     for _ in range(2):
         page = api.get(address)
         pages.append(page.json()["users"])
         address = re.findall(r"<([^>]+)>", page["Link"])[-1]
     back = api.get(address).json()["users"]
-    one = api.get(f"{path}/{others[1].pk}.json")
+    single_user = api.get(f"{path}/{members[1].pk}.json")
 
-    assert_fits("user", "GET /users.json", whole)
-    assert_fits("user", "GET /users/{id}.json", one.json())
-    assert [each["id"] for each in whole["users"]] == [owner.pk, *(user.pk for user in others)]
-    assert (whole["users"][0]["first_name"], whole["users"][0]["phone"]) == ("Ada", "+4681234")
+    assert_fits("user", "GET /users.json", all_users)
+    assert_fits("user", "GET /users/{id}.json", single_user.json())
+    assert [row["id"] for row in all_users["users"]] == [owner.pk, *(user.pk for user in members)]
+    assert (all_users["users"][0]["first_name"], all_users["users"][0]["phone"]) == ("Ada", "+4681234")
     assert pages == [
         [
             {"id": owner.pk, "tfa_enabled?": True},
-            {"id": others[0].pk, "tfa_enabled?": False},
-            {"id": others[1].pk, "tfa_enabled?": False},
+            {"id": members[0].pk, "tfa_enabled?": False},
+            {"id": members[1].pk, "tfa_enabled?": False},
         ],
-        [{"id": others[2].pk, "tfa_enabled?": False}],
+        [{"id": members[2].pk, "tfa_enabled?": False}],
     ]
     assert back == pages[0]
-    assert one.json()["user"] == whole["users"][2]
+    assert single_user.json()["user"] == all_users["users"][2]
     assert api.get(f"{path}/{stranger.pk}.json").status_code == 404
     assert api.get(f"{path}.json?limit=0").json() == {"errors": {"limit": "must be between 1 and 250"}}

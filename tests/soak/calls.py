@@ -1,4 +1,4 @@
-"""Many callers of a running server, each with a connection of its own, and what became of their calls."""
+"""Concurrent clients of a running server, each with its own connection, and statistics of their requests."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ PREFIX = "/admin/api/2026-07/"
 
 @dataclass
 class Call:
-    """One request: its method, the path below the version, its body."""
+    """A request: method, path below the version, body."""
 
     method: str
     path: str
@@ -25,13 +25,13 @@ class Call:
 
 @dataclass
 class Fates:
-    """What became of calls.
+    """Statistics of requests.
 
     Attributes:
-        statuses: How often each status was answered; 0 stands for a connection that broke.
-        seconds: How long each answer took.
-        headers: Those of the refusals.
-        broken: Why connections broke, and at which second since the first call.
+        statuses: The number of responses per status; 0 is a broken connection.
+        seconds: The duration of each response.
+        headers: The headers of error responses.
+        broken: The reason of each broken connection and its second since the first request.
     """
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -41,23 +41,23 @@ class Fates:
     began: float = field(default_factory=time.monotonic)
 
     def count(self) -> int:
-        """How many calls were answered or broke."""
+        """Return the number of responses and broken connections."""
         return sum(self.statuses.values())
 
     def percentile(self, hundredth: int) -> float:
-        """Milliseconds within which so many of a hundred answers came."""
+        """Return the milliseconds within which ``hundredth`` percent of the responses came."""
         return statistics.quantiles(self.seconds, n=100)[hundredth - 1] * 1000
 
 
 class Caller:
-    """A connection that lasts, with one token."""
+    """A persistent connection with one token."""
 
     def __init__(self, port: int, token: str, fates: Fates) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._token, self._fates = token, fates
 
     def call(self, call: Call) -> int:
-        """Send a call and note its fate; answers its status, 0 where the connection broke."""
+        """Send a request, record the result and return the status, 0 for a broken connection."""
         body = None if call.body is None else json.dumps(call.body)
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
         if self._is_given_up():
@@ -65,25 +65,25 @@ class Caller:
         began = time.monotonic()
         try:
             self._connection.request(call.method, PREFIX + call.path, body, headers)
-            answer = self._connection.getresponse()
-            answer.read()
+            response = self._connection.getresponse()
+            response.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             self._fates.statuses[0] += 1
             self._fates.broken.append(f"{time.monotonic() - self._fates.began:.0f} s: {error!r}")
             return 0
         self._fates.seconds.append(time.monotonic() - began)
-        self._fates.statuses[answer.status] += 1
-        if answer.status == 429:
-            self._fates.headers.append(dict(answer.getheaders()))
-        return answer.status
+        self._fates.statuses[response.status] += 1
+        if response.status == 429:
+            self._fates.headers.append(dict(response.getheaders()))
+        return response.status
 
     def _is_given_up(self) -> bool:
-        """Whether the server has closed the idle connection, as it may; the pools of clients look before they send."""
+        """Return True if the server has closed the idle connection; connection pools check this before each request."""
         socket = self._connection.sock
         if socket is None:
             return False
-        # ``select`` itself knows no descriptor above 1,023, and callers have more connections than that.
+        # ``select`` cannot handle descriptors above 1,023, and there are more connections than that.
         watched = select.poll()
         watched.register(socket, select.POLLIN)
         return bool(watched.poll(0))
@@ -93,7 +93,7 @@ class Caller:
 
 
 def all_at_once(port: int, token: str, call: Call, times: int) -> Fates:
-    """The same call over so many connections at one moment."""
+    """Send the same request over ``times`` connections at the same time."""
     fates = Fates()
     ready = threading.Barrier(times)
 
@@ -103,7 +103,7 @@ def all_at_once(port: int, token: str, call: Call, times: int) -> Fates:
         caller.call(call)
         caller.close()
 
-    _join(threading.Thread(target=run) for _ in range(times))
+    _join_threads(threading.Thread(target=run) for _ in range(times))
     return fates
 
 
@@ -117,16 +117,16 @@ def steadily(
     callers: int,
     fates: Fates | None = None,
 ) -> Fates:
-    """Calls at a rate per second, whoever is free takes the next; a server that lags is not waited for longer.
+    """Send requests at a constant rate; each free client sends the next, and a slow server gets no more time.
 
     Args:
-        port: Of the server.
-        tokens: Of whom the calls are, in turn.
-        choose: What to call, by the number of the token.
-        rate: Calls per second in all.
-        seconds: For how long.
-        callers: How many connections for each token.
-        fates: Where to note what becomes of the calls while it does; one of its own without.
+        port: The port of the server.
+        tokens: The tokens, used in rotation.
+        choose: Returns the request for the number of the token.
+        rate: Requests per second of all clients together.
+        seconds: The duration.
+        callers: The number of connections for each token.
+        fates: Statistics to update while the requests run; a new object by default.
     """
     fates = Fates() if fates is None else fates
     began = time.monotonic()
@@ -147,11 +147,11 @@ def steadily(
         for line in lines:
             line.close()
 
-    _join(threading.Thread(target=run) for _ in range(callers))
+    _join_threads(threading.Thread(target=run) for _ in range(callers))
     return fates
 
 
-def _join(threads: Iterable[threading.Thread]) -> None:
+def _join_threads(threads: Iterable[threading.Thread]) -> None:
     started = list(threads)
     for thread in started:
         thread.start()

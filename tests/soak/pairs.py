@@ -1,6 +1,6 @@
-"""Two PostgreSQL servers that replicate synchronously, and a monitor that makes the other one the primary.
+"""Two PostgreSQL servers with synchronous replication, and a monitor that promotes the other one.
 
-They are pg_auto_failover's, as Debian packages it (``pg-auto-failover-cli``, ``postgresql-15-auto-failover``).
+They use pg_auto_failover, as Debian packages it (``pg-auto-failover-cli``, ``postgresql-15-auto-failover``).
 """
 
 import os
@@ -19,8 +19,8 @@ from tests.client.conftest import free_port
 from tests.faults.clusters import programs
 from tests.machine import until
 
-# Seconds after which a server that says nothing counts as lost, and a primary that reaches nobody stops by itself; and
-# those after which the other may be sure that it has stopped.
+# Seconds after which a silent server counts as lost and an isolated primary stops itself; and seconds after which the
+# other server may be sure that the primary has stopped.
 UNHEALTHY_SECONDS, DEMOTED_SECONDS = 6, 8
 _MONITOR = f"""
 listen_addresses = '127.0.0.1'
@@ -30,14 +30,14 @@ pgautofailover.health_check_period = 1000
 pgautofailover.health_check_timeout = 2000
 pgautofailover.health_check_retry_delay = 500
 """
-# A server that comes back is copied anew, which begins with a checkpoint that takes its time otherwise.
+# A returning server is copied again, which begins with a checkpoint; do not spread that checkpoint over time.
 _SERVER = "checkpoint_completion_target = 0"
-# States of a pair in which each write is on both.
-_WHOLE = {"primary", "secondary"}
+# States of a pair in which each write is on both servers.
+_REPLICATED_STATES = {"primary", "secondary"}
 
 
 class Pair:
-    """One below ``folder``, with an empty database."""
+    """A pair of servers below ``folder`` with an empty database."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,32 +59,32 @@ class Pair:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def make(self) -> None:
-        """Make the monitor and both servers, and start them."""
+        """Create the monitor and both servers, and start them."""
         self._create("monitor")
         self._tell("monitor", _MONITOR)
         self.start("monitor")
         until(lambda: parts.listens(self.ports["monitor"]), bool, seconds=30)
         for name in ("one", "two"):
             monitor = f"postgres://autoctl_node@127.0.0.1:{self.ports['monitor']}/pg_auto_failover"
-            named = ("--name", name, "--dbname", "restored", "--username", "postgres")
-            self._create("postgres", "--listen", "127.0.0.1", "--monitor", monitor, *named, place=name)
-            self._call("config", "set", "timeout.network_partition_timeout", str(UNHEALTHY_SECONDS), place=name)
+            name_options = ("--name", name, "--dbname", "restored", "--username", "postgres")
+            self._create("postgres", "--listen", "127.0.0.1", "--monitor", monitor, *name_options, folder_name=name)
+            self._call("config", "set", "timeout.network_partition_timeout", str(UNHEALTHY_SECONDS), folder_name=name)
             self._tell(name, _SERVER)
             self.start(name)
         self.await_whole()
 
     def states(self) -> dict[str, str]:
-        """What each of the two is, as the monitor has heard: ``primary``, ``wait_primary``, ``secondary`` …"""
+        """Return the state of each server as known to the monitor: ``primary``, ``wait_primary``, ``secondary`` …"""
         monitor = f"postgres://postgres@127.0.0.1:{self.ports['monitor']}/pg_auto_failover"
         with psycopg.connect(monitor, autocommit=True) as other:
             return dict(other.execute("SELECT nodename, reportedstate::text FROM pgautofailover.node").fetchall())
 
     def await_whole(self) -> None:
-        """Until each write is on both."""
-        until(lambda: set(self.states().values()), _WHOLE.__eq__, seconds=120)
+        """Wait until each write is on both servers."""
+        until(lambda: set(self.states().values()), _REPLICATED_STATES.__eq__, seconds=120)
 
     def start(self, name: str) -> None:
-        """Start one, as a machine does that comes up."""
+        """Start one server, as after a reboot."""
         with (self._folder / f"{name}.log").open("a") as log:
             self._running[name] = subprocess.Popen(
                 [self._program, "run", "--pgdata", str(self._folder / name)],
@@ -96,19 +96,19 @@ class Pair:
             )
 
     def kill_primary(self) -> str:
-        """End all processes of the primary at once, as a machine does that goes away; returns which one it was."""
+        """Kill all processes of the primary at once, like a crashed machine, and return its name."""
         (name,) = (name for name, state in self.states().items() if state == "primary")
         self._kill(name)
         return name
 
     def stop(self) -> None:
-        """End all of them."""
+        """Stop all processes."""
         for name in list(self._running):
             self._kill(name)
 
     def _kill(self, name: str) -> None:
         process = self._running.pop(name)
-        for pid in reversed(_family(process.pid)):
+        for pid in reversed(_stop_process_tree(process.pid)):
             os.kill(pid, signal.SIGKILL)
         process.wait(30)
 
@@ -116,13 +116,13 @@ class Pair:
         with (self._folder / name / "postgresql.conf").open("a") as file:
             file.write(f"{settings}\n")
 
-    def _create(self, kind: str, *arguments: str, place: str = "monitor") -> None:
-        where = ("--pgport", str(self.ports[place]), "--hostname", "127.0.0.1", "--auth", "trust", "--no-ssl")
-        self._call("create", kind, *where, *arguments, place=place)
+    def _create(self, kind: str, *arguments: str, folder_name: str = "monitor") -> None:
+        where = ("--pgport", str(self.ports[folder_name]), "--hostname", "127.0.0.1", "--auth", "trust", "--no-ssl")
+        self._call("create", kind, *where, *arguments, folder_name=folder_name)
 
-    def _call(self, *arguments: str, place: str) -> None:
+    def _call(self, *arguments: str, folder_name: str) -> None:
         subprocess.run(
-            [self._program, *arguments, "--pgdata", str(self._folder / place)],
+            [self._program, *arguments, "--pgdata", str(self._folder / folder_name)],
             env=self._env,
             cwd=self._folder,
             check=True,
@@ -131,16 +131,16 @@ class Pair:
         )
 
 
-def _family(pid: int) -> list[int]:
-    """A process and all that it started, those before their children; stopped, so that none starts another."""
+def _stop_process_tree(pid: int) -> list[int]:
+    """Return a process and all its descendants, parents first, stopped so that none starts another."""
     os.kill(pid, signal.SIGSTOP)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in _family(int(child)))]
+    return [pid, *(descendant for child in children for descendant in _stop_process_tree(int(child)))]
 
 
 @contextmanager
 def own_pair() -> Iterator[Pair]:
-    """A running one, which is gone afterwards."""
+    """Run a pair of servers for the block and delete both afterwards."""
     with tempfile.TemporaryDirectory(prefix="pair") as folder:
         pair = Pair(Path(folder))
         try:

@@ -1,6 +1,6 @@
-"""The broker is away for a minute while shops sell: writes go on as fast, and what they ask for is done afterwards.
+"""The broker is unreachable for a minute while shops sell: writes are as fast, and their jobs run afterwards.
 
-Rule: reliability, F2. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+Rule: reliability, F2. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the rule's numbers.
 """
 
 import http.client
@@ -38,7 +38,7 @@ P95_SECONDS = 1.0
 
 
 class Broker:
-    """A Redis of our own, which can be away."""
+    """A Redis server that a test can stop."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -61,7 +61,7 @@ def broker() -> Iterator[Broker]:
 
 
 class Sellers:
-    """Callers who make orders with a receipt, which is a job each, at a rate of all of them together."""
+    """Clients that create orders with a receipt, which is one job each, at a common rate."""
 
     def __init__(self, server: Server, token: str) -> None:
         self.seconds: list[float] = []
@@ -77,15 +77,15 @@ class Sellers:
         lines = [{"title": "Mug", "price": "10.00", "quantity": 1}]
         body = json.dumps({"order": {"email": "a@b.example", "send_receipt": True, "line_items": lines}})
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
-        due = time.monotonic() + number / RATE
-        while not self._over.wait(max(0.0, due - time.monotonic())):
+        next_at = time.monotonic() + number / RATE
+        while not self._over.wait(max(0.0, next_at - time.monotonic())):
             began = time.monotonic()
             line.request("POST", f"{PREFIX}orders.json", body, headers)
-            answer = line.getresponse()
-            answer.read()
+            response = line.getresponse()
+            response.read()
             self.seconds.append(time.monotonic() - began)
-            self.statuses.append(answer.status)
-            due = max(due + WRITERS / RATE, began)
+            self.statuses.append(response.status)
+            next_at = max(next_at + WRITERS / RATE, began)
         line.close()
 
     def stop(self) -> None:
@@ -101,7 +101,7 @@ def test_writes_go_on_while_the_broker_is_away(
     environment = {"BROKER_URL": f"redis://127.0.0.1:{broker.port}/0", "EMAIL_URL": "dummymail://"}
     server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
-    others = [server.start(f"backoffice.{name}") for name in ("worker", "scheduler")]
+    processes = [server.start(f"backoffice.{name}") for name in ("worker", "scheduler")]
     sellers = Sellers(server, token)
     try:
         until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
@@ -128,6 +128,6 @@ def test_writes_go_on_while_the_broker_is_away(
         receipts = Job.objects.filter(task="orders.receipt")
         until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
         assert receipts.count() == len(sellers.statuses)
-    for process in others:
+    for process in processes:
         end(process)
     server.stop()

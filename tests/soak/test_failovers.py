@@ -1,7 +1,7 @@
-"""The primary of two servers is killed under load, again and again: the other takes over, nothing answered is lost.
+"""The primary of two servers is killed repeatedly under load: the other takes over, no acknowledged write is lost.
 
-Rule: reliability, F16. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule. The processes
-of the product are started once, with an address that names both servers.
+Rule: reliability, F16. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) override the rule's numbers. The product's
+processes are started once, with a URL that names both servers.
 """
 
 import json
@@ -34,7 +34,7 @@ pytestmark = [
 ]
 
 WITHIN_SECONDS = 30.0
-# For how many seconds there is load between one that is whole again and the next kill.
+# Seconds of load between a recovered pair and the next kill.
 BETWEEN_SECONDS = 5.0
 _LEFT = """
     SELECT (SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running'))
@@ -44,8 +44,8 @@ _LEFT = """
 
 @pytest.fixture
 def pair(transactional_db: None) -> Iterator[Pair]:
-    with own_pair() as found:
-        yield found
+    with own_pair() as servers:
+        yield servers
 
 
 def asked(pair: Pair, sql: str) -> list[Any]:
@@ -54,11 +54,11 @@ def asked(pair: Pair, sql: str) -> list[Any]:
 
 
 def fail_over(pair: Pair, writers: Writers) -> float:
-    """Kill the primary; after so many seconds a write was acknowledged by the other one."""
+    """Kill the primary and return the seconds until the other server acknowledged a write."""
     name = pair.kill_primary()
     killed = time.monotonic()
     before = len(writers.acknowledged)
-    # What was on its way when the primary died may be answered yet: the first write of the other is one of the new.
+    # Responses sent before the primary died may still arrive: count writes after the promotion only.
     until(lambda: "wait_primary" in pair.states().values(), bool, seconds=120)
     until(lambda: len(writers.acknowledged), lambda count: count > before + 4, seconds=120)
     seconds = time.monotonic() - killed
@@ -77,7 +77,7 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
         subscribe(listener, catcher.url, topic=TOPIC)
         copy(database_url(), pair.url)
         server = Server(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
-        others = [server.start(f"backoffice.{name}") for name in ("worker", "webhooks", "scheduler")]
+        processes = [server.start(f"backoffice.{name}") for name in ("worker", "webhooks", "scheduler")]
         server.wait()
         writers = Writers(server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
         writers.start()
@@ -89,24 +89,24 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
         finally:
             writers.stop()
         until(lambda: asked(pair, _LEFT), [0].__eq__, seconds=SOON)
-        ended = [process.poll() for process in (server.process, *others)]
-        for process in others:
+        ended = [process.poll() for process in (server.process, *processes)]
+        for process in processes:
             end(process)
         server.stop()
 
     notes = Counter(asked(pair, "SELECT note FROM orders_order"))
     events = asked(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
-    told = {json.loads(each.body)["note"] for each in catcher.requests}
+    delivered_notes = {json.loads(request.body)["note"] for request in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{len(seconds)} primaries killed: writes went on after {min(seconds):.1f} to {max(seconds):.1f} s, "
             f"{statistics.median(seconds):.1f} at the median; {len(writers.acknowledged)} orders acknowledged, "
             f"{len({*writers.acknowledged} - {*notes})} of them lost, statuses {dict(writers.statuses)} (0: broken), "
-            f"{len(notes)} stored, {events[0]} events, {len(told)} told"
+            f"{len(notes)} stored, {events[0]} events, {len(delivered_notes)} told"
         )
     assert ended == [None] * 4
     assert set(writers.statuses) <= {0, 201, 409, 503}
-    assert set(writers.acknowledged) == set(notes) == told
+    assert set(writers.acknowledged) == set(notes) == delivered_notes
     assert set(notes.values()) == {1}
     assert events == [len(notes)]
     assert max(seconds) < WITHIN_SECONDS

@@ -1,6 +1,6 @@
-"""Web processes and workers are killed under load, one every few seconds: nothing that was answered is lost.
+"""Web processes and workers are killed under load every few seconds: no acknowledged write is lost.
 
-Rule: reliability, F15. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+Rule: reliability, F15. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the rule's numbers.
 """
 
 import http.client
@@ -43,7 +43,7 @@ pytestmark = [
 TOPIC = "orders/create"
 EVERY_SECONDS = 5.0
 WRITERS = 4
-# A lease lasts half a minute, and whoever waits for it is found by a sweep.
+# A lease lasts half a minute, and a sweep finds jobs that wait for a lease.
 SOON = 120
 
 
@@ -52,7 +52,7 @@ def children(pid: int) -> list[int]:
 
 
 class Processes:
-    """Two web processes, whose supervisor replaces them, and two workers that are started again as a service is."""
+    """Two web processes, replaced by their supervisor, and two workers, restarted like a service."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -64,13 +64,13 @@ class Processes:
         return self.server.start("backoffice.worker")
 
     def kill_web(self) -> None:
-        """End one as a crash would, in the middle of whatever it does."""
-        if found := children(self.server.process.pid):
-            os.kill(random.choice(found), signal.SIGKILL)
+        """Kill a web process in the middle of its work."""
+        if process_ids := children(self.server.process.pid):
+            os.kill(random.choice(process_ids), signal.SIGKILL)
             self.killed["web"] += 1
 
     def kill_worker(self) -> None:
-        """End the older one, with those that work for it, and start another."""
+        """Kill the older worker with its children and start another one."""
         worker = self.workers.pop(0)
         for pid in (worker.pid, *children(worker.pid)):
             os.kill(pid, signal.SIGKILL)
@@ -87,14 +87,14 @@ class Processes:
 def processes(transactional_db: None, tmp_path: Path) -> Iterator[Processes]:
     server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
     server.wait()
-    found = Processes(server)
-    yield found
-    found.stop()
+    running = Processes(server)
+    yield running
+    running.stop()
     server.stop()
 
 
 class Writers:
-    """Callers who make orders, each again under its key until it is answered by what was made."""
+    """Clients that create orders and repeat each request with its idempotency key until it succeeds."""
 
     def __init__(self, port: int, token: str, rate: float) -> None:
         self.acknowledged: list[str] = []
@@ -121,15 +121,15 @@ class Writers:
             self.acknowledged.append(key)
 
     def _post(self, key: str) -> int:
-        """The status of the answer; 0 where the connection broke, so that nothing was answered."""
+        """Return the status of the response, or 0 for a broken connection."""
         body = {"order": {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}], "note": key}}
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json", "Idempotency-Key": key}
         line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         try:
             line.request("POST", f"{PREFIX}orders.json", json.dumps(body), headers)
-            answer = line.getresponse()
-            answer.read()
-            status = answer.status
+            response = line.getresponse()
+            response.read()
+            status = response.status
         except (OSError, http.client.HTTPException):
             status = 0
         finally:
@@ -139,10 +139,10 @@ class Writers:
 
 
 def left(shop: Shop) -> int:
-    """Jobs that are due, events that wait for their deliveries, and deliveries that are not done."""
+    """Return the number of jobs, events and deliveries that are not done."""
     with shop_scope(shop):
-        due = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING)).count()
-        return due + Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
+        job_count = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING)).count()
+        return job_count + Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
 
 
 def test_killed_processes_lose_no_write_and_no_event(
@@ -173,15 +173,15 @@ def test_killed_processes_lose_no_write_and_no_event(
         notes = Counter(Order.objects.values_list("note", flat=True))
         events = Event.objects.filter(topic=TOPIC).count()
         failed = Job.objects.filter(state=Job.State.FAILED).count()
-    told = {each.get_header("-Webhook-Id") for each in catcher.requests}
+    delivered_ids = {request.get_header("-Webhook-Id") for request in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201
             f"\n{seconds:.0f} seconds, killed {dict(processes.killed)}: {len(writers.acknowledged)} orders "
             f"acknowledged, statuses {dict(writers.statuses)} (0: broken), {len(notes)} stored, {events} events, "
-            f"{len(told)} told; all done {drained:.1f} seconds after the last"
+            f"{len(delivered_ids)} told; all done {drained:.1f} seconds after the last"
         )
     assert set(writers.statuses) <= {0, 201, 409, 503}
     assert set(writers.acknowledged) == set(notes)
     assert set(notes.values()) == {1}
-    assert events == len(told) == len(notes)
+    assert events == len(delivered_ids) == len(notes)
     assert failed == 0

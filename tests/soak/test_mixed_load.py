@@ -1,8 +1,8 @@
-"""Load of all kinds on several shops: nothing fails, nothing grows. The figures are printed, also where all is well.
+"""Mixed load on several shops: no errors, no growth. The measurements are always printed.
 
-Rule: reliability, L2, L4. By default the length is that of the rule and the data a hundredth; ``SOAK_SECONDS``,
-``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (of each shop) and ``SOAK_ORDERS`` (of the first) say otherwise;
-``SOAK_SAMPLES`` names a file for what is seen on the way.
+Rule: reliability, L2, L4. By default the duration is that of the rule and the data a hundredth; ``SOAK_SECONDS``,
+``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (per shop) and ``SOAK_ORDERS`` (of the first shop) override this;
+``SOAK_SAMPLES`` is a file for the samples taken during the test.
 """
 
 import os
@@ -43,7 +43,7 @@ READS = (
 
 
 class Loaded:
-    """A server with filled shops, under whatever load a test asks for."""
+    """A server with filled shops, under configurable load."""
 
     def __init__(self, server: Server, tokens: list[str]) -> None:
         self.server, self.tokens = server, tokens
@@ -54,21 +54,21 @@ class Loaded:
         return steadily(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
 
     def memory(self) -> float:
-        """Megabytes of the largest web process."""
+        """Return the megabytes of the largest web process."""
         return Running("soak", self.server.port, self.server.process, 0).memory()
 
     @staticmethod
-    def _choose(place: int, chance: random.Random) -> Call:
-        """Nine reads of ten, of the customers of this shop; every write makes a row."""
-        one = place * CUSTOMERS + chance.randint(1, CUSTOMERS)
+    def _choose(shop_index: int, chance: random.Random) -> Call:
+        """Choose nine reads of ten requests, of this shop's customers; every write creates a row."""
+        customer_index = shop_index * CUSTOMERS + chance.randint(1, CUSTOMERS)
         if chance.random() < 0.9:
-            return Call("GET", chance.choice(READS).format(id=one))
+            return Call("GET", chance.choice(READS).format(id=customer_index))
         return chance.choice(
             [
                 Call("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}}),
                 Call("POST", "orders.json", {"order": ORDER}),
                 Call("POST", "products.json", {"product": {"title": "Mug", "variants": [{"price": "10.00"}]}}),
-                Call("PUT", f"customers/{one}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}),
+                Call("PUT", f"customers/{customer_index}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}),
             ]
         )
 
@@ -86,9 +86,9 @@ def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
                 fill_orders(shop.pk, ORDERS, products=GOODS, customers=CUSTOMERS)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    # The rendered rows that a process keeps are as many as they become before the watch begins.
-    kept = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **kept)
+    # The render cache reaches its full size before the measurement begins.
+    environment = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
     yield Loaded(server, tokens)
     server.stop()
@@ -99,7 +99,7 @@ Printed = Callable[[str], None]
 
 @pytest.fixture
 def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
-    """``printed(line)``: onto the screen, past what pytest keeps."""
+    """Return a function that prints a line past pytest's capture."""
 
     def show(line: str) -> None:
         with capsys.disabled():
@@ -114,9 +114,9 @@ def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printe
 
     fates = loaded.run(RATE, seconds)
 
-    kept = len(fates.seconds) / seconds
+    rate = len(fates.seconds) / seconds
     printed(
-        f"{len(fates.seconds)} answers, {kept:.0f} per second, {SHOPS} shops, {SHOPS * CUSTOMERS} customers: "
+        f"{len(fates.seconds)} answers, {rate:.0f} per second, {SHOPS} shops, {SHOPS * CUSTOMERS} customers: "
         f"p50 {fates.percentile(50):.0f}, p95 {fates.percentile(95):.0f}, p99 {fates.percentile(99):.0f} ms, "
         f"statuses {dict(fates.statuses)}"
     )
@@ -128,14 +128,14 @@ def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printe
 
 def test_memory_and_connections_stay_where_they_are(loaded: Loaded, printed: Printed) -> None:
     seconds = float(os.environ.get("SOAK_SECONDS") or soaked(3600))
-    others = [loaded.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
-    # Caches fill.
+    processes = [loaded.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
+    # Warm the caches up.
     loaded.run(RATE / 2, seconds / 10)
 
     answered = Fates()
-    with Watch(loaded.memory, [process.pid for process in others], answered.count, every=seconds / 60) as watch:
+    with Watch(loaded.memory, [process.pid for process in processes], answered.count, every=seconds / 60) as watch:
         loaded.run(RATE / 2, seconds, answered)
-    for process in others:
+    for process in processes:
         end(process)
 
     (web, web_late), (rest, rest_late) = watch.means("web"), watch.means("others")

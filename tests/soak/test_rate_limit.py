@@ -1,4 +1,4 @@
-"""The rate limit over real time and real connections: who asks too much is told so, and nobody else notices.
+"""The rate limit in real time over real connections: only the client that exceeds the limit is rejected.
 
 Rule: reliability, L1.
 """
@@ -23,7 +23,7 @@ SHOP = Call("GET", "shop.json")
 
 @pytest.fixture
 def serve(transactional_db: None, tmp_path: Path) -> Iterator[Callable[[int], Server]]:
-    """``serve(processes)``: a server with the limit as it is by default."""
+    """Return a function that starts a server with the default limit: ``serve(processes)``."""
     started: list[Server] = []
 
     def start(processes: int) -> Server:
@@ -48,22 +48,22 @@ def test_eighty_at_once_and_then_two_per_second(serve: Callable[[int], Server], 
     shop, other = factories.make_shop(), factories.make_shop(domain="other.example", name="Other")
     tokens = [factories.make_token(factories.make_installation(owner)) for owner in (shop, shop, other)]
     server = serve(processes)
-    # Every process has answered once, so that none is slow at the moment that counts; the bucket is empty again after.
+    # Warm every process up before the measurement; the bucket is empty again afterwards.
     steadily(server.port, tokens[1:], lambda *_: SHOP, rate=8, seconds=5, callers=8)
 
     burst = all_at_once(server.port, tokens[0], SHOP, 80)
-    others = Fates()
+    other_statistics = Fates()
     for token in tokens[1:]:
-        caller = Caller(server.port, token, others)
+        caller = Caller(server.port, token, other_statistics)
         caller.call(SHOP)
         caller.close()
     time.sleep(max(float(headers["Retry-After"]) for headers in burst.headers))
     after = steadily(server.port, tokens[:1], lambda *_: SHOP, rate=2, seconds=SECONDS, callers=2)
 
-    # What leaks while eighty calls arrive lets a few more pass.
+    # The bucket leaks while eighty requests arrive, so a few more pass.
     assert set(burst.statuses) == {200, 429}
     assert 40 <= burst.statuses[200] <= 50
     assert {headers["X-Platform-Shop-Api-Call-Limit"] for headers in burst.headers} == {"40/40"}
     assert all(0 < float(headers["Retry-After"]) <= 2 for headers in burst.headers)
-    assert others.statuses == {200: 2}
+    assert other_statistics.statuses == {200: 2}
     assert set(after.statuses) == {200}

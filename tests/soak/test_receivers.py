@@ -1,6 +1,6 @@
-"""Writes that five receivers are told of: each of them once, all of them, and soon after the last write.
+"""Five subscribers get each write exactly once, and soon after the last write.
 
-Rule: reliability, L3. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+Rule: reliability, L3. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the rule's numbers.
 """
 
 import os
@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 RECEIVERS = 5
-# Of the last delivery after the last write.
+# Seconds from the last write to the last delivery.
 SOON = 60
 
 
@@ -50,7 +50,7 @@ def write(_: int, chance: random.Random) -> Call:
 
 
 def left(shop: Shop) -> int:
-    """What is to be told and was not yet."""
+    """Return the number of events and deliveries that are not done."""
     with shop_scope(shop):
         return Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
 
@@ -83,6 +83,6 @@ def test_writes_reach_five_receivers(
     assert fates.broken == []
     assert set(fates.statuses) == {201}
     for catcher in catchers:
-        ids = [each.get_header("-Webhook-Id") for each in catcher.requests]
+        ids = [request.get_header("-Webhook-Id") for request in catcher.requests]
         assert len(ids) == len(set(ids)) == fates.statuses[201]
-        assert all(all(each.verified.values()) for each in catcher.requests)
+        assert all(all(request.verified.values()) for request in catcher.requests)

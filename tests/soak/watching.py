@@ -1,7 +1,6 @@
-"""A running installation under load, watched from the side: memory, connections and queues, once in a while.
+"""Samples of a running installation under load: memory, connections and queues.
 
-Each sample is a line of the file that ``SOAK_SAMPLES`` names, written at once, so that a run that is cut short has
-its figures too.
+Each sample is written to the file ``SOAK_SAMPLES`` at once, so that an interrupted run has measurements, too.
 """
 
 import os
@@ -20,15 +19,15 @@ from benchmarks.servers import family_megabytes
 
 @dataclass(frozen=True)
 class Sample:
-    """What was seen at one moment.
+    """A measurement at one moment.
 
     Attributes:
-        second: Since the watch began.
+        second: Seconds since the start.
         web: Megabytes of the largest web process.
-        others: Megabytes of the worker, the scheduler and the dispatcher of webhooks together.
-        connections: To the database, but that of who asks.
+        others: Megabytes of the worker, the scheduler and the webhook dispatcher together.
+        connections: Connections to the database except the monitor's own.
         waiting: Jobs and events that are due and not done.
-        answers: That the callers got since the watch began.
+        answers: Responses since the start.
     """
 
     second: int
@@ -40,20 +39,20 @@ class Sample:
 
 
 class Watch:
-    """Takes a sample every so many seconds in a thread of its own until it is left.
+    """A thread that takes samples at an interval until the block ends.
 
     Args:
-        web: Tells the megabytes of the largest web process.
-        others: The processes beside the web, by their ids.
-        answered: Tells how many answers there were.
+        web: Returns the megabytes of the largest web process.
+        others: Process ids of the other processes.
+        answered: Returns the number of responses.
         every: Seconds between two samples.
     """
 
     def __init__(
-        self, web: Callable[[], float], others: Sequence[int], answered: Callable[[], int], *, every: float
+        self, web: Callable[[], float], other_processes: Sequence[int], answered: Callable[[], int], *, every: float
     ) -> None:
         self.samples: list[Sample] = []
-        self._web, self._others, self._answered, self._every = web, others, answered, every
+        self._web, self._others, self._answered, self._every = web, other_processes, answered, every
         self._began, self._over = time.monotonic(), threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -66,35 +65,35 @@ class Watch:
         self._thread.join()
 
     def means(self, name: str) -> tuple[float, float]:
-        """The mean of a figure in the first and in the last quarter of the samples."""
+        """Return the mean of a measurement in the first and in the last quarter of the samples."""
         values = [float(getattr(sample, name)) for sample in self.samples]
         quarter = max(1, len(values) // 4)
         return statistics.fmean(values[:quarter]), statistics.fmean(values[-quarter:])
 
     def highest(self, name: str) -> tuple[int, int]:
-        """The highest value of a figure in the first and in the second half of the samples."""
+        """Return the maximum of a measurement in the first and in the second half of the samples."""
         values = [int(getattr(sample, name)) for sample in self.samples]
         half = max(1, len(values) // 2)
         return max(values[:half]), max(values[half:] or values)
 
     def _run(self) -> None:
-        _note("\t".join(field.name for field in fields(Sample)))
+        _append_sample("\t".join(field.name for field in fields(Sample)))
         try:
             while not self._over.wait(self._every):
                 self.samples.append(self._sample())
-                _note("\t".join(str(value) for value in astuple(self.samples[-1])))
+                _append_sample("\t".join(str(value) for value in astuple(self.samples[-1])))
         finally:
             connection.close()
 
     def _sample(self) -> Sample:
-        connections, waiting = _database()
-        others = sum(family_megabytes(pid) for pid in self._others)
+        connections, waiting = _count_connections_and_pending()
+        other_megabytes = sum(family_megabytes(pid) for pid in self._others)
         second = round(time.monotonic() - self._began)
-        return Sample(second, round(self._web(), 1), round(others, 1), connections, waiting, self._answered())
+        return Sample(second, round(self._web(), 1), round(other_megabytes, 1), connections, waiting, self._answered())
 
 
-def _database() -> tuple[int, int]:
-    """Connections to the database but this one, and what is due and not done."""
+def _count_connections_and_pending() -> tuple[int, int]:
+    """Return the number of other connections to the database, and of jobs and events not done."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -106,8 +105,8 @@ def _database() -> tuple[int, int]:
     return int(connections), int(waiting)
 
 
-def _note(line: str) -> None:
-    """Add a line to the file of samples, where one is wanted."""
+def _append_sample(line: str) -> None:
+    """Append a line to the file of samples, if configured."""
     if name := os.environ.get("SOAK_SAMPLES"):
         with Path(name).open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")

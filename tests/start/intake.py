@@ -1,4 +1,4 @@
-"""A server on a real socket that takes what programs tell of themselves."""
+"""An HTTP server on a real socket that receives telemetry."""
 
 import gzip
 import threading
@@ -13,7 +13,7 @@ _UNPACK = {"gzip": gzip.decompress, "br": brotli.decompress}
 
 @contextmanager
 def intake(take: Callable[[bytes], object]) -> Iterator[int]:
-    """Its port; each body that comes is unpacked and given to ``take``."""
+    """Run the server, pass each decompressed body to ``take`` and yield the port."""
 
     class Intake(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -23,7 +23,7 @@ def intake(take: Callable[[bytes], object]) -> Iterator[int]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Not into the test's output."""
+            """Log nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Intake)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""An error told to a Sentry over a real socket: what it says, and what it does not."""
+"""Error reports to Sentry over a real socket: their content, and what they must not contain."""
 
 import json
 import os
@@ -19,8 +19,8 @@ import django
 django.setup()
 import logging
 from django.test import RequestFactory
-from backoffice.logs import request_id, request_in_work
-request_in_work.set(RequestFactory().post("/admin/api/x.json?email=ann@example.com", {"note": "of ann"}))
+from backoffice.logs import request_id, current_request
+current_request.set(RequestFactory().post("/admin/api/x.json?email=ann@example.com", {"note": "of ann"}))
 request_id.set("0af7651916cd")
 buyer = "ann@example.com"
 try:
@@ -34,7 +34,7 @@ sentry_sdk.flush(10)
 
 @pytest.fixture
 def told() -> Iterator[tuple[str, list[str]]]:
-    """A Sentry's address, and what it was told."""
+    """Yield a Sentry URL and the list of reports that it receives."""
     bodies: list[str] = []
 
     with intake(lambda body: bodies.append(body.decode())) as port:

@@ -1,4 +1,4 @@
-"""Behind proxies that are trusted, everybody has their own address; nobody else can make one up."""
+"""Behind trusted proxies every client has its own address, and no client can fake one."""
 
 from ipaddress import ip_network
 from typing import Any
@@ -39,9 +39,9 @@ def trusted(settings: Any) -> None:
 
 
 def test_the_address_is_that_of_the_last_hop_that_is_no_proxy_of_ours() -> None:
-    with Each() as each:
+    with Each() as subtest:
         for peer, forwarded, address in CASES:
-            with each(peer, forwarded):
+            with subtest(peer, forwarded):
                 assert get_client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address
 
 
@@ -53,7 +53,7 @@ def test_without_trusted_proxies_the_header_counts_for_nothing(settings: Any) ->
 
 @pytest.mark.django_db
 def test_wrong_logins_of_one_client_lock_no_other_out_and_the_trail_shows_who_it_was(shop: Shop, settings: Any) -> None:
-    # Thirty wrong logins within the minute that the limit counts, however busy the machine.
+    # Thirty failed logins within the limit's minute, even on a busy machine.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     member = factories.make_member(shop, "orders")
     member.set_password("a long password")

@@ -1,4 +1,4 @@
-"""A bad setting is one sentence that names its variable, and the end of the start."""
+"""An invalid setting stops the start with one sentence that names its variable."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ BAD = {
     "WEB_PROCESSES": ("x", "0"),
     "WEB_THREADS": ("1.5",),
     "WORKERS": ("many",),
-    # On SQLite, and without a cache.
+    # On SQLite and without a cache.
     "BACKOFFICE_REPLICA_URL": ("foo://x", "postgres://a@b/c"),
     "BACKOFFICE_REPLICA_LAG_SECONDS": ("0", "soon"),
     "BACKOFFICE_MAX_JOBS_PER_SHOP": ("-1", "some"),
@@ -51,7 +51,7 @@ BAD = {
 
 
 def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A process of the product with these variables, and none of the test's own."""
+    """Run a process of the product with these variables and none of the test's own."""
     ours = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "PORT")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     env = {**clean, "BACKOFFICE_DATA_DIR": str(data), "DJANGO_SETTINGS_MODULE": "backoffice.settings", **variables}
@@ -76,14 +76,14 @@ def assert_one_sentence(ended: subprocess.CompletedProcess[str], variable: str) 
 
 ALL_AT_ONCE = """
 import os
-from backoffice.env import told_in_a_sentence
+from backoffice.env import exit_on_configuration_error
 from importlib import reload
 import backoffice.settings
 for name, value in {pairs!r}:
     before = os.environ.get(name)
     os.environ[name] = value
     try:
-        with told_in_a_sentence():
+        with exit_on_configuration_error():
             reload(backoffice.settings)
         print(name, value, "was taken")
     except SystemExit as end:
@@ -100,9 +100,9 @@ def test_every_bad_value_is_told_in_one_sentence_that_names_its_variable(tmp_pat
 
     lines = ended.stdout.splitlines()
     assert len(lines) == len(pairs), ended.stdout + ended.stderr
-    with Each() as each:
+    with Each() as subtest:
         for (name, value), line in zip(pairs, lines, strict=True):
-            with each(name, value):
+            with subtest(name, value):
                 assert line.startswith("Backoffice cannot start: ")
                 assert name in line
 
@@ -133,10 +133,10 @@ def test_passwords_in_addresses_are_not_repeated(tmp_path: Path) -> None:
 
 def test_a_port_that_somebody_has_is_told_before_anything_is_written(tmp_path: Path) -> None:
     folder = tmp_path / "new"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+    with socket.socket() as listening_socket:
+        listening_socket.bind(("127.0.0.1", 0))
+        listening_socket.listen()
+        port = str(listening_socket.getsockname()[1])
         ended = run(folder, "-m", "backoffice.run_all", PORT=port)
 
     assert_one_sentence(ended, f"127.0.0.1:{port}")

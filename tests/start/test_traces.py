@@ -1,4 +1,4 @@
-"""Traces told to a collector over real sockets: what they say of a request and of a job, and what they do not."""
+"""Traces sent to a collector over real sockets: spans of requests and jobs, and what they must not contain."""
 
 import http.client
 import json
@@ -23,42 +23,42 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 class Collector(list[Any]):
-    """The spans that a collector was told."""
+    """The spans that a collector received."""
 
     def __init__(self) -> None:
         self.text = ""
 
-    def wait_for(self, wanted: Callable[[Any], bool]) -> Any:
+    def wait_for(self, matches: Callable[[Any], bool]) -> Any:
         until = time.monotonic() + patience(30)
         while time.monotonic() < until:
-            if found := [span for span in list(self) if wanted(span)]:
-                return found[0]
+            if matching := [span for span in list(self) if matches(span)]:
+                return matching[0]
             time.sleep(0.1)
         raise AssertionError([span.name for span in self])
 
 
 def said(span: Any) -> dict[str, Any]:
-    """Its attributes."""
-    return {each.key: each.value.int_value or each.value.string_value for each in span.attributes}
+    """Return the attributes of a span."""
+    return {attribute.key: attribute.value.int_value or attribute.value.string_value for attribute in span.attributes}
 
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, Collector]]:
-    """A collector's address, and what it was told."""
-    told = Collector()
+    """Yield a collector's URL and its received spans."""
+    spans = Collector()
 
     def take(body: bytes) -> None:
         request = ExportTraceServiceRequest.FromString(body)
-        told.text += str(request)
-        told.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
+        spans.text += str(request)
+        spans.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
 
     with intake(take) as port:
-        yield f"http://127.0.0.1:{port}", told
+        yield f"http://127.0.0.1:{port}", spans
 
 
 @pytest.fixture
 def traced(transactional_db: None, collector: tuple[str, Collector], tmp_path: Path) -> Iterator[Server]:
-    """A server that tells its spans twice a second."""
+    """Run a server that exports its spans twice a second."""
     started = Server(
         database_url(),
         tmp_path,
@@ -77,8 +77,8 @@ def ask(server: Server, path: str, token: str, *, source: str = "127.0.0.1", bod
     if body is not None:
         headers["Content-Type"] = "application/json"
     client.request("GET" if body is None else "POST", path, json.dumps(body) if body is not None else None, headers)
-    answer = client.getresponse()
-    assert answer.status in {200, 201}, answer.read()
+    response = client.getresponse()
+    assert response.status in {200, 201}, response.read()
     client.close()
 
 
@@ -89,7 +89,7 @@ def test_a_request_and_its_job_are_traced_without_what_is_a_buyers(
     shop = factories.make_shop()
     installation = factories.make_installation(shop)
     token = factories.make_token(installation)
-    _, told = collector
+    _, spans = collector
     traced.start("celery", *WORKER)
 
     ask(traced, "/admin/api/2026-07/customers/search.json?query=ann@example.com", token)
@@ -101,20 +101,20 @@ def test_a_request_and_its_job_are_traced_without_what_is_a_buyers(
         body={"order": {"line_items": [{"title": "Mug", "price": "1"}]}},
     )
 
-    search = told.wait_for(lambda span: span.name.endswith("customers/search.json"))
-    proxied = told.wait_for(lambda span: span.name.endswith("/shop.json"))
-    job = told.wait_for(lambda span: span.name == "fulfillment.route")
+    search = spans.wait_for(lambda span: span.name.endswith("customers/search.json"))
+    proxied = spans.wait_for(lambda span: span.name.endswith("/shop.json"))
+    job = spans.wait_for(lambda span: span.name == "fulfillment.route")
     facts = said(search)
     assert search.name == "GET " + facts["http.route"]
     assert (facts["http.request.method"], facts["http.response.status_code"]) == ("GET", 200)
     assert (facts["backoffice.shop"], facts["backoffice.app"]) == (str(shop.pk), str(installation.app_id))
-    statements = [said(span)["db.query.text"] for span in list(told) if span.parent_span_id == search.span_id]
+    statements = [said(span)["db.query.text"] for span in list(spans) if span.parent_span_id == search.span_id]
     assert [text for text in statements if text.startswith("SELECT") and "customers_customer" in text]
-    assert [span for span in list(told) if span.parent_span_id == job.span_id]
+    assert [span for span in list(spans) if span.parent_span_id == job.span_id]
     assert said(job)["backoffice.shop"] == str(shop.pk)
-    # Only a trusted proxy is believed that a trace began before us.
+    # Only a trusted proxy may set the parent of a trace.
     assert proxied.trace_id.hex() == TRACE != search.trace_id.hex()
-    assert not [secret for secret in ("ann@", token, "Mug") if secret in told.text]
+    assert not [secret for secret in ("ann@", token, "Mug") if secret in spans.text]
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_what_waits_is_told_when_the_server_stops(
 
 
 def test_without_its_packages_nothing_starts(tmp_path: Path) -> None:
-    # A finder that knows no OpenTelemetry stands for an environment without it.
+    # An import hook that rejects OpenTelemetry simulates an environment without it.
     code = (
         "import importlib.util as util; find = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'opentelemetry' else find(name, *rest)\n"
@@ -159,6 +159,6 @@ def test_without_its_packages_nothing_starts(tmp_path: Path) -> None:
 
     assert ended.returncode == 1
     assert ended.stderr == (
-        "Backoffice cannot start: OTEL_EXPORTER_OTLP_ENDPOINT needs the packages of OpenTelemetry: "
-        "uv sync --extra otel.\n"
+        "Backoffice cannot start: OTEL_EXPORTER_OTLP_ENDPOINT needs the OpenTelemetry packages. "
+        "Install them with: uv sync --extra otel\n"
     )

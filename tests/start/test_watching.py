@@ -1,4 +1,4 @@
-"""What operators see of a running installation: figures for Prometheus, lines of log, one id through all of them."""
+"""Monitoring a running installation: Prometheus metrics, log lines, and one request id in all of them."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ SAMPLES = Path(settings.BASE_DIR, "docs", "samples")
 
 
 class Watched(Server):
-    """A server whose log can be read."""
+    """A server with a readable log."""
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with (self.data_dir / "log").open("ab") as log:
@@ -39,27 +39,29 @@ class Watched(Server):
             )
 
     def log(self) -> str:
-        """What it has said so far."""
+        """Return the log so far."""
         return (self.data_dir / "log").read_text()
 
 
 def scrape(server: Watched, token: str = TOKEN) -> str:
-    with urlopen(Request(f"{server.url}/metrics", headers={"Authorization": f"Bearer {token}"}), timeout=30) as answer:
-        return str(answer.read().decode())
+    with urlopen(
+        Request(f"{server.url}/metrics", headers={"Authorization": f"Bearer {token}"}), timeout=30
+    ) as response:
+        return str(response.read().decode())
 
 
-def value(said: str, name: str, *labels: str) -> float:
-    """The sum of the series of this name that have these labels."""
+def value(metrics: str, name: str, *labels: str) -> float:
+    """Return the sum of the series with this name and these labels."""
     return sum(
         float(number)
-        for series, given, number in SERIES.findall(said)
-        if series == name and all(label in given for label in labels)
+        for series, series_labels, number in SERIES.findall(metrics)
+        if series == name and all(label in series_labels for label in labels)
     )
 
 
 @pytest.fixture
 def server(transactional_db: None, tmp_path: Path) -> Any:
-    """Two web processes that are watched."""
+    """Run two web processes with metrics and a log file."""
     started = Watched(
         database_url(),
         tmp_path,
@@ -75,9 +77,9 @@ def server(transactional_db: None, tmp_path: Path) -> Any:
 
 
 def call(server: Watched, path: str, **headers: str) -> dict[str, str]:
-    with urlopen(Request(f"{server.url}{path}", headers=headers), timeout=30) as answer:
-        answer.read()
-        return dict(answer.headers)
+    with urlopen(Request(f"{server.url}{path}", headers=headers), timeout=30) as response:
+        response.read()
+        return dict(response.headers)
 
 
 @pytest.mark.slow
@@ -93,18 +95,18 @@ def test_figures_add_up_over_the_processes_and_each_request_is_a_line(server: Wa
     with shop_scope(shop):
         Job.objects.create(shop=shop, task="none")
 
-    said = scrape(server)
+    metrics = scrape(server)
 
     route = 'route="admin/api/<str:version>/shop.json"'
     assert answered["X-Request-Id"] == "0af7651916cd43dd8448eb211c80319c"
-    assert value(said, "backoffice_requests_total", route, 'status="200"', 'method="GET"') == 20
-    assert value(said, "backoffice_request_seconds_count", route) == 20
-    assert 0 < value(said, "backoffice_request_database_seconds_total", route) < 20
-    assert value(said, "backoffice_request_database_exchanges_total", route) >= 20
-    assert value(said, "backoffice_requests_total", 'route="accounts/login/"') == 1
-    assert value(said, "backoffice_web_processes") == 2
-    assert value(said, "backoffice_up") == 1
-    assert value(said, "backoffice_jobs", 'state="due"') == 1
+    assert value(metrics, "backoffice_requests_total", route, 'status="200"', 'method="GET"') == 20
+    assert value(metrics, "backoffice_request_seconds_count", route) == 20
+    assert 0 < value(metrics, "backoffice_request_database_seconds_total", route) < 20
+    assert value(metrics, "backoffice_request_database_exchanges_total", route) >= 20
+    assert value(metrics, "backoffice_requests_total", 'route="accounts/login/"') == 1
+    assert value(metrics, "backoffice_web_processes") == 2
+    assert value(metrics, "backoffice_up") == 1
+    assert value(metrics, "backoffice_jobs", 'state="due"') == 1
     server.stop()
     lines = [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
     ours = [line for line in lines if line["logger"] == "backoffice.access" and line["path"].endswith("/shop.json")]
@@ -118,16 +120,16 @@ def test_figures_add_up_over_the_processes_and_each_request_is_a_line(server: Wa
 
 
 def names(text: str) -> set[str]:
-    """The series that an expression asks for."""
+    """Return the series that an expression uses."""
     return {re.sub("_bucket$", "", name) for name in re.findall(r"\bbackoffice_\w+", text)}
 
 
 @pytest.mark.slow
 def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(server: Watched, shop: Shop) -> None:
     call(server, "/accounts/login/")
-    said = scrape(server)
-    there = {name for name, _, _ in SERIES.findall(said)} | set(re.findall(r"^# TYPE (\w+) ", said, re.MULTILINE))
-    # Told where the installation has a replica (``faults/test_replica.py``).
+    metrics = scrape(server)
+    there = {name for name, _, _ in SERIES.findall(metrics)} | set(re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE))
+    # Exported if the installation has a replica (``faults/test_replica.py``).
     there |= {"backoffice_replica_up", "backoffice_replica_lag_seconds"}
     dashboard = json.loads((SAMPLES / "grafana.json").read_text())
     expressions = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ()))
@@ -160,16 +162,16 @@ def test_a_database_that_is_away_is_a_figure_too(
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(database_gauges, "_collect_database_gauges", away)
     monkeypatch.setattr(connection, "close", lambda: None)
-    answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
 
-    assert answer.status_code == 200
-    assert "backoffice_up 0.0" in answer.content.decode()
-    assert "backoffice_jobs" not in answer.content.decode()
+    assert response.status_code == 200
+    assert "backoffice_up 0.0" in response.content.decode()
+    assert "backoffice_jobs" not in response.content.decode()
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("peer", "given", "taken"),
+    ("peer", "request_id", "is_accepted"),
     [
         ("10.0.0.1", "trace-0af7651916cd", True),
         ("10.0.0.1", "a" * 37, False),
@@ -179,13 +181,13 @@ def test_a_database_that_is_away_is_a_figure_too(
     ],
 )
 def test_an_id_is_taken_from_proxies_that_are_trusted(
-    client: Client, settings: Any, peer: str, given: str, taken: bool
+    client: Client, settings: Any, peer: str, request_id: str, is_accepted: bool
 ) -> None:
     settings.TRUSTED_PROXIES = (ip_network("10.0.0.0/8"),)
 
-    answer = client.get("/healthz", headers={"X-Request-Id": given}, REMOTE_ADDR=peer)
+    response = client.get("/healthz", headers={"X-Request-Id": request_id}, REMOTE_ADDR=peer)
 
-    assert (answer.headers["X-Request-Id"] == given) is taken
+    assert (response.headers["X-Request-Id"] == request_id) is is_accepted
 
 
 def test_lines_are_objects_without_secrets() -> None:

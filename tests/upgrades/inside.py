@@ -1,8 +1,8 @@
-"""What is done inside an installation, with the code of the folder that it is started in.
+"""Commands that run inside an installation, with the code of the current folder.
 
-``python inside.py fill`` makes the data set of the fixture and prints its facts; ``migrate`` and ``check`` are those of
-an upgrade; ``ask TOKEN PATH…`` prints what the interface answers; ``write TOKEN`` makes one of each thing besides. It
-is run with releases that have passed, so it uses commands and the interface alone.
+``python inside.py fill`` creates the data of the fixture and prints its facts; ``migrate`` and ``check`` are those of
+an upgrade; ``ask TOKEN PATH…`` prints responses of the interface; ``write TOKEN`` creates one object of each kind. It
+also runs with past releases, so the script uses management commands and the interface only.
 """
 
 import io
@@ -33,32 +33,32 @@ CHECKS = ("check_money", "check_stock", "check_blobs")
 
 
 def printed(command: str, *arguments: str) -> str:
-    """What a command says."""
-    said = io.StringIO()
-    call_command(command, *arguments, stdout=said)
-    return said.getvalue()
+    """Return the output of a management command."""
+    output = io.StringIO()
+    call_command(command, *arguments, stdout=output)
+    return output.getvalue()
 
 
 class Caller:
-    """An app with its token."""
+    """A client with an app's token."""
 
     def __init__(self, token: str) -> None:
         self._http = Client(headers={"X-Platform-Access-Token": token}, SERVER_NAME=DOMAIN)
 
     def get(self, path: str) -> Any:
-        answer = self._http.get(BASE + path)
-        assert answer.status_code == 200, (path, answer.status_code, answer.content[:500])
-        return answer.json()
+        response = self._http.get(BASE + path)
+        assert response.status_code == 200, (path, response.status_code, response.content[:500])
+        return response.json()
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        answer = self._http.post(BASE + path, body, content_type="application/json")
-        assert answer.status_code in {200, 201}, (path, answer.status_code, answer.content[:500])
-        (thing,) = answer.json().values()
+        response = self._http.post(BASE + path, body, content_type="application/json")
+        assert response.status_code in {200, 201}, (path, response.status_code, response.content[:500])
+        (thing,) = response.json().values()
         return thing
 
 
 def write(token: str, mark: str) -> list[str]:
-    """Make one of each thing; the paths under which they are read again."""
+    """Create one object of each kind and return the paths for reading them."""
     caller = Caller(token)
     picture = {"attachment": PIXEL, "filename": f"{mark}.gif"}
     variants = [{"option1": "Red", "price": "19.95"}, {"option1": "Blue", "price": "21.50"}]
@@ -75,11 +75,11 @@ def write(token: str, mark: str) -> list[str]:
     )
     address = {"address1": "Main Street 1", "city": "Berlin", "country": "Germany", "zip": "10115"}
     customer = caller.post("customers.json", {"customer": {"email": f"{mark}@example.com", "addresses": [address]}})
-    lines = [{"variant_id": each["id"], "quantity": 2} for each in product["variants"]]
-    paid = [{"kind": "sale", "status": "success", "amount": "82.90"}]
+    lines = [{"variant_id": variant["id"], "quantity": 2} for variant in product["variants"]]
+    sales = [{"kind": "sale", "status": "success", "amount": "82.90"}]
     order = caller.post(
         "orders.json",
-        {"order": {"customer": {"id": customer["id"]}, "line_items": lines, "transactions": paid}},
+        {"order": {"customer": {"id": customer["id"]}, "line_items": lines, "transactions": sales}},
     )
     blog = caller.post("blogs.json", {"blog": {"title": f"News {mark}"}})
     article = caller.post(f"blogs/{blog['id']}/articles.json", {"article": {"title": mark, "body_html": "<p>Text</p>"}})
@@ -99,23 +99,23 @@ def write(token: str, mark: str) -> list[str]:
 
 
 def answers(token: str, paths: list[str]) -> dict[str, Any]:
-    """What the interface says at each path."""
+    """Return the response of the interface for each path."""
     caller = Caller(token)
     return {path: caller.get(path) for path in paths}
 
 
 def check() -> None:
-    """The checks of an installation; the first that finds a difference ends with an error."""
+    """Run the checks of an installation; the first difference ends with an error."""
     for command in CHECKS:
         printed(command)
 
 
 def fill() -> dict[str, Any]:
-    """An empty database, migrated, with a shop in it: the token's clear text and what it is answered."""
+    """Migrate an empty database, create a shop and return the token and the responses for it."""
     printed("migrate", "--verbosity", "0")
     printed("create_shop", DOMAIN, "--name", "Kept", "--currency", "EUR", "--country", "DE")
-    made = json.loads(printed("create_app", "Kept app", "--shop", DOMAIN, "--scopes", SCOPES, "--json"))
-    token = made["access_token"]
+    credentials = json.loads(printed("create_app", "Kept app", "--shop", DOMAIN, "--scopes", SCOPES, "--json"))
+    token = credentials["access_token"]
     paths = [path for mark in ("first", "second", "third") for path in write(token, mark)]
     check()
     return {"token": token, "answers": answers(token, paths)}

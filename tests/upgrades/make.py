@@ -1,8 +1,8 @@
-"""``python -m tests.upgrades.make REF``: what upgrades are tried on, written by the release REF.
+"""Create the fixture for upgrade tests with a past release: ``python -m tests.upgrades.make REF``.
 
-Needs git's history and a PostgreSQL server (``--postgres``, a URL of a database of whoever may make databases).
-Leaves in ``tests/upgrades/release``: the data folder (``sqlite.tar.xz``), the dump of a PostgreSQL database
-(``postgres.sql.xz``) and ``facts.json`` with the release, the tokens and what they were answered.
+The command needs the git history and a PostgreSQL server (``--postgres``, a URL of a role that may create databases).
+It writes to ``tests/upgrades/release``: the data folder (``sqlite.tar.xz``), the dump of a PostgreSQL database
+(``postgres.sql.xz``) and ``facts.json`` with the release, the tokens and the interface's responses.
 """
 
 import argparse
@@ -18,22 +18,22 @@ from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
 
 
 def code_of(ref: str, folder: Path) -> Path:
-    """The files of a release, out of git."""
+    """Extract the files of a release from git."""
     packed = subprocess.run(["git", "archive", ref], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
     return folder
 
 
 def dumped(url: str) -> str:
-    """The database as SQL that every psql reads: without the commands that only the newest know."""
-    done = subprocess.run(
+    """Return the database as SQL for every version of psql, without commands that only the newest version knows."""
+    process = subprocess.run(
         ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--column-inserts", url],
         check=True,
         capture_output=True,
         text=True,
     )
     newer = ("\\restrict", "\\unrestrict", "SET transaction_timeout")
-    return "".join(line for line in done.stdout.splitlines(keepends=True) if not line.startswith(newer))
+    return "".join(line for line in process.stdout.splitlines(keepends=True) if not line.startswith(newer))
 
 
 def make_sqlite(code: Path, data: Path) -> Any:
@@ -45,7 +45,7 @@ def make_sqlite(code: Path, data: Path) -> Any:
 
 
 def make_postgres(code: Path, data: Path, server: str) -> Any:
-    """Fill a database and dump it; its files are those of a folder that is not kept."""
+    """Fill a database and dump it; its files are in a temporary folder."""
     with scratch_database(server) as url:
         facts = run_inside(code, data, url, "fill")
         (RELEASE / "postgres.sql.xz").write_bytes(lzma.compress(dumped(url).encode()))
@@ -59,11 +59,11 @@ def main() -> None:
     parser.add_argument("ref", help="the release: a tag or a commit")
     parser.add_argument("--postgres", default="postgres://postgres@127.0.0.1:5432/postgres")
     options = parser.parse_args()
-    named = ["git", "rev-parse", "--verify", f"{options.ref}^{{commit}}"]
-    commit = subprocess.run(named, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    git_command = ["git", "rev-parse", "--verify", f"{options.ref}^{{commit}}"]
+    commit = subprocess.run(git_command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     RELEASE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        folders = [Path(place) / name for name in ("code", "sqlite", "postgres")]
+    with tempfile.TemporaryDirectory() as temporary_folder:
+        folders = [Path(temporary_folder) / name for name in ("code", "sqlite", "postgres")]
         for folder in folders:
             folder.mkdir()
         code = code_of(commit, folders[0])

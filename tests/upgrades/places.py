@@ -1,4 +1,4 @@
-"""Where the fixture lies, and installations of any release beside the tests' own."""
+"""Paths of the fixture, and installations of any release next to the tests' own."""
 
 import json
 import os
@@ -19,11 +19,11 @@ ROOT = HERE.parent.parent
 RELEASE = HERE / "release"
 
 
-def run_inside(code: Path, data: Path, database: str, *work: str) -> Any:
-    """Do a work of ``inside.py`` with the code of a folder.
+def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
+    """Run a command of ``inside.py`` with the code of a folder.
 
     Raises:
-        AssertionError: it failed; with what it wrote.
+        AssertionError: The command failed; with its output.
     """
     env = {
         "PATH": os.environ["PATH"],
@@ -33,15 +33,15 @@ def run_inside(code: Path, data: Path, database: str, *work: str) -> Any:
         "BACKOFFICE_BASE_URL": "http://kept.localhost",
         "BACKOFFICE_RATE_LIMIT": "off",
     }
-    command = [sys.executable, str(HERE / "inside.py"), *work]
-    done = subprocess.run(command, cwd=code, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, str(HERE / "inside.py"), *arguments]
+    process = subprocess.run(command, cwd=code, env=env, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr[-4000:]
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 @contextmanager
 def scratch_database(server: str) -> Iterator[str]:
-    """The URL of an empty PostgreSQL database, dropped behind the block."""
+    """Yield the URL of an empty PostgreSQL database and drop the database after the block."""
     name = f"upgrade_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))

@@ -1,8 +1,8 @@
-"""A database and data folder written by the last release, opened with today's code.
+"""A database and a data folder written by the last release, opened with the current code.
 
-``release/`` is made anew at each release (CONTRIBUTING). What is proved of the release before on the new schema: each
-statement with which it inserts, of every table, names columns that are still there, and every column that is new takes
-care of itself; a row of each table that had any is taken out and put back so. Rule: reliability, F14.
+``release/`` is created at each release (CONTRIBUTING). The tests prove for the previous release on the new schema:
+each INSERT statement, of every table, names existing columns, and every new column has a default; a row of each table
+with rows is deleted and inserted that way. Rule: reliability, F14.
 """
 
 import hashlib
@@ -29,14 +29,14 @@ from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.own_sessions]
 
 FACTS = json.loads((RELEASE / "facts.json").read_text())
-# What migrating writes itself.
+# Tables that migrations write themselves.
 MADE_BY_MIGRATIONS = {"django_migrations", "django_content_type", "auth_permission"}
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
 class Installation:
-    """An installation that the last release left behind."""
+    """An installation created by the last release."""
 
     def __init__(self, database: str, data: Path) -> None:
         self.database, self.data = database, data
@@ -46,7 +46,7 @@ class Installation:
         return run_inside(code, self.data, self.database, *work)
 
     def connect(self) -> Any:
-        """A plain connection that does not judge foreign keys."""
+        """Return a connection without foreign key checks."""
         if self.database.startswith("sqlite:"):
             return sqlite3.connect(self.database.removeprefix("sqlite:///"), isolation_level=None)
         plain = psycopg.connect(self.database, autocommit=True)
@@ -61,28 +61,28 @@ class Installation:
         return sorted(name for (name,) in plain.execute(lists[connection.vendor]).fetchall())
 
     def rows(self) -> Rows:
-        """All that is stored."""
+        """Return all rows."""
         plain = self.connect()
-        found: Rows = {}
+        rows_by_table: Rows = {}
         for table in self.tables(plain):
             cursor = plain.execute(f'SELECT * FROM "{table}"')
             names = [column[0] for column in cursor.description]
-            found[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            rows_by_table[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         plain.close()
-        return found
+        return rows_by_table
 
     def columns(self) -> dict[str, set[str]]:
         plain = self.connect()
-        found = {}
+        columns_by_table = {}
         for table in self.tables(plain):
             cursor = plain.execute(f'SELECT * FROM "{table}" LIMIT 0')
-            found[table] = {column[0] for column in cursor.description}
+            columns_by_table[table] = {column[0] for column in cursor.description}
         plain.close()
-        return found
+        return columns_by_table
 
     def demanding(self) -> set[tuple[str, str]]:
-        """The columns that an INSERT must name."""
-        asked = {
+        """Return the columns that an INSERT must name."""
+        queries = {
             "sqlite": """SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND c."notnull" AND c.dflt_value IS NULL AND NOT c.pk""",
             "postgresql": """SELECT table_name, column_name FROM information_schema.columns
@@ -90,12 +90,12 @@ class Installation:
                 AND is_identity = 'NO' AND is_generated = 'NEVER'""",
         }
         plain = self.connect()
-        found = set(plain.execute(asked[connection.vendor]).fetchall())
+        required = set(plain.execute(queries[connection.vendor]).fetchall())
         plain.close()
-        return found
+        return required
 
     def files(self) -> dict[str, str]:
-        """The digest of each file but the database's own."""
+        """Return the digest of each file except the database."""
         return {
             str(path.relative_to(self.data)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in self.data.rglob("*")
@@ -110,7 +110,7 @@ def unpack(name: str, folder: Path) -> None:
 
 @pytest.fixture
 def left(tmp_path: Path) -> Iterator[Installation]:
-    """As the release left it."""
+    """Return the installation as the release created it."""
     if not on_postgres():
         unpack("sqlite.tar.xz", tmp_path)
         yield Installation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
@@ -129,7 +129,7 @@ def left(tmp_path: Path) -> Iterator[Installation]:
 
 
 def kept(before: Any, after: Any) -> bool:
-    """Whether all that was said before is still said; more may be."""
+    """Return True if everything in ``before`` is also in ``after``."""
     if isinstance(before, dict):
         return isinstance(after, dict) and all(name in after and kept(before[name], after[name]) for name in before)
     if isinstance(before, list):
@@ -138,9 +138,9 @@ def kept(before: Any, after: Any) -> bool:
 
 
 def put_back(plain: Any, table: str, row: dict[str, Any]) -> None:
-    """The row goes and comes again, by an INSERT that names the columns it has."""
+    """Delete the row and insert it with the columns it has."""
     mark = "?" if connection.vendor == "sqlite" else "%s"
-    values = [Jsonb(each) if isinstance(each, dict | list) else each for each in row.values()]
+    values = [Jsonb(value) if isinstance(value, dict | list) else value for value in row.values()]
     names = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join(mark for _ in row)
     key = next(iter(row))
@@ -169,7 +169,7 @@ def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(left: Install
             (sorted(row.items()) for row in rows[table]), key=key
         ), table
     assert {table: names - schema[table] for table, names in columns.items() if names - schema[table]} == {}
-    assert {each for each in left.demanding() - demanding if each[0] in columns} == set()
+    assert {column for column in left.demanding() - demanding if column[0] in columns} == set()
     plain = left.connect()
     for table in rows.keys() - MADE_BY_MIGRATIONS:
         for row in rows[table][:1]:
@@ -177,8 +177,8 @@ def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(left: Install
     plain.close()
     assert files.items() <= left.files().items()
     left.do("check")
-    answers = left.do("ask", left.facts["token"], *left.facts["answers"])
-    assert {path for path, said in left.facts["answers"].items() if not kept(said, answers[path])} == set()
+    responses = left.do("ask", left.facts["token"], *left.facts["answers"])
+    assert {path for path, response in left.facts["answers"].items() if not kept(response, responses[path])} == set()
 
 
 @pytest.mark.soak
@@ -186,15 +186,17 @@ def test_the_last_release_goes_on_on_the_new_schema(
     left: Installation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     release = FACTS["release"]
-    known = subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False).returncode == 0
-    need("git's history", release if known else None)
+    is_available = (
+        subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False).returncode == 0
+    )
+    need("git's history", release if is_available else None)
     code = code_of(release, tmp_path_factory.mktemp("code"))
     left.do("migrate")
 
-    answers = left.do("ask", left.facts["token"], *left.facts["answers"], code=code)
-    made = left.do("write", left.facts["token"], code=code)
+    responses = left.do("ask", left.facts["token"], *left.facts["answers"], code=code)
+    created = left.do("write", left.facts["token"], code=code)
 
-    assert answers == left.facts["answers"]
-    again = left.do("ask", left.facts["token"], *made)
-    assert {path for path, said in made.items() if not kept(said, again[path])} == set()
+    assert responses == left.facts["answers"]
+    responses_after = left.do("ask", left.facts["token"], *created)
+    assert {path for path, response in created.items() if not kept(response, responses_after[path])} == set()
     left.do("check")

@@ -1,4 +1,4 @@
-"""What the code editor says of Liquid that does not parse is said in the reader's language."""
+"""The code editor's errors for invalid Liquid are translated."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.each import Each
 
-# What does not parse, and a part of what is said of it.
+# Invalid Liquid and a part of the expected error.
 BROKEN = {
     "{% foo %}": "there is no tag “foo”",
     "{% endif %}": "there is no tag “endif”",
@@ -37,14 +37,14 @@ BROKEN = {
 
 
 def test_every_flaw_is_said_in_the_readers_language(tmp_path: Path, node_packages: Path) -> None:
-    built = tmp_path / "flaws.cjs"
-    options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={built}")
+    script = tmp_path / "flaws.cjs"
+    options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={script}")
     subprocess.run([node_packages / ".bin" / "esbuild", str(Path(__file__).parent / "flaws.js"), *options], check=True)
-    done = subprocess.run(["node", built], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
+    process = subprocess.run(["node", script], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
 
-    with Each() as each:
-        for (text, said), answer in zip(BROKEN.items(), json.loads(done.stdout), strict=True):
-            with each(text):
-                assert answer.startswith("«")
-                assert answer.endswith("»")
-                assert said in answer
+    with Each() as subtest:
+        for (text, expected), message in zip(BROKEN.items(), json.loads(process.stdout), strict=True):
+            with subtest(text):
+                assert message.startswith("«")
+                assert message.endswith("»")
+                assert expected in message

@@ -1,4 +1,4 @@
-"""Subscriptions and deliveries as they stand after something happened."""
+"""Factories for webhook subscriptions and deliveries."""
 
 from datetime import datetime
 from typing import Any
@@ -17,17 +17,17 @@ URI = "https://apps.example.com/hooks"
 def make_delivery(
     installation: Installation, subscription: Subscription | None = None, *, at: datetime | None = None, **values: Any
 ) -> Delivery:
-    """A delivery to a subscription, which is made where none is given; further values are put upon it."""
-    told = subscription or subscribe(installation, URI, topic="shop/update")
+    """Create a delivery for a subscription, which is created if missing, and set further values."""
+    reported_subscription = subscription or subscribe(installation, URI, topic="shop/update")
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
-        made = send_test_delivery(told, shop_id=installation.shop_id, at=at or timezone.now())
-        Delivery.objects.filter(pk=made.pk).update(**values)
-        made.refresh_from_db()
-    return made
+        delivery = send_test_delivery(reported_subscription, shop_id=installation.shop_id, at=at or timezone.now())
+        Delivery.objects.filter(pk=delivery.pk).update(**values)
+        delivery.refresh_from_db()
+    return delivery
 
 
 def make_attempt(delivery: Delivery, **values: Any) -> Attempt:
-    """One attempt of a delivery."""
-    told: dict[str, Any] = {"number": 1, "outcome": "ok", "status": 200, "total_ms": 12, **values}
+    """Create one attempt of a delivery."""
+    attempt: dict[str, Any] = {"number": 1, "outcome": "ok", "status": 200, "total_ms": 12, **values}
     with shop_scope(Shop.objects.get(pk=delivery.shop_id)):
-        return Attempt.objects.create(delivery=delivery, shop_id=delivery.shop_id, **told)
+        return Attempt.objects.create(delivery=delivery, shop_id=delivery.shop_id, **attempt)

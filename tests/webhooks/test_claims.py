@@ -1,4 +1,4 @@
-"""Leases of deliveries and fan-out at the same moment: nothing twice, nothing lost, whoever comes late changes nothing.
+"""Tests of concurrent leases and fan-out: no delivery twice, none lost, and late workers change nothing.
 
 Rule: design of webhooks, "Dispatcher"; reliability, W10.
 """
@@ -56,11 +56,11 @@ def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop
 
     first, second, third = claimed(rows, 3), claimed(rows, 3), claimed(rows, 3)
 
-    assert sorted(each.pk for each in first) == [row.pk for row in rows[:3]]
-    assert sorted(each.pk for each in second) == [row.pk for row in rows[3:]]
+    assert sorted(item.pk for item in first) == [row.pk for row in rows[:3]]
+    assert sorted(item.pk for item in second) == [row.pk for row in rows[3:]]
     assert third == []
-    assert {each.action for each in first} == {"send"}
-    assert {each.number for each in first} == {1}
+    assert {item.action for item in first} == {"send"}
+    assert {item.number for item in first} == {1}
 
 
 def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, installation: Installation) -> None:
@@ -79,7 +79,7 @@ def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, inst
 
     with shop_scope(shop):
         row = Delivery.objects.get()
-        log = [(each.number, each.fenced) for each in Attempt.objects.order_by("pk")]
+        log = [(attempt.number, attempt.fenced) for attempt in Attempt.objects.order_by("pk")]
     assert (row.state, row.attempts, row.lease) == ("done", 2, None)
     assert log == [(1, True), (2, False)]
 
@@ -115,13 +115,13 @@ def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installatio
     happen(shop, 2)
     fan_out.create_deliveries()
     with shop_scope(shop):
-        kept = {row.pk: bytes(row.payload.body) for row in Delivery.objects.select_related("payload")}
+        bodies = {row.pk: bytes(row.payload.body) for row in Delivery.objects.select_related("payload")}
         room = dict.fromkeys(Delivery.objects.values_list("endpoint_id", flat=True), 10)
 
-    found = {each.pk: each.body for each in claims.claim_deliveries(room, AttemptKind.DUE)}
+    matches = {delivery.pk: delivery.body for delivery in claims.claim_deliveries(room, AttemptKind.DUE)}
 
-    assert found == kept
-    assert len({*found.values()}) == 4
+    assert matches == bodies
+    assert len({*matches.values()}) == 4
 
 
 def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installation) -> None:
@@ -139,7 +139,7 @@ def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installati
 
 def test_results_of_deliveries_that_are_gone_lose_no_others(shop: Shop, installation: Installation) -> None:
     rows = waiting(shop, installation, 2)
-    first, second = sorted(claimed(rows), key=lambda each: each.pk)
+    first, second = sorted(claimed(rows), key=lambda delivery: delivery.pk)
     with shop_scope(shop):
         Delivery.objects.filter(pk=first.pk).delete()
 
@@ -167,13 +167,13 @@ def test_endpoints_are_found_at_which_something_waits(shop: Shop, installation: 
     with shop_scope(shop):
         Delivery.objects.filter(pk=rows[0].pk).update(state="retry", next_at=timezone.now() + timedelta(seconds=60))
         Delivery.objects.filter(pk=rows[1].pk).update(state="done")
-    (found,) = maintenance.scan_endpoints()
+    (matches,) = maintenance.scan_endpoints()
 
-    assert found.endpoint == rows[0].endpoint_id
-    assert found.due is not None
-    assert found.retry is not None
-    assert found.due <= 0
-    assert 55 < found.retry < 65
+    assert matches.endpoint == rows[0].endpoint_id
+    assert matches.due is not None
+    assert matches.retry is not None
+    assert matches.due <= 0
+    assert 55 < matches.retry < 65
 
 
 def test_breakers_are_known_to_other_processes() -> None:
@@ -191,9 +191,9 @@ def test_breakers_are_known_to_other_processes() -> None:
 def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Installation) -> None:
     rows = waiting(shop, installation, 60)
 
-    taken = at_once(shop, *(lambda: [each.pk for each in claimed(rows, 20)] for _ in range(4)))
+    used_results = at_once(shop, *(lambda: [delivery.pk for delivery in claimed(rows, 20)] for _ in range(4)))
 
-    everything = [pk for pks in taken for pk in pks]
+    everything = [pk for pks in used_results for pk in pks]
     assert sorted(everything) == sorted({*everything})
     assert len(everything) <= 60
 
@@ -202,16 +202,16 @@ def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Inst
 def test_without_the_lock_two_claims_take_the_same(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: where a claim does not lock what it chose, another takes it as well."""
+    """Control: a claim that does not lock its rows leases a delivery twice."""
     rows = waiting(shop, installation, 60)
     unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace(
         "SELECT w.id, w.next_at", "SELECT w.id, w.next_at, pg_sleep(0.02)::text AS slept"
     )
     monkeypatch.setattr(claims, "_CLAIM", unlocked)
 
-    taken = at_once(shop, *(lambda: [each.pk for each in claimed(rows, 20)] for _ in range(4)))
+    used_results = at_once(shop, *(lambda: [delivery.pk for delivery in claimed(rows, 20)] for _ in range(4)))
 
-    everything = [pk for pks in taken for pk in pks]
+    everything = [pk for pks in used_results for pk in pks]
     assert len(everything) > len({*everything})
 
 
@@ -221,14 +221,14 @@ def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installati
     subscribe(installation, URI)
     happen(shop, 40)
 
-    told = at_once(shop, *(lambda: fan_out.create_deliveries(15).deliveries for _ in range(5)))
+    reported_results = at_once(shop, *(lambda: fan_out.create_deliveries(15).deliveries for _ in range(5)))
     while fan_out.create_deliveries(15).events:
         pass
 
     with shop_scope(shop):
         assert Delivery.objects.count() == 40
         assert not Pending.objects.exists()
-    assert sum(told) <= 40
+    assert sum(reported_results) <= 40
 
 
 def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
@@ -293,8 +293,8 @@ def test_an_extract_that_repeats_itself_is_not_sent_for_a_while(
 
     subscribe(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])
     subscribe(installation, f"{URI}whole", topic="blogs/update")
-    fresh = Shop.objects.get(pk=shop.pk)
-    with shop_scope(fresh):
+    new_shop = Shop.objects.get(pk=shop.pk)
+    with shop_scope(new_shop):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
         for tags in ("x", "y", "z"):
             update_blog(blog, {"tags": tags}, actor="system", at=timezone.now())

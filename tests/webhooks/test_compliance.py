@@ -1,4 +1,4 @@
-"""What the law has apps told: at once who asked for their data, in days who is to be forgotten, and by whom.
+"""Tests of privacy webhooks: data requests are sent at once, erasure requests after days, to the right apps.
 
 Rule: design of webhooks, "Compliance payloads".
 """
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def wanted(shop: Shop, *scopes: str) -> Installation:
-    """An app whose configuration file asks for all three."""
+    """Create an app whose configuration file subscribes to all three privacy topics."""
     installation = factories.make_installation(shop, scopes)
     for topic in sorted(topics.COMPLIANCE_TOPICS):
         values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}
@@ -44,7 +44,7 @@ def person(shop: Shop) -> Customer:
 
 
 def told(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
-    """By app and topic, what is on its way."""
+    """Return the pending deliveries by app and topic."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
@@ -85,7 +85,7 @@ def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> Non
 
 
 def test_all_apps_are_told_to_forget_ten_days_later_and_by_number(shop: Shop) -> None:
-    one, two = wanted(shop, "read_customers"), wanted(shop, "read_products")
+    first, two = wanted(shop, "read_customers"), wanted(shop, "read_products")
     now = timezone.now()
     customer = person(shop)
     with shop_scope(shop):
@@ -98,7 +98,7 @@ def test_all_apps_are_told_to_forget_ten_days_later_and_by_number(shop: Shop) ->
     contact = {"id": customer.pk, "email": None, "phone": None}
     payload = {**about(shop), "customer": contact, "orders_to_redact": []}
     assert before == []
-    assert told(shop) == [(app, "customers/redact", payload) for app in sorted((one.app_id, two.app_id))]
+    assert told(shop) == [(app, "customers/redact", payload) for app in sorted((first.app_id, two.app_id))]
 
 
 def test_whose_last_order_may_be_disputed_is_forgotten_after_half_a_year(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""An app's configuration file: what it makes, changes and ends, and how a mistake in it is told.
+"""Tests of app configuration files: created, changed and deleted subscriptions, and error messages.
 
 Rule: design, Webhooks (App configuration TOML).
 """
@@ -55,7 +55,7 @@ def app(shop: Shop) -> App:
 
 @pytest.fixture
 def apply(app: App, tmp_path: Path) -> Any:
-    """``apply(text)``: what the command prints."""
+    """Return a function that applies a configuration text and returns the command's output."""
 
     def run(text: str, *options: str) -> list[str]:
         file = tmp_path / "app.toml"
@@ -80,23 +80,23 @@ def test_a_file_says_how_fast_and_in_which_order(app: App, apply: Any) -> None:
 
     pace = 'name = "cheap-products"\nordered = true\nmax_in_flight = 2\nmax_per_second = 5\n'
     apply(FILE.replace('name = "cheap-products"\n', pace))
-    given = paces()
+    rates = paces()
     apply(FILE)
 
-    assert given == {(True, 2, 5), (False, 10, None)}
+    assert rates == {(True, 2, 5), (False, 10, None)}
     assert paces() == {(False, 10, None)}
 
 
 def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None:
     before = configured(app)
-    shown = apply(FILE, "--dry-run")
+    output = apply(FILE, "--dry-run")
     untouched = configured(app)
-    done = apply(FILE)
+    finished_output = apply(FILE)
     app.refresh_from_db()
     first = configured(app)
     with all_shops_scope():
         ids = dict(subscriptions.get_configured_subscriptions(app).values_list("topic", "pk"))
-    again = apply(FILE)
+    second_output = apply(FILE)
     moved = apply(
         FILE.replace("10.00", "20.00").replace('"products/create", ', "").replace("privacy_compliance", "x", 0)
     )
@@ -106,7 +106,7 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
 
     hooks = ("https://app.example/webhooks", "variants.price:>=10.00", "cheap-products")
     assert (before, untouched) == ({}, {})
-    assert shown == done
+    assert output == finished_output
     assert first == {
         "products/create": hooks,
         "products/update": hooks,
@@ -120,7 +120,7 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
         ["https://app.example/auth"],
         ["read_products"],
     )
-    assert again == ["No changes."]
+    assert second_output == ["No changes."]
     assert moved[0] == "- products/create → https://app.example/webhooks"
     assert moved[1].startswith("~ products/update → https://app.example/webhooks: filter")
     assert later["products/update"] == ids["products/update"], "changed in place, so nothing that waits is lost"
@@ -187,13 +187,13 @@ WRONG = {
 
 
 def test_mistakes_are_told_with_their_place_and_change_nothing(app: App, apply: Any) -> None:
-    found = {}
+    results = {}
     for text in WRONG:
-        with pytest.raises(CommandError) as refusal:
+        with pytest.raises(CommandError) as error:
             apply(text, "--app", app.api_key)
-        found[text] = str(refusal.value).removeprefix("base ")
+        results[text] = str(error.value).removeprefix("base ")
 
-    assert found == WRONG
+    assert results == WRONG
     with all_shops_scope():
         assert not Subscription.objects.exists()
 
@@ -207,11 +207,11 @@ def test_a_file_registers_an_app(apply: Any, shop: Shop) -> None:
     with pytest.raises(CommandError, match="no name"):
         apply("", "--create")
 
-    made = App.objects.get(name="Cheap mugs")
-    assert printed[-2:] == [f"client_id: {made.api_key}", f"client_secret: {made.api_secret}"]
-    assert (made.distribution, made.requested_scopes, made.owner) == ("public", ["read_products"], None)
-    assert made.redirect_urls == ["https://app.example/auth"]
-    assert len(configured(made)) == 5
+    new_app = App.objects.get(name="Cheap mugs")
+    assert printed[-2:] == [f"client_id: {new_app.api_key}", f"client_secret: {new_app.api_secret}"]
+    assert (new_app.distribution, new_app.requested_scopes, new_app.owner) == ("public", ["read_products"], None)
+    assert new_app.redirect_urls == ["https://app.example/auth"]
+    assert len(configured(new_app)) == 5
 
 
 def test_the_app_must_be_known(app: App, apply: Any) -> None:

@@ -1,4 +1,4 @@
-"""Deliveries from the event to the receiver: bytes, headers, signatures, attempts, and what failures lead to.
+"""Tests of deliveries from event to endpoint: bytes, headers, signatures, attempts and failures.
 
 Rule: design of webhooks, "Request, signature, limits" and "Outcomes, retries, disabling"; reliability, W8, W9, W15.
 """
@@ -62,7 +62,7 @@ def state_of(subscription: Subscription) -> str:
 
 
 def due_again(shop: Shop) -> None:
-    """Let time pass: what waits for another attempt is due."""
+    """Make waiting deliveries due."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
@@ -110,11 +110,11 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
         catcher.wait_for(3)
         assert settled(shop) == {"done": 3}
 
-    by_path = {(each.path, json.loads(each.body)["title"]): json.loads(each.body) for each in catcher.requests}
+    by_path = {(request.path, json.loads(request.body)["title"]): json.loads(request.body) for request in catcher.requests}
     assert by_path.keys() == {("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0")}
     assert by_path["/some", "News 0"].keys() == {"id", "title"}
     with shop_scope(shop):
-        # The whole payload once for each event, and the extract.
+        # The full payload once per event, and the extract.
         assert Payload.objects.count() == 3
 
 
@@ -130,16 +130,16 @@ def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Sh
             until(lambda: len(attempts(shop)), count.__eq__)
             (waiting,) = delivered(shop)
             planned = RETRY_SECONDS[count - 1]
-            left = (waiting.next_at - timezone.now()).total_seconds()
+            remaining_seconds = (waiting.next_at - timezone.now()).total_seconds()
             assert (waiting.state, waiting.error) == ("retry", "status_500")
-            assert 0.75 * planned < left < 1.25 * planned
+            assert 0.75 * planned < remaining_seconds < 1.25 * planned
             due_again(shop)
         catcher.wait_for(3)
         assert until(lambda: settled(shop), lambda states: states == {"done": 1})
 
-    assert len({each.body for each in catcher.requests}) == 1
-    assert len({each.get_header("-Webhook-Id") for each in catcher.requests}) == 1
-    assert all(all(each.verified.values()) for each in catcher.requests)
+    assert len({request.body for request in catcher.requests}) == 1
+    assert len({request.get_header("-Webhook-Id") for request in catcher.requests}) == 1
+    assert all(all(request.verified.values()) for request in catcher.requests)
     assert [(row.number, row.status, row.outcome) for row in attempts(shop)] == [
         (1, 500, "status"),
         (2, 500, "status"),
@@ -164,31 +164,31 @@ def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: In
 
 def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher, dispatching():
-        made = subscribe(installation, catcher.url)
+        subscription = subscribe(installation, catcher.url)
         happen(shop)
         catcher.wait_for(1)
-        until(lambda: state_of(made), "disabled".__eq__)
+        until(lambda: state_of(subscription), "disabled".__eq__)
         happen(shop)
         until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 1})
 
     with all_shops_scope():
-        made.refresh_from_db()
-    assert made.reason == "The endpoint responded with 410 Gone."
+        subscription.refresh_from_db()
+    assert subscription.reason == "The endpoint responded with 410 Gone."
     assert len(catcher.requests) == 1
 
 
 def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Installation) -> None:
-    said = {"60": (59, 61), "-1": (7, 13), "1e9": (7, 13), "99999999": (13_000, 14_500), "soon": (7, 13)}
-    for text, (least, most) in said.items():
+    message = {"60": (59, 61), "-1": (7, 13), "1e9": (7, 13), "99999999": (13_000, 14_500), "soon": (7, 13)}
+    for text, (least, most) in message.items():
         with WebhookReceiver(behaviour=ReceiverBehavior(429, {"Retry-After": text})) as catcher, dispatching():
-            made = subscribe(installation, f"{catcher.url}")
+            subscription = subscribe(installation, f"{catcher.url}")
             happen(shop)
             catcher.wait_for(1)
             row = until(lambda: delivered(shop)[-1], lambda row: row.state == "retry")
-            left = (row.next_at - timezone.now()).total_seconds()
-        assert least - 3 < left < most + 1, text
+            remaining_seconds = (row.next_at - timezone.now()).total_seconds()
+        assert least - 3 < remaining_seconds < most + 1, text
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.delete_subscription(made, actor="system", at=timezone.now())
+            subscriptions.delete_subscription(subscription, actor="system", at=timezone.now())
 
 
 def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Installation) -> None:
@@ -230,7 +230,7 @@ def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
                 subscriptions.delete_subscription(ended, actor="system", at=timezone.now())
             due_again(shop)
             until(lambda: settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
-        assert [each.path for each in first.requests][2:] == ["/a"]
+        assert [request.path for request in first.requests][2:] == ["/a"]
         assert second.requests == []
 
 
@@ -242,27 +242,27 @@ def test_an_app_that_is_gone_hears_of_that_and_of_nothing_else(shop: Shop, insta
         subscribe(other, f"{catcher.url}other", topic="app/uninstalled")
         happen(shop)
         with all_shops_scope():
-            fresh = Installation.objects.select_related("shop").get(pk=installation.pk)
-        app_installation.uninstall_app(fresh, actor="system", at=timezone.now())
+            new_installation = Installation.objects.select_related("shop").get(pk=installation.pk)
+        app_installation.uninstall_app(new_installation, actor="system", at=timezone.now())
         with dispatching():
             catcher.wait_for(1)
             states = settled(shop)
 
-    assert [each.path for each in catcher.requests] == ["/gone"]
-    # The blog's event matched while the app was there; at fan-out its subscription is over.
+    assert [request.path for request in catcher.requests] == ["/gone"]
+    # The blog's event matched while the app was installed; at fan-out its subscription is gone.
     assert states == {"done": 1}
 
 
 def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver() as catcher, dispatching():
-        made = subscribe(installation, catcher.url)
+        subscription = subscribe(installation, catcher.url)
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.pause_subscription(made, actor="staff:1", at=timezone.now())
+            subscriptions.pause_subscription(subscription, actor="staff:1", at=timezone.now())
         happen(shop)
         until(lambda: settled(shop), lambda states: states == {"held": 1})
         assert catcher.requests == []
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.resume_subscription(made, actor="staff:1", at=timezone.now())
+            subscriptions.resume_subscription(subscription, actor="staff:1", at=timezone.now())
         happen(shop)
         catcher.wait_for(1)
         assert until(lambda: settled(shop), lambda states: states == {"held": 1, "done": 1})
@@ -286,8 +286,8 @@ def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Install
             by_new.wait_for(2)
 
     both = {"X-Hmac-Sha256": True, "webhook-signature": True}
-    assert [each.verified for each in by_old.requests] == [both, dict.fromkeys(both, False)]
-    assert [each.verified for each in by_new.requests] == [{**both, "X-Hmac-Sha256": False}, both]
+    assert [request.verified for request in by_old.requests] == [both, dict.fromkeys(both, False)]
+    assert [request.verified for request in by_new.requests] == [{**both, "X-Hmac-Sha256": False}, both]
 
 
 def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installation) -> None:
@@ -309,8 +309,8 @@ def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installati
 def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher:
         subscribe(installation, catcher.url, topic="blogs/update", ordered=True)
-        fresh = Shop.objects.get(pk=shop.pk)
-        with shop_scope(fresh):
+        new_shop = Shop.objects.get(pk=shop.pk)
+        with shop_scope(new_shop):
             first, second = (create_blog({"title": t}, actor="system", at=timezone.now()) for t in ("a", "b"))
             for title in ("a1", "a2", "a3"):
                 update_blog(first, {"title": title}, actor="system", at=timezone.now())
@@ -320,35 +320,35 @@ def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, ins
             catcher.behavior = ReceiverBehavior()
             due_again(shop)
             until(lambda: settled(shop), lambda states: states == {"done": 4})
-    titles = [json.loads(each.body)["title"] for each in catcher.requests]
+    titles = [json.loads(request.body)["title"] for request in catcher.requests]
     assert {*titles[:2]} == {"a1", "b1"}
     assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
 
 
 def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher:
-        made = subscribe(installation, catcher.url)
+        subscription = subscribe(installation, catcher.url)
         with dispatching():
             happen(shop)
-            until(lambda: state_of(made), "disabled".__eq__)
+            until(lambda: state_of(subscription), "disabled".__eq__)
             happen(shop, 3)
             until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 3})
         before = {row.pk: row.key for row in delivered(shop)}
         catcher.behavior = ReceiverBehavior()
         at = timezone.now()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            made.refresh_from_db()
-            subscriptions.resume_subscription(made, actor="staff:1", at=at)
-            job = replay.replay_since(made, since=at - timedelta(hours=1), actor="staff:1", at=at)
+            subscription.refresh_from_db()
+            subscriptions.resume_subscription(subscription, actor="staff:1", at=at)
+            job = replay.replay_since(subscription, since=at - timedelta(hours=1), actor="staff:1", at=at)
         assert queue.run_job(job.key)
         with dispatching():
             catcher.wait_for(5)
             until(lambda: settled(shop), lambda states: states == {"done": 4})
 
     assert {row.pk: row.key for row in delivered(shop)} == before
-    again = {each.get_header("-Webhook-Id"): each.get_header("-Redelivery") for each in catcher.requests[1:]}
-    assert set(again) == {str(key) for key in before.values()}
-    assert sorted(again.values()) == ["", "", "", "true"]
+    redelivery_headers = {request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]}
+    assert set(redelivery_headers) == {str(key) for key in before.values()}
+    assert sorted(redelivery_headers.values()) == ["", "", "", "true"]
     job.refresh_from_db()
     assert (job.state, job.progress_done) == ("done", 4)
 
@@ -370,10 +370,10 @@ def test_one_delivery_is_sent_once_more(shop: Shop, installation: Installation) 
 
 def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
-        made = subscribe(installation, catcher.url, filter="title:Never")
+        subscription = subscribe(installation, catcher.url, filter="title:Never")
         with shop_scope(Shop.objects.get(pk=shop.pk)):
-            subscriptions.pause_subscription(made, actor="staff:1", at=timezone.now())
-            delivery_tests.send_test_delivery(made, shop_id=shop.pk, at=timezone.now())
+            subscriptions.pause_subscription(subscription, actor="staff:1", at=timezone.now())
+            delivery_tests.send_test_delivery(subscription, shop_id=shop.pk, at=timezone.now())
         (caught,) = catcher.wait_for(1)
 
     assert caught.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}
@@ -381,10 +381,10 @@ def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installat
 
 
 def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, installation: Installation) -> None:
-    made = subscribe(installation, "http://127.0.0.1:9/")
+    subscription = subscribe(installation, "http://127.0.0.1:9/")
     happen(shop)
     with shop_scope(shop):
-        (event,) = delivery_tests.get_recent_events(made)
+        (event,) = delivery_tests.get_recent_events(subscription)
     tried = {
         text: delivery_tests.dry_run_filter(event, api_version="2026-07", text=text, include_fields=("title",))
         for text in ("", "title:News*", "title:Old*", "title:")
@@ -399,30 +399,30 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
 def test_warnings_come_in_stages_and_the_last_one_disables(
     shop: Shop, installation: Installation, mailoutbox: list[Any]
 ) -> None:
-    made = subscribe(installation, "http://127.0.0.1:9/")
+    subscription = subscribe(installation, "http://127.0.0.1:9/")
     with all_shops_scope():
-        Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5))
-    said = []
+        Health.objects.create(subscription=subscription, failing_since=timezone.now() - timedelta(hours=5))
+    messages = []
     for _ in range(8):
         subscription_health.update_health(
-            {made.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
+            {subscription.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
         )
         with shop_scope(shop):
-            said += [job.arguments["stage"] for job in Job.objects.filter(state="waiting")]
+            messages += [job.arguments["stage"] for job in Job.objects.filter(state="waiting")]
             keys = list(Job.objects.filter(state="waiting").values_list("key", flat=True))
         for key in keys:
             assert queue.run_job(key)
         with all_shops_scope():
-            made.refresh_from_db()
+            subscription.refresh_from_db()
 
-    assert said == [50, 75, 100]
-    assert (made.state, made.reason) == ("disabled", subscription_health.FAILING_REASON)
+    assert messages == [50, 75, 100]
+    assert (subscription.state, subscription.reason) == ("disabled", subscription_health.FAILING_REASON)
     assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["failing", "failing", "disabled"]
     assert "status_500" in mailoutbox[0].body
-    # A success in between begins anew.
-    subscription_health.update_health({made.pk: subscription_health.Tally(successes=1, shop=shop.pk)})
+    # A success in between resets the count.
+    subscription_health.update_health({subscription.pk: subscription_health.Tally(successes=1, shop=shop.pk)})
     with all_shops_scope():
-        health = Health.objects.get(pk=made.pk)
+        health = Health.objects.get(pk=subscription.pk)
     assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
 
 
@@ -430,7 +430,7 @@ def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_sh
     shop: Shop, installation: Installation, mailoutbox: list[Any], settings: Any
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
-    failing, gone = subscribe(installation, "http://127.0.0.1:9/"), subscribe(installation, "http://127.0.0.1:9/gone")
+    failing, deleted_subscription = subscribe(installation, "http://127.0.0.1:9/"), subscribe(installation, "http://127.0.0.1:9/gone")
     with all_shops_scope():
         since = timezone.now() - timedelta(hours=5)
         Health.objects.create(subscription=failing, failing_since=since, dead_in_a_row=7)
@@ -439,36 +439,36 @@ def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_sh
         {failing.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
     )
     subscription_health.update_health(
-        {gone.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
+        {deleted_subscription.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
     )
 
     with all_shops_scope():
         failing.refresh_from_db()
-        gone.refresh_from_db()
+        deleted_subscription.refresh_from_db()
         keys = list(Job.objects.filter(state="waiting").order_by("pk").values_list("key", flat=True))
     for key in keys:
         assert queue.run_job(key)
     assert failing.deleted_at is not None
-    # A receiver that says so itself is only left alone.
-    assert (gone.deleted_at, gone.state) == (None, "disabled")
+    # An endpoint that asks for it is only paused.
+    assert (deleted_subscription.deleted_at, deleted_subscription.state) == (None, "disabled")
     assert ["was deleted" in mail.body for mail in mailoutbox] == [True, False]
 
 
 def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: Installation) -> None:
     values = {"topic": "blogs/create", "uri": "http://127.0.0.1:9/", "api_version": "2026-07"}
-    made = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
+    configured_subscription = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     with all_shops_scope():
-        Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9)
+        Health.objects.create(subscription=configured_subscription, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9)
 
     subscription_health.update_health(
-        {made.pk: subscription_health.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)}
+        {configured_subscription.pk: subscription_health.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)}
     )
     subscription_health.update_health(
-        {made.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
+        {configured_subscription.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
     )
 
     with all_shops_scope():
-        assert Subscription.objects.get(pk=made.pk).state == "live"
+        assert Subscription.objects.get(pk=configured_subscription.pk).state == "live"
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
 
 
@@ -524,28 +524,28 @@ def test_retention_empties_old_events_without_reading_all(
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
-    seen: dict[str, Any] = {"2026-07": {}}
-    shown = [(old, seen), (old, seen), (old, seen), (young, seen), (young, seen), (young, seen), (old, seen)]
+    shown_payload: dict[str, Any] = {"2026-07": {}}
+    output = [(old, shown_payload), (old, shown_payload), (old, shown_payload), (young, shown_payload), (young, shown_payload), (young, shown_payload), (old, shown_payload)]
     common = {"shop": shop, "topic": "x/y", "subject_type": "x", "subject_id": 1, "actor": "system"}
     with all_shops_scope():
         events = [
             Event(**common, group=uuid.uuid4(), created_at=at, payload=payload)
-            for at, payload in [(old, None)] * 3000 + shown
+            for at, payload in [(old, None)] * 3000 + output
         ]
-        rendered = Event.objects.bulk_create(events)[-len(shown) :]
+        rendered = Event.objects.bulk_create(events)[-len(output) :]
         Pending.objects.create(shop=shop, event=rendered[1])
         planner_statistics.analyze_tables()
         with CaptureQueriesContext(connection) as queries:
             retention.delete_expired_rows(now)
         holding = {*Event.objects.filter(payload__isnull=False).values_list("pk", flat=True)}
-        walk = next(each["sql"] for each in queries if 'FROM "events_event" WHERE' in each["sql"])
+        walk = next(query["sql"] for query in queries if 'FROM "events_event" WHERE' in query["sql"])
         with connection.cursor() as cursor:
             cursor.execute(("EXPLAIN " if parts.on_postgres() else "EXPLAIN QUERY PLAN ") + walk)
-            told = str(cursor.fetchall())
+            text = str(cursor.fetchall())
 
-    # The last one is behind a whole step of young ones.
+    # The last old row comes after a whole step of young rows.
     assert [row.pk in holding for row in rendered] == [False, True, False, True, True, True, True]
-    assert "events_event_rendered" in told, told
+    assert "events_event_rendered" in text, text
 
 
 def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:
@@ -564,9 +564,9 @@ def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installa
             attempt = Attempt.objects.create(shop=shop, delivery=row, number=1, outcome="ok")
             Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=8 if state == "due" else 6))
         retention.delete_expired_rows(now)
-        left = dict(Delivery.objects.values_list("state", "payload_id"))
-        assert left.keys() == {"dead", "cancelled", "due", "retry"}
-        assert {*Payload.objects.values_list("pk", flat=True)} == {*left.values()}
+        remaining_rows = dict(Delivery.objects.values_list("state", "payload_id"))
+        assert remaining_rows.keys() == {"dead", "cancelled", "due", "retry"}
+        assert {*Payload.objects.values_list("pk", flat=True)} == {*remaining_rows.values()}
         assert Attempt.objects.count() == 3
         retention.delete_expired_rows(now + timedelta(days=60))
         assert {*Delivery.objects.values_list("state", flat=True)} == {"due", "retry"}

@@ -1,4 +1,4 @@
-"""docs/webhooks.md agrees with the code: verification snippets and the retry schedule."""
+"""Tests that docs/webhooks.md agrees with the code: verification snippets and the retry schedule."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from apps.webhooks.domain.engine.signing import sign_body
 SECRET = "bks_secret"
 BODY = '{"id": 1, "title": "Müsli"}'
 PAGE = (settings.BASE_DIR / "docs" / "webhooks.md").read_text()
-# By language: the interpreter, its option for a program, and a program that prints what the snippet says of each case.
+# By language: the interpreter, its option for code, and a program that prints the snippet's result per case.
 RUN = {
     "python": (
         sys.executable,
@@ -56,11 +56,11 @@ def test_snippets_verify_what_we_sign(language: str) -> None:
         (SECRET, BODY, ""),
     ]
 
-    done = subprocess.run(
+    process = subprocess.run(
         [interpreter, option, f"{snippet[1]}\n{program}", json.dumps(cases)], capture_output=True, text=True, check=True
     )
 
-    assert json.loads(done.stdout) == [True, False, False, False, False]
+    assert json.loads(process.stdout) == [True, False, False, False, False]
 
 
 def test_page_has_the_retry_schedule() -> None:
@@ -74,7 +74,7 @@ def test_page_has_the_retry_schedule() -> None:
         for row in rows
     )
 
-    # Totals over an hour leave out the seconds.
+    # Totals over an hour have no seconds.
     elapsed = [sum(RETRY_SECONDS[: index + 1]) for index in range(len(RETRY_SECONDS))]
     assert tuple(waits) == RETRY_SECONDS
     assert totals == [total if total < 3600 else total // 60 * 60 for total in elapsed]

@@ -1,4 +1,4 @@
-"""What watches the installation sees how telling goes."""
+"""Tests of the webhook metrics for monitoring."""
 
 from datetime import timedelta
 
@@ -23,27 +23,27 @@ def installation(shop: Shop) -> Installation:
 
 def test_nothing_happened() -> None:
     with all_shops_scope():
-        seen = collect_webhook_metrics()
+        webhook_metrics = collect_webhook_metrics()
 
-    assert (seen.oldest_due_seconds, seen.paused_hosts, seen.outcomes, seen.fenced, seen.lags) == (0, 0, {}, 0, {})
+    assert (webhook_metrics.oldest_due_seconds, webhook_metrics.paused_hosts, webhook_metrics.outcomes, webhook_metrics.fenced, webhook_metrics.lags) == (0, 0, {}, 0, {})
 
 
 def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(installation: Installation) -> None:
     now, mine = timezone.now(), subscribe(installation, URI)
     for number in range(20):
-        told = make_delivery(installation, mine, triggered_at=now - timedelta(seconds=number + 1))
-        stamp(make_attempt(told, outcome="ok" if number else "timeout", fenced=number == 0), now)
-    again = make_delivery(installation, mine, triggered_at=now - timedelta(hours=1))
-    stamp(make_attempt(again, number=2), now)
+        delivery = make_delivery(installation, mine, triggered_at=now - timedelta(seconds=number + 1))
+        stamp(make_attempt(delivery, outcome="ok" if number else "timeout", fenced=number == 0), now)
+    second_delivery = make_delivery(installation, mine, triggered_at=now - timedelta(hours=1))
+    stamp(make_attempt(second_delivery, number=2), now)
     old = make_delivery(installation, mine, triggered_at=now - timedelta(hours=2))
     stamp(make_attempt(old, outcome="connect"), now - SAMPLE_PERIOD - timedelta(minutes=1))
 
     with all_shops_scope():
-        seen = collect_webhook_metrics()
+        webhook_metrics = collect_webhook_metrics()
 
-    assert seen.outcomes == {"ok": 20, "timeout": 1}
-    assert seen.fenced == 1
-    assert seen.lags == {0.5: 11.0, 0.95: 20.0, 0.99: 20.0}
+    assert webhook_metrics.outcomes == {"ok": 20, "timeout": 1}
+    assert webhook_metrics.fenced == 1
+    assert webhook_metrics.lags == {0.5: 11.0, 0.95: 20.0, 0.99: 20.0}
 
 
 def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installation) -> None:
@@ -57,11 +57,11 @@ def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installati
     Host.objects.create(name="b.example", trips=1, paused_until=now - timedelta(minutes=5))
 
     with all_shops_scope():
-        seen = collect_webhook_metrics()
+        webhook_metrics = collect_webhook_metrics()
 
     assert planned == 0
-    assert 90 <= seen.oldest_due_seconds < 150
-    assert seen.paused_hosts == 1
+    assert 90 <= webhook_metrics.oldest_due_seconds < 150
+    assert webhook_metrics.paused_hosts == 1
 
 
 def stamp(attempt: Attempt, at: object) -> None:

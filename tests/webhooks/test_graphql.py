@@ -1,4 +1,4 @@
-"""Subscriptions in GraphQL, by the documents that the public Python and Node clients send.
+"""Tests of webhook subscriptions in GraphQL, with the queries of the public Python and Node clients.
 
 Rule: design, Webhooks (GraphQL).
 """
@@ -44,7 +44,7 @@ mutation webhookSubscriptionDelete($id: ID!) {
   webhookSubscriptionDelete(id: $id) { deletedWebhookSubscriptionId userErrors { field message } }
 }
 """
-# How the Node library registers the webhooks of an app: it looks for what is there, by pages, and then writes.
+# How the Node library registers an app's webhooks: it pages through the existing ones and then writes.
 NODE_CHECK = """query shopifyApiReadWebhookSubscriptions {
   webhookSubscriptions(first: 250, after: null) {
     edges { node { id topic includeFields metafieldNamespaces filter
@@ -72,10 +72,10 @@ mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
 
 
 def created(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: Any) -> dict[str, Any]:
-    given = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
-    answer = data(api, CREATE, given)["webhookSubscriptionCreate"]
-    assert answer["userErrors"] == []
-    row: dict[str, Any] = answer["webhookSubscription"]
+    input_values = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
+    webhook_subscription_create = data(api, CREATE, input_values)["webhookSubscriptionCreate"]
+    assert webhook_subscription_create["userErrors"] == []
+    row: dict[str, Any] = webhook_subscription_create["webhookSubscription"]
     return row
 
 
@@ -88,15 +88,15 @@ def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, clie
         metafields=[{"namespace": "a", "key": "b"}],
         name="mine",
     )
-    one = {"id": row["id"]}
-    read = "query ($id: ID!) { webhookSubscription(id: $id) { id } node(id: $id) { __typename } }"
-    strangers = [data(each, read, one) for each in (foreign_api, client_with("read_products", name="Other"))]
-    refusals = [ask(each, DELETE, one)["data"]["webhookSubscriptionDelete"] for each in (foreign_api,)]
+    first = {"id": row["id"]}
+    text = "query ($id: ID!) { webhookSubscription(id: $id) { id } node(id: $id) { __typename } }"
+    strangers = [data(item, text, first) for item in (foreign_api, client_with("read_products", name="Other"))]
+    refusals = [ask(item, DELETE, first)["data"]["webhookSubscriptionDelete"] for item in (foreign_api,)]
     rest = api.get(f"webhooks/{row['legacyResourceId']}.json").json()["webhook"]
-    changed = data(api, UPDATE, {**one, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
-    found = data(api, read, one)
-    gone = data(api, DELETE, one)
-    again = data(api, DELETE, one)
+    changed = data(api, UPDATE, {**first, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
+    matching_data = data(api, text, first)
+    deleted_data = data(api, DELETE, first)
+    second_data = data(api, DELETE, first)
 
     assert row["topic"] == "PRODUCTS_UPDATE"
     assert row["endpoint"] == {"__typename": "WebhookHttpEndpoint", "callbackUrl": URI}
@@ -113,28 +113,28 @@ def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, clie
         None,
         ["id", "title"],
     )
-    assert found == {"webhookSubscription": one, "node": {"__typename": "WebhookSubscription"}}
-    assert gone["webhookSubscriptionDelete"] == {"deletedWebhookSubscriptionId": row["id"], "userErrors": []}
-    assert again["webhookSubscriptionDelete"]["userErrors"] == missing
+    assert matching_data == {"webhookSubscription": first, "node": {"__typename": "WebhookSubscription"}}
+    assert deleted_data["webhookSubscriptionDelete"] == {"deletedWebhookSubscriptionId": row["id"], "userErrors": []}
+    assert second_data["webhookSubscriptionDelete"]["userErrors"] == missing
 
 
 def test_the_node_library_registers_its_webhooks(api: ApiClient) -> None:
     for version in ("2024-10", "2025-10", "2026-07"):
         client = api.at(version)
         before = data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
-        answer = data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
+        webhook_subscription_create = data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
         after = data(client, NODE_CHECK)["webhookSubscriptions"]
 
-        assert (before, answer["userErrors"]) == ([], [])
+        assert (before, webhook_subscription_create["userErrors"]) == ([], [])
         assert [edge["node"]["endpoint"]["callbackUrl"] for edge in after["edges"]] == [URI]
         assert after["pageInfo"]["hasNextPage"] is False
-        data(client, DELETE, {"id": answer["webhookSubscription"]["id"]})
+        data(client, DELETE, {"id": webhook_subscription_create["webhookSubscription"]["id"]})
 
 
 def test_the_python_library_subscribes(api: ApiClient) -> None:
-    made = data(api, PYTHON_CREATE, {"topic": "ORDERS_CREATE", "callbackUrl": URI}, operationName=None)
+    new_data = data(api, PYTHON_CREATE, {"topic": "ORDERS_CREATE", "callbackUrl": URI}, operationName=None)
 
-    assert made["webhookSubscriptionCreate"]["webhookSubscription"]["id"].startswith("gid://platform/Webhook")
+    assert new_data["webhookSubscriptionCreate"]["webhookSubscription"]["id"].startswith("gid://platform/Webhook")
 
 
 WRONG = {
@@ -158,15 +158,15 @@ WRONG = {
 
 
 def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> None:
-    found = {}
+    results = {}
     for field, values in WRONG.values():
-        answer = data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
-        told = answer["webhookSubscriptionCreate"]
-        assert told["webhookSubscription"] is None
-        found[told["userErrors"][0]["message"]] = (told["userErrors"][0]["field"], values)
-        assert len(told["userErrors"]) == 1, field
+        server_data = data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
+        webhook_subscription_create = server_data["webhookSubscriptionCreate"]
+        assert webhook_subscription_create["webhookSubscription"] is None
+        results[webhook_subscription_create["userErrors"][0]["message"]] = (webhook_subscription_create["userErrors"][0]["field"], values)
+        assert len(webhook_subscription_create["userErrors"]) == 1, field
 
-    assert found == {text: (["webhookSubscription", field], values) for text, (field, values) in WRONG.items()}
+    assert results == {text: (["webhookSubscription", field], values) for text, (field, values) in WRONG.items()}
     assert not Subscription.objects.exists()
 
 
@@ -175,27 +175,27 @@ def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
     second = created(api, uri=f"{URI}/2")
 
     def told(document: str, values: dict[str, Any]) -> Any:
-        answer = data(api, document, values)
-        return next(iter(answer.values()))["userErrors"]
+        server_data = data(api, document, values)
+        return next(iter(server_data.values()))["userErrors"]
 
     topic = {"topic": "PRODUCTS_UPDATE"}
-    taken = [
+    durations = [
         {"field": ["webhookSubscription", "callbackUrl"], "message": "Address for this topic has already been taken"}
     ]
     name = [{"field": ["webhookSubscription", "name"], "message": "Name already exists, no duplicate allowed"}]
-    assert told(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == taken
+    assert told(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == durations
     assert told(CREATE, {**topic, "webhookSubscription": {"uri": f"{URI}/3", "name": "mine"}}) == name
-    assert told(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == taken
+    assert told(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == durations
     assert told(UPDATE, {"id": first["id"], "webhookSubscription": {}}) == []
 
 
 def test_a_topic_needs_its_scope(client_with: ClientWith) -> None:
     poor = client_with("read_orders")
-    answer = ask(poor, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": URI}})
+    reply = ask(poor, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": URI}})
 
-    assert codes(answer) == ["ACCESS_DENIED"]
-    assert answer["errors"][0]["extensions"]["requiredAccess"] == "`read_products` access scope."
-    assert answer["errors"][0]["path"] == ["webhookSubscriptionCreate"]
+    assert codes(reply) == ["ACCESS_DENIED"]
+    assert reply["errors"][0]["extensions"]["requiredAccess"] == "`read_products` access scope."
+    assert reply["errors"][0]["path"] == ["webhookSubscriptionCreate"]
     created(poor, "ORDERS_CREATE")
 
 
@@ -222,18 +222,18 @@ def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.
     absent = data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
     monkeypatch.setattr(endpoints, "_enabled", {"pubsub", "arn"})
 
-    made, taken = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
+    created_row, errors = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
     bridge = data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
     wrong = data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
-    moved = data(api, BRIDGE_UPDATE, {"id": made["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}})
+    moved = data(api, BRIDGE_UPDATE, {"id": created_row["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}})
 
     assert absent["userErrors"][0] == {
         "code": "INVALID_PARAMETERS",
         "field": ["webhookSubscription", "callbackUrl"],
         "message": "Address protocol pubsub:// is not supported",
     }
-    assert made["webhookSubscription"]["endpoint"] == {"pubSubProject": "my-project", "pubSubTopic": "products"}
-    assert taken["userErrors"][0]["code"] == "TAKEN"
+    assert created_row["webhookSubscription"]["endpoint"] == {"pubSubProject": "my-project", "pubSubTopic": "products"}
+    assert errors["userErrors"][0]["code"] == "TAKEN"
     assert bridge["webhookSubscription"]["endpoint"] == {"arn": arn}
     assert wrong["userErrors"][0]["message"] == "Address is not a valid AWS ARN"
     assert moved["eventBridgeWebhookSubscriptionUpdate"]["webhookSubscription"]["endpoint"] == {"arn": arn}
@@ -251,7 +251,7 @@ LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reve
 
 
 def several(api: ApiClient) -> tuple[datetime, list[int]]:
-    """Five subscriptions, an hour apart, the third and the fourth at once."""
+    """Create five subscriptions an hour apart, the third and the fourth at the same time."""
     start, ids = timezone.now(), []
     for number, hour in enumerate((0, 1, 2, 2, 3)):
         values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
@@ -262,16 +262,16 @@ def several(api: ApiClient) -> tuple[datetime, list[int]]:
 
 @pytest.mark.usefixtures("in_shop")
 def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
-    """A document may name 2,000 fields; of how many values they are does not count."""
+    """Check that the limit of 2,000 fields counts the fields of the query, not the returned values."""
     for number in range(60):
         values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
         subscriptions.create_subscription(api.installation, values, actor="system", at=timezone.now())
     node = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
-    lists = " ".join(f"a{place}: webhookSubscriptions(first: 60) {{ nodes {{ {node} }} }}" for place in range(4))
+    lists = " ".join(f"a{index}: webhookSubscriptions(first: 60) {{ nodes {{ {node} }} }}" for index in range(4))
 
-    found = data(api, f"{{ {lists} }}")
+    matching_data = data(api, f"{{ {lists} }}")
 
-    assert [len(each["nodes"]) for each in found.values()] == [60] * 4
+    assert [len(item["nodes"]) for item in matching_data.values()] == [60] * 4
 
 
 @pytest.mark.usefixtures("in_shop")
@@ -281,18 +281,18 @@ def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 
     def page(**arguments: Any) -> tuple[str, dict[str, Any]]:
-        found = data(api, LIST, arguments)["webhookSubscriptions"]
-        return "".join(each["uri"][-1] for each in found["nodes"]), found["pageInfo"]
+        webhook_subscriptions = data(api, LIST, arguments)["webhookSubscriptions"]
+        return "".join(node["uri"][-1] for node in webhook_subscriptions["nodes"]), webhook_subscriptions["pageInfo"]
 
     def walk(size: str, cursor: str, end: str, more: str, **arguments: Any) -> list[str]:
         pages: list[str] = []
-        place: dict[str, Any] = {}
+        index: dict[str, Any] = {}
         while True:
-            rows, info = page(**{size: 2}, **place, **arguments)
+            rows, info = page(**{size: 2}, **index, **arguments)
             pages.append(rows)
             if not info[more]:
                 return pages
-            place = {cursor: info[end]}
+            index = {cursor: info[end]}
 
     forward = ("first", "after", "endCursor", "hasNextPage")
     backward = ("last", "before", "startCursor", "hasPreviousPage")

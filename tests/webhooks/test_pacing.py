@@ -1,4 +1,4 @@
-"""How fast receivers are called: as their subscriptions ask, together in all processes, and no others wait for it."""
+"""Tests of rate limits of endpoints, shared by all processes and without delays for other endpoints."""
 
 from datetime import timedelta
 from typing import Any
@@ -36,7 +36,7 @@ def installation(shop: Shop) -> Installation:
 
 
 class Clock:
-    """The database's, as far as buckets look at it; it stands until it is moved."""
+    """A fake for the database clock of the rate limits; only ``move`` advances it."""
 
     def __init__(self) -> None:
         self.now = timezone.now()
@@ -50,22 +50,22 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(rate_limits, "Now", made)
-    return made
+    new_clock = Clock()
+    monkeypatch.setattr(rate_limits, "Now", new_clock)
+    return new_clock
 
 
 def endpoint(shop: Shop, uri: str = URI, **values: Any) -> Endpoint:
-    """The endpoint of a URI; its bucket is full, unless said otherwise."""
+    """Return the endpoint of a URI, with a full bucket by default."""
     with shop_scope(shop):
-        found = get_or_create_endpoint(shop.pk, uri)
+        or_create_endpoint = get_or_create_endpoint(shop.pk, uri)
         if values:
-            Endpoint.objects.filter(pk=found.pk).update(**values)
-    return found
+            Endpoint.objects.filter(pk=or_create_endpoint.pk).update(**values)
+    return or_create_endpoint
 
 
-def take(row: Endpoint, wanted: int = 1) -> int:
-    return rate_limits.take_tokens({row.pk: wanted})[row.pk].count
+def take(row: Endpoint, count: int = 1) -> int:
+    return rate_limits.take_tokens({row.pk: count})[row.pk].count
 
 
 def change(shop: Shop, subscription: Subscription, **values: Any) -> None:
@@ -77,7 +77,7 @@ def change(shop: Shop, subscription: Subscription, **values: Any) -> None:
 def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
     shop: Shop, installation: Installation, clock: Clock
 ) -> None:
-    made = subscribe(installation, URI, max_per_second=50)
+    subscription = subscribe(installation, URI, max_per_second=50)
     row = endpoint(shop)
 
     assert take(row, 20) == 5
@@ -88,7 +88,7 @@ def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
     assert take(row, 3) == 3
     clock.move(-7200)
     assert (take(row, 20), take(row, 20)) == (2, 0)
-    change(shop, made, max_per_second=None)
+    change(shop, subscription, max_per_second=None)
     assert rate_limits.take_tokens({row.pk: 20}) == {}
 
 
@@ -108,24 +108,24 @@ def test_what_was_not_used_is_given_back(shop: Shop, installation: Installation,
 def test_of_two_who_take_at_once_one_gets_the_token(shop: Shop, installation: Installation, clock: Clock) -> None:
     subscribe(installation, URI, max_per_second=1)
     row = endpoint(shop)
-    taken: list[int] = []
+    durations: list[int] = []
 
-    second = races.meanwhile(shop, lambda: taken.append(take(row)), lambda: take(row))
+    second = races.meanwhile(shop, lambda: durations.append(take(row)), lambda: take(row))
 
-    assert (taken, second) == ([1], 0)
+    assert (durations, second) == ([1], 0)
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_its_row_held_two_take_the_same_token(shop: Shop, installation: Installation, clock: Clock) -> None:
-    """The control: both read that there is one."""
+    """Control without the lock: both read that one token is left."""
     subscribe(installation, URI, max_per_second=1)
     row = endpoint(shop)
-    taken: list[int] = []
+    durations: list[int] = []
 
-    second = races.unguarded(shop, lambda: taken.append(take(row)), lambda: take(row), locks=[Endpoint._meta.db_table])
+    second = races.unguarded(shop, lambda: durations.append(take(row)), lambda: take(row), locks=[Endpoint._meta.db_table])
 
-    assert (taken, second) == ([1], 1)
+    assert (durations, second) == ([1], 1)
 
 
 @pytest.mark.django_db

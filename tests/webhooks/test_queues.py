@@ -1,6 +1,6 @@
-"""Deliveries to message brokers and event buses: kept there with the bytes, headers and ids of HTTP, or tried again.
+"""Tests of deliveries to message brokers and event buses: the bytes, headers and ids of HTTP, with retries.
 
-Against a real RabbitMQ, and an emulator of Amazon's EventBridge.
+They use a real RabbitMQ and an emulator of Amazon EventBridge.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from tests.faults.proxy import Fault, Proxy
 from tests.machine import until
 from tests.webhooks.worlds import TOPIC, dispatching, happen, settled, subscribe
 
-# Nothing in it has types.
+# The library has no types.
 kombu: Any = import_module("kombu")
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def installation(shop: Shop) -> Installation:
 
 
 class Broker:
-    """A real broker with an exchange of the test's own; ``bind`` gives it a queue."""
+    """A real broker with an exchange for the test; ``bind`` adds a queue."""
 
     def __init__(self, channel: Any) -> None:
         self.exchange = kombu.Exchange(
@@ -53,7 +53,7 @@ class Broker:
         self.queue.declare()
 
     def take(self) -> Any:
-        """The next message, which must come."""
+        """Return the next message; fail if there is none."""
         queue = self.queue
         assert queue is not None
         return until(lambda: queue.get(no_ack=True), bool)
@@ -63,11 +63,11 @@ class Broker:
 def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
     url = parts.need("RabbitMQ", parts.rabbitmq_url())
     with kombu.Connection(url) as connection:
-        made = Broker(connection.channel())
-        settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={made.exchange.name}"}
+        new_broker = Broker(connection.channel())
+        settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={new_broker.exchange.name}"}
         monkeypatch.setattr(endpoints, "_enabled", {"amqp"})
-        yield made
-        made.exchange.delete()
+        yield new_broker
+        new_broker.exchange.delete()
 
 
 def attempts(shop: Shop) -> list[Attempt]:
@@ -76,12 +76,12 @@ def attempts(shop: Shop) -> list[Attempt]:
 
 
 def ended(shop: Shop, count: int = 1) -> dict[str, int]:
-    """How so many deliveries ended, once they were made and none is under way."""
+    """Return how many deliveries have each outcome, once so many exist and none is in progress."""
     return until(lambda: settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60)
 
 
 def due_again(shop: Shop) -> None:
-    """Let time pass: what waits for another attempt is due."""
+    """Make waiting deliveries due."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
@@ -128,7 +128,7 @@ def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installati
         assert message.properties["message_id"] == str(Delivery.objects.get().key)
 
 
-# The library drops a coroutine of its own where a connection ends while it is being made.
+# The library drops one of its coroutines if a connection ends while being opened.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_that_broke_is_made_again(
     shop: Shop, installation: Installation, broker: Broker, settings: Any
@@ -141,7 +141,7 @@ def test_a_connection_that_broke_is_made_again(
         with dispatching():
             happen(shop)
             broker.take()
-            assert ended(shop) == {"done": 1}  # The broker has it before it has said so.
+            assert ended(shop) == {"done": 1}  # The broker has stored the message before it confirms.
             proxy.suffer(Fault.RESET)
             happen(shop)
             assert ended(shop, 2) == {"done": 1, "retry": 1}
@@ -150,7 +150,7 @@ def test_a_connection_that_broke_is_made_again(
             broker.take()
             assert ended(shop, 2) == {"done": 2}
 
-    assert [each.outcome for each in attempts(shop)] == ["ok", "unreachable", "ok"]
+    assert [attempt.outcome for attempt in attempts(shop)] == ["ok", "unreachable", "ok"]
 
 
 def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Installation, broker: Broker) -> None:
@@ -191,22 +191,22 @@ def test_only_brokers_of_the_operator_can_be_named(
     shop: Shop, installation: Installation, broker: Broker, uri: str, words: str
 ) -> None:
     values = {"topic": TOPIC, "uri": uri, "api_version": "2026-07"}
-    with pytest.raises(SubscriptionRefused) as refusal, shop_scope(shop):
+    with pytest.raises(SubscriptionRefused) as error, shop_scope(shop):
         subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
 
-    assert refusal.value.errors["uri"] == [words]
+    assert error.value.errors["uri"] == [words]
 
 
 def test_brokers_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = "one=amqp://me:pw@mq.example/store?exchange=hooks"
+    first_text = "one=amqp://me:pw@mq.example/store?exchange=hooks"
     two = "two=amqps://mq.example:5671/?exchange=other&heartbeat=10"
-    monkeypatch.setenv("BROKERS", f"{one}, {two}")
+    monkeypatch.setenv("BROKERS", f"{first_text}, {two}")
 
-    assert env.get_brokers("BROKERS") == dict(each.split("=", 1) for each in (one, two))
+    assert env.get_brokers("BROKERS") == dict(pair.split("=", 1) for pair in (first_text, two))
 
 
 class Bus:
-    """A partner event source of an app's; what arrives from it lies in a queue."""
+    """An app's partner event source; a queue receives its events."""
 
     def __init__(self, session: Any, endpoint: str, app_id: int) -> None:
         def client(name: str) -> Any:
@@ -224,8 +224,8 @@ class Bus:
         events.put_targets(Rule="all", Targets=[target])
 
     def take(self) -> Any:
-        found = until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
-        return json.loads(found[0]["Body"])
+        results = until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
+        return json.loads(results[0]["Body"])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The rules that the dispatcher carries out: schedules, breakers, lanes, extracts; without database and clock."""
+"""Tests of the dispatcher's rules without database and clock: schedules, breakers, endpoint slots, extracts."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -127,13 +127,13 @@ def test_the_pause_doubles_up_to_ten_minutes() -> None:
 
 def test_half_of_twenty_failures_within_a_minute_open_it() -> None:
     breaker = CircuitBreaker()
-    said = []
+    messages = []
     for number in range(20):
         failed = number % 2
-        said.append(
+        messages.append(
             breaker.record_failure(float(number), silent=False) if failed else breaker.record_success(float(number))
         )
-    assert said == [False] * 19 + [True]
+    assert messages == [False] * 19 + [True]
 
     slow = CircuitBreaker()
     for number in range(20):
@@ -141,23 +141,23 @@ def test_half_of_twenty_failures_within_a_minute_open_it() -> None:
         assert not (slow.record_failure(at, silent=False) if number % 2 else slow.record_success(at))
 
 
-# --- lanes -----------------------------------------------------------------------------------------------------------
+# --- endpoint slots --------------------------------------------------------------------------------------------------
 
 
 def lane(endpoint: int, shop: int = 1, **values: object) -> EndpointSlots:
-    made = EndpointSlots(endpoint, shop, f"host-{endpoint}", 10, CircuitBreaker())
-    made.expect(AttemptKind.DUE, 0.0)
-    made.has_responded = True
+    endpoint_slots = EndpointSlots(endpoint, shop, f"host-{endpoint}", 10, CircuitBreaker())
+    endpoint_slots.expect(AttemptKind.DUE, 0.0)
+    endpoint_slots.has_responded = True
     for name, value in values.items():
-        setattr(made, name, value)
-    return made
+        setattr(endpoint_slots, name, value)
+    return endpoint_slots
 
 
 def lanes_of(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
-    found = SlotAllocator(slots)
-    for each in lanes:
-        found.add(each)
-    return found
+    slot_allocator = SlotAllocator(slots)
+    for single_lane in lanes:
+        slot_allocator.add(single_lane)
+    return slot_allocator
 
 
 def test_a_lane_has_its_slots_and_no_more() -> None:
@@ -170,10 +170,10 @@ def test_a_lane_has_its_slots_and_no_more() -> None:
 def test_shops_share_alike_however_many_lanes_they_have() -> None:
     lanes = lanes_of(*(lane(number, shop=1) for number in range(100)), lane(1000, shop=2), lane(1001, shop=3), slots=30)
 
-    given = lanes.allocate(AttemptKind.DUE, 1.0)
+    allocation = lanes.allocate(AttemptKind.DUE, 1.0)
 
-    assert sum(given.values()) == 30
-    assert (given[1000], given[1001]) == (10, 10)
+    assert sum(allocation.values()) == 30
+    assert (allocation[1000], allocation[1001]) == (10, 10)
 
 
 def test_another_lane_is_first_each_time() -> None:
@@ -190,17 +190,17 @@ def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
     good = [lane(500 + number, shop=500 + number) for number in range(5)]
     lanes = lanes_of(*slow, *new, *good)
 
-    given = lanes.allocate(AttemptKind.DUE, 1.0)
+    allocation = lanes.allocate(AttemptKind.DUE, 1.0)
 
-    assert sum(count for pk, count in given.items() if pk < 100) <= 50
-    assert sum(count for pk, count in given.items() if 100 <= pk < 500) <= 100
-    assert [given[each.endpoint] for each in good] == [10] * 5
+    assert sum(count for pk, count in allocation.items() if pk < 100) <= 50
+    assert sum(count for pk, count in allocation.items() if 100 <= pk < 500) <= 100
+    assert [allocation[single_lane.endpoint] for single_lane in good] == [10] * 5
 
 
 def test_further_attempts_take_half_of_the_slots_at_most() -> None:
     lanes = lanes_of(*(lane(number, shop=number) for number in range(50)))
-    for each in lanes.by_endpoint.values():
-        each.expect(AttemptKind.RETRY, 0.0)
+    for single_lane in lanes.by_endpoint.values():
+        single_lane.expect(AttemptKind.RETRY, 0.0)
 
     assert sum(lanes.allocate(AttemptKind.RETRY, 1.0).values()) == 100
     assert sum(lanes.allocate(AttemptKind.DUE, 1.0).values()) == 200
@@ -215,23 +215,23 @@ def test_lanes_of_one_host_share_the_call_that_tries_it() -> None:
 
 
 def test_429_halves_and_success_raises_again() -> None:
-    one = lane(1)
+    first_lane = lane(1)
     for _ in range(5):
-        one.decrease_limit()
-    assert one.limit == 1
+        first_lane.decrease_limit()
+    assert first_lane.limit == 1
     for _ in range(200):
-        one.increase_limit()
-    assert one.limit == 10
+        first_lane.increase_limit()
+    assert first_lane.limit == 10
 
 
 def test_news_that_came_while_we_looked_count_more_than_what_we_saw() -> None:
-    one = lane(1)
-    one.expect(AttemptKind.DUE, 5.0, noted_at=5.0)
+    first_lane = lane(1)
+    first_lane.expect(AttemptKind.DUE, 5.0, noted_at=5.0)
 
-    one.expect_nothing(since=4.0)
-    assert one.due_at == {AttemptKind.DUE: 0.0}
-    one.expect_nothing(since=6.0)
-    assert one.due_at == {}
+    first_lane.expect_nothing(since=4.0)
+    assert first_lane.due_at == {AttemptKind.DUE: 0.0}
+    first_lane.expect_nothing(since=6.0)
+    assert first_lane.due_at == {}
 
 
 # --- extracts --------------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_fields_are_taken_through_arrays(fields: list[str], expected: object) ->
 def test_metafields_go_along_as_they_are_wanted() -> None:
     rows = [{"namespace": n, "key": k} for n, k in (("care", "wash"), ("care", "dry"), ("size", "cm"), ("own", "x"))]
 
-    whole = add_metafields(PAYLOAD, rows, ["care"], [{"namespace": "size", "key": "cm"}])
+    metafields = add_metafields(PAYLOAD, rows, ["care"], [{"namespace": "size", "key": "cm"}])
 
-    assert [row["key"] for row in whole["metafields"]] == ["wash", "dry", "cm"]
+    assert [row["key"] for row in metafields["metafields"]] == ["wash", "dry", "cm"]
     assert add_metafields(PAYLOAD, rows, [], []) is PAYLOAD

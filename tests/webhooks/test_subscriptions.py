@@ -1,4 +1,4 @@
-"""Subscriptions over REST and by the service: what is taken, what is refused and how, and who hears of what.
+"""Tests of webhook subscriptions over REST and by the service: validation, and which app receives which events.
 
 Rule: design, Webhooks; decisions, Access.
 """
@@ -32,41 +32,41 @@ TOPIC = "products/update"
 
 
 def made(api: ApiClient, **values: Any) -> dict[str, Any]:
-    answer = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
-    assert answer.status_code == 201, answer.content
-    return answer.json()["webhook"]
+    response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
+    assert response.status_code == 201, response.content
+    return response.json()["webhook"]
 
 
 def refused(api: ApiClient, **values: Any) -> dict[str, list[str]]:
-    answer = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
-    assert answer.status_code == 422, answer.content
+    response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
+    assert response.status_code == 422, response.content
     assert not Subscription.objects.exists()
-    return answer.json()["errors"]
+    return response.json()["errors"]
 
 
 def test_the_life_of_a_subscription(api: ApiClient) -> None:
     created = made(api, fields=["id", "title"], metafield_namespaces=["care"])
-    one = f"webhooks/{created['id']}.json"
+    path = f"webhooks/{created['id']}.json"
 
-    changed = api.put(one, {"webhook": {**created, "address": "https://app.example/other"}})
-    listed = api.get("webhooks.json", topic=TOPIC)
+    changed = api.put(path, {"webhook": {**created, "address": "https://app.example/other"}})
+    response = api.get("webhooks.json", topic=TOPIC)
     counted = api.get("webhooks/count.json", topic=TOPIC).json()
-    read = api.get(one)
-    gone = api.delete(one)
+    loaded_response = api.get(path)
+    deleted_response = api.delete(path)
 
     assert (created["api_version"], created["format"], created["warnings"]) == ("2026-07", "json", [])
     assert changed.json()["webhook"]["address"] == "https://app.example/other"
-    assert [row["address"] for row in listed.json()["webhooks"]] == ["https://app.example/other"]
+    assert [row["address"] for row in response.json()["webhooks"]] == ["https://app.example/other"]
     assert counted == {"count": 1}
-    assert (gone.status_code, api.get(one).status_code) == (200, 404)
+    assert (deleted_response.status_code, api.get(path).status_code) == (200, 404)
     assert_fits("webhook", "POST /webhooks.json", {"webhook": created})
     assert_fits("webhook", "PUT /webhooks/{id}.json", changed.json())
-    assert_fits("webhook", "GET /webhooks/{id}.json", read.json())
-    assert_fits("webhook", "GET /webhooks.json", listed.json())
+    assert_fits("webhook", "GET /webhooks/{id}.json", loaded_response.json())
+    assert_fits("webhook", "GET /webhooks.json", response.json())
     assert_fits("webhook", "GET /webhooks/count.json", counted)
     with shop_scope(api.installation.shop):
-        told = Event.objects.filter(topic__startswith="webhooks/").order_by("id")
-        assert [event.topic for event in told] == ["webhooks/create", "webhooks/update", "webhooks/delete"]
+        events = Event.objects.filter(topic__startswith="webhooks/").order_by("id")
+        assert [event.topic for event in events] == ["webhooks/create", "webhooks/update", "webhooks/delete"]
 
 
 ADDRESSES = {
@@ -92,15 +92,15 @@ ADDRESSES = {
 
 def test_addresses_are_refused_in_the_words_that_clients_know(shop: Shop) -> None:
     installation = factories.make_installation(shop)
-    said: dict[str, str] = {}
+    messages_by_field: dict[str, str] = {}
     for address in ADDRESSES:
         values = {"uri": address, "topic": TOPIC, "api_version": "2026-07"}
-        with pytest.raises(SubscriptionRefused) as refusal, shop_scope(shop):
+        with pytest.raises(SubscriptionRefused) as error, shop_scope(shop):
             subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
-        said[address] = refusal.value.errors["uri"][0]
-        assert refusal.value.full_messages == [("uri", f"Address {said[address]}")]
+        messages_by_field[address] = error.value.errors["uri"][0]
+        assert error.value.full_messages == [("uri", f"Address {messages_by_field[address]}")]
 
-    assert said == ADDRESSES
+    assert messages_by_field == ADDRESSES
 
 
 def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None:
@@ -154,8 +154,8 @@ def test_values_are_refused_all_at_once(api: ApiClient, values: dict[str, Any], 
 
 def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, client_with: ClientWith) -> None:
     first = made(api, filter="id:1", name="mine")
-    again = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": " id:1 "}})
-    named = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "name": "mine"}})
+    second_response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": " id:1 "}})
+    response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "name": "mine"}})
     other_filter = made(api, filter="id:2")
     onto = api.put(f"webhooks/{other_filter['id']}.json", {"webhook": {"filter": "id:1"}})
     other_app = client_with("read_products", name="another").post(
@@ -164,10 +164,10 @@ def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, clien
     api.delete(f"webhooks/{first['id']}.json")
     once_more = made(api, filter="id:1", name="mine")
 
-    taken = {"errors": {"address": ["for this topic has already been taken"]}}
-    assert (again.status_code, again.json()) == (422, taken)
-    assert (onto.status_code, onto.json()) == (422, taken)
-    assert named.json() == {"errors": {"name": ["already exists, no duplicate allowed"]}}
+    errors = {"errors": {"address": ["for this topic has already been taken"]}}
+    assert (second_response.status_code, second_response.json()) == (422, errors)
+    assert (onto.status_code, onto.json()) == (422, errors)
+    assert response.json() == {"errors": {"name": ["already exists, no duplicate allowed"]}}
     assert other_app.status_code == 201
     assert once_more["id"] != first["id"]
 
@@ -175,39 +175,39 @@ def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, clien
 def test_the_topic_stays(api: ApiClient) -> None:
     created = made(api)
 
-    answer = api.put(f"webhooks/{created['id']}.json", {"webhook": {"topic": "products/create"}})
+    response = api.put(f"webhooks/{created['id']}.json", {"webhook": {"topic": "products/create"}})
 
-    assert (answer.status_code, answer.json()) == (422, {"errors": {"topic": ["cannot be changed"]}})
+    assert (response.status_code, response.json()) == (422, {"errors": {"topic": ["cannot be changed"]}})
 
 
 def test_an_update_that_changes_nothing_moves_nothing(api: ApiClient, shop: Shop) -> None:
     created = made(api, fields=["id"], name="mine")
     number = Shop.objects.get(pk=shop.pk).listening_version
 
-    answer = api.put(f"webhooks/{created['id']}.json", {"webhook": created})
+    response = api.put(f"webhooks/{created['id']}.json", {"webhook": created})
 
-    assert answer.json()["webhook"] == created
+    assert response.json()["webhook"] == created
     assert Shop.objects.get(pk=shop.pk).listening_version == number
 
 
 def test_the_scope_of_the_topic_is_needed(client_with: ClientWith) -> None:
     reader = client_with("read_products")
 
-    answer = reader.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": "orders/create"}})
+    response = reader.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": "orders/create"}})
 
-    assert answer.status_code == 403
-    assert answer.json() == {"errors": "[API] This action requires merchant approval for read_orders scope."}
+    assert response.status_code == 403
+    assert response.json() == {"errors": "[API] This action requires merchant approval for read_orders scope."}
     assert made(reader)["topic"] == TOPIC
     assert made(reader, topic="shop/update")["topic"] == "shop/update"
 
 
 def test_another_apps_subscriptions_do_not_exist(api: ApiClient, client_with: ClientWith) -> None:
-    one = f"webhooks/{made(api)['id']}.json"
+    path = f"webhooks/{made(api)['id']}.json"
     other = client_with("read_products", name="another")
 
     assert other.get("webhooks.json").json() == {"webhooks": []}
-    assert [other.get(one).status_code, other.put(one, {"webhook": {}}).status_code] == [404, 404]
-    assert other.delete(one).status_code == 404
+    assert [other.get(path).status_code, other.put(path, {"webhook": {}}).status_code] == [404, 404]
+    assert other.delete(path).status_code == 404
 
 
 FORESEEN: dict[str, list[str]] = {
@@ -227,24 +227,24 @@ FORESEEN: dict[str, list[str]] = {
 
 def test_what_never_matches_is_foreseen(shop: Shop) -> None:
     installation = factories.make_installation(shop)
-    said: dict[str, list[str]] = {}
+    messages_by_field: dict[str, list[str]] = {}
     with shop_scope(shop):
         for text in FORESEEN:
             values = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "filter": text}
             row = subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
-            said[text] = [each["message"] for each in row.warnings]
+            messages_by_field[text] = [warning["message"] for warning in row.warnings]
         narrow = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "include_fields": ["id", "prise"]}
         row = subscriptions.create_subscription(installation, narrow, actor="system", at=timezone.now())
 
-    assert said == FORESEEN
+    assert messages_by_field == FORESEEN
     assert row.warnings == [{"field": "include_fields", "message": "prise is not in the payload."}]
 
 
-# --- who hears of what -----------------------------------------------------------------------------------------------
+# --- which app receives which events ---------------------------------------------------------------------------------
 
 
 def pending(shop: Shop) -> list[tuple[str, list[str]]]:
-    """The events that wait for fan-out, with the versions of their payloads."""
+    """Return the events that wait for fan-out, with the versions of their payloads."""
     with shop_scope(shop):
         rows = Pending.objects.select_related("event").order_by("id")
         return [(row.event.topic, sorted(row.event.payload or {})) for row in rows]
@@ -270,12 +270,12 @@ def test_a_shop_that_nobody_listens_to_costs_no_query(api: ApiClient, shop: Shop
     api.post("blogs.json", {"blog": {"title": "Warm"}})
     with CaptureQueriesContext(connection) as captured:
         api.post("blogs.json", {"blog": {"title": "Two"}})
-    heard = [query["sql"] for query in captured]
+    sqls = [query["sql"] for query in captured]
 
     assert not [sql for sql in alone if "webhooks_" in sql]
-    assert [sql.split()[2] for sql in heard if "webhooks_" in sql] == ['"webhooks_pending"']
-    # The payload is read once, and the event is noted.
-    assert len(heard) <= len(alone) + 2
+    assert [sql.split()[2] for sql in sqls if "webhooks_" in sql] == ['"webhooks_pending"']
+    # The payload is rendered once, and the event is recorded.
+    assert len(sqls) <= len(alone) + 2
 
 
 def test_long_work_hears_of_a_subscription_within_a_second(api: ApiClient, shop: Shop) -> None:
@@ -328,26 +328,26 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
     api.post("blogs.json", {"blog": {"title": "Heard"}})
 
     def blog_elsewhere() -> None:
-        fresh = Shop.objects.get(pk=other_shop.pk)
-        with shop_scope(fresh):
+        new_shop = Shop.objects.get(pk=other_shop.pk)
+        with shop_scope(new_shop):
             create_blog({"title": "Elsewhere"}, actor="system", at=timezone.now())
 
     blog_elsewhere()
     unheard = pending(other_shop)
     app_installation.install_app(app, other_shop, scopes=["read_content"], actor="system", at=timezone.now())
     blog_elsewhere()
-    heard = pending(other_shop)
+    received = pending(other_shop)
     app_installation.install_app(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
     blog_elsewhere()
 
     assert pending(shop) == [("blogs/create", ["2026-07"])]
-    assert (unheard, heard) == ([], [("blogs/create", ["2026-07"])])
-    assert pending(other_shop) == heard, "the scope is gone"
+    assert (unheard, received) == ([], [("blogs/create", ["2026-07"])])
+    assert pending(other_shop) == received, "the scope is gone"
     assert api.get("webhooks.json").json() == {"webhooks": []}
     assert api.get(f"webhooks/{configured.pk}.json").status_code == 404
-    with pytest.raises(SubscriptionRefused) as refusal:
+    with pytest.raises(SubscriptionRefused) as error:
         subscriptions.create_configured_subscription(app, {**values, "name": "again"}, at=timezone.now())
-    assert refusal.value.full_messages == [("uri", "Address for this topic has already been taken")]
+    assert error.value.full_messages == [("uri", "Address for this topic has already been taken")]
 
 
 def test_uninstalling_ends_subscriptions_and_is_told(api: ApiClient, shop: Shop) -> None:
@@ -380,8 +380,8 @@ def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -
 
     with shop_scope(shop):
         (row,) = Pending.objects.filter(event__topic=TOPIC)
-    told = (row.metafields or {})["2026-07"]
-    assert [(each["namespace"], each["value"]) for each in told] == [("care", "Cold")]
+    metafields = (row.metafields or {})["2026-07"]
+    assert [(metafield["namespace"], metafield["value"]) for metafield in metafields] == [("care", "Cold")]
 
 
 def test_the_database_holds_what_the_service_promises(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Which topics there are, and those that follow from changes of which other topics tell: once each, for who listens."""
+"""Tests of webhook topics, including topics derived from other changes: one event each, only for subscribers."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -41,7 +41,7 @@ ASPECTS = {
     "fulfillment_holds/added": "read_merchant_managed_fulfillment_orders",
     "fulfillment_holds/released": "read_merchant_managed_fulfillment_orders",
 }
-# Families of which the product has nothing, and verbs of those that it has that cannot happen in it.
+# Topic families that the product does not have, and verbs that cannot happen in its families.
 NO_FAMILY = {
     "app_subscriptions",
     "bulk_operations",
@@ -97,8 +97,8 @@ def test_every_known_topic_is_there_unless_its_part_of_a_store_is_not() -> None:
 def test_what_is_offered_beyond_is_an_extension_that_is_named() -> None:
     beyond = {topic.name for topic in get_all_topics() if topic.is_subscribable} - CATALOG
 
-    others = {name for name in beyond if name.partition("/")[0] not in EXTENSIONS and "_metafields/" not in name}
-    assert others == {"fulfillment_orders/deadline_set"}
+    other_beyond = {name for name in beyond if name.partition("/")[0] not in EXTENSIONS and "_metafields/" not in name}
+    assert other_beyond == {"fulfillment_orders/deadline_set"}
 
 
 def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
@@ -111,18 +111,18 @@ def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
 
 @pytest.fixture
 def listens(shop: Shop) -> Iterator[Shop]:
-    """An app that listens to all of them."""
+    """Create an app that subscribes to all derived topics."""
     installation = factories.make_installation(shop, sorted(set(ASPECTS.values())))
     for topic in ASPECTS:
         subscribe(installation, f"https://apps.example.com/{topic}", topic=topic)
-    # Read anew: the shop of other tests has no listeners.
-    heard = Shop.objects.get(pk=shop.pk)
-    with shop_scope(heard):
-        yield heard
+    # Reload the shop: the cached one has no subscribers.
+    received_shop = Shop.objects.get(pk=shop.pk)
+    with shop_scope(received_shop):
+        yield received_shop
 
 
 def told() -> list[tuple[str, Any]]:
-    """What happened of them, in its order."""
+    """Return the derived events in order."""
     rows = Event.objects.filter(topic__in=ASPECTS).order_by("pk")
     return [(row.topic, (row.payload or {}).get(VERSION)) for row in rows]
 
@@ -132,11 +132,11 @@ def by() -> dict[str, Any]:
 
 
 def do_all(shop: Shop) -> None:
-    """Let everything happen that they tell of."""
+    """Trigger every derived topic."""
     variant = make_variant(shop, stock=0)
-    item, place = variant.inventory_item, stock.get_primary_location()
+    item, primary_location = variant.inventory_item, stock.get_primary_location()
     for delta in (2, 1, -3):
-        stock.adjust_available(item.pk, place.pk, delta, **by())
+        stock.adjust_available(item.pk, primary_location.pk, delta, **by())
     customer = make_customer(tags="red, blue")
     customers.update_customer(customer, {"tags": "RED, green"}, **by())
     customers.update_customer(customer, {"note": "Rings twice"}, **by())
@@ -149,24 +149,24 @@ def do_all(shop: Shop) -> None:
 def test_each_is_told_once_of_what_changed(listens: Shop) -> None:
     do_all(listens)
 
-    found = told()
+    deliveries = told()
     variant, customer = Product.objects.get().variants.get(), Customer.objects.get()
-    stocks = [(topic, payload["id"], payload["inventory_quantity"]) for topic, payload in found[:2]]
+    stocks = [(topic, payload["id"], payload["inventory_quantity"]) for topic, payload in deliveries[:2]]
     assert stocks == [("variants/in_stock", variant.pk, 2), ("variants/out_of_stock", variant.pk, 0)]
-    tags = [(topic, payload["customerId"], payload["tags"]) for topic, payload in found[2:5]]
+    tags = [(topic, payload["customerId"], payload["tags"]) for topic, payload in deliveries[2:5]]
     gid = f"gid://platform/Customer/{customer.pk}"
     assert tags == [
         ("customer.tags_added", gid, ["blue", "red"]),
         ("customer.tags_added", gid, ["green"]),
         ("customer.tags_removed", gid, ["blue"]),
     ]
-    assert found[2][1]["occurredAt"] == "2026-03-02T12:00:00.000Z"
-    holds = [(topic, payload["fulfillment_hold"]["reason"]) for topic, payload in found[5:]]
+    assert deliveries[2][1]["occurredAt"] == "2026-03-02T12:00:00.000Z"
+    holds = [(topic, payload["fulfillment_hold"]["reason"]) for topic, payload in deliveries[5:]]
     added, released = "fulfillment_holds/added", "fulfillment_holds/released"
     reasons = ["other", "incorrect_address"]
     assert holds == [*((added, reason) for reason in reasons), *((released, reason) for reason in reasons)]
-    assert [len(payload["fulfillment_order"]["fulfillment_holds"]) for _, payload in found[5:]] == [1, 2, 0, 0]
-    # Two reasons that end together are two deliveries, though of one fulfillment order and of one action.
+    assert [len(payload["fulfillment_order"]["fulfillment_holds"]) for _, payload in deliveries[5:]] == [1, 2, 0, 0]
+    # Two holds released together are two deliveries, although of one fulfillment order and one action.
     while fan_out.create_deliveries().events:
         continue
     assert Delivery.objects.filter(topic=released).count() == 2
@@ -190,15 +190,15 @@ def test_what_is_not_counted_is_never_out_of_stock(listens: Shop) -> None:
 def test_money_is_told_of_when_it_moved(listens: Shop) -> None:
     order = bogus_order(listens)
     waits = make_order(listens, transactions=[{"kind": "authorization", "amount": Decimal(20)}])
-    held = Transaction.objects.get(order=waits)
-    payments.create_transaction(waits, {"kind": "capture", "parent_id": held.pk, "status": "pending"}, **by())
+    transaction = Transaction.objects.get(order=waits)
+    payments.create_transaction(waits, {"kind": "capture", "parent_id": transaction.pk, "status": "pending"}, **by())
     refund = give_back(order, "5.00")
     before = len(told())
     work_off(listens)
 
-    found = [payload for _, payload in told()]
+    deliveries = [payload for _, payload in told()]
     assert before == 1
-    sale, back = found
+    sale, back = deliveries
     assert (sale["order_id"], sale["amount"], sale["currency"]) == (order.pk, "20.00", "USD")
     assert (sale["payment_method"], sale["payment_details"]) == ("credit_card", None)
     assert (back["order_id"], back["amount"]) == (order.pk, "-5.00")
@@ -210,13 +210,13 @@ def test_the_page_of_topics_is_that_of_the_registry() -> None:
 
 
 def test_every_example_is_what_its_topic_sends_by_now() -> None:
-    """An example that was kept fits the schema of its topic, and has all of its members and no others."""
-    kept = dict(topic_examples.load_examples())
-    told = {topic.name: topic for topic in topic_examples.list_subscribable_topics()}
+    """Check that a stored example matches the schema of its topic, with exactly its members."""
+    examples = dict(topic_examples.load_examples())
+    topics = {topic.name: topic for topic in topic_examples.list_subscribable_topics()}
 
-    assert kept.keys() == told.keys()
-    for name, payload in kept.items():
-        shape = told[name].get_schema
+    assert examples.keys() == topics.keys()
+    for name, payload in examples.items():
+        shape = topics[name].get_schema
         assert shape is not None, name
         schema: Any = shape(VERSION)
         assert set(payload) == set(schema["properties"]) or schema.get("additionalProperties"), name
@@ -226,10 +226,10 @@ def test_every_example_is_what_its_topic_sends_by_now() -> None:
 def test_examples_are_made_by_the_topics_own_renderers(listens: Shop) -> None:
     do_all(listens)
 
-    made = topic_examples.render_examples()
+    examples = topic_examples.render_examples()
 
-    assert made["customer.tags_added"]["tags"] == ["RED"]
-    assert made["variants/in_stock"]["id"] == Product.objects.get().variants.get().pk
-    assert made["orders/create"]["line_items"][0]["title"] == "Mug"
-    assert made["products/delete"] == {"id": Product.objects.get().pk}
-    assert "refunds/create" not in made
+    assert examples["customer.tags_added"]["tags"] == ["RED"]
+    assert examples["variants/in_stock"]["id"] == Product.objects.get().variants.get().pk
+    assert examples["orders/create"]["line_items"][0]["title"] == "Mug"
+    assert examples["products/delete"] == {"id": Product.objects.get().pk}
+    assert "refunds/create" not in examples

@@ -1,4 +1,4 @@
-"""Public libraries verify our deliveries: Standard Webhooks for Python and Node, as in the docs, and a Node client."""
+"""Tests that public libraries verify our deliveries: Standard Webhooks for Python and Node, and a Node client."""
 
 import json
 import re
@@ -23,7 +23,7 @@ Sent = tuple[str, dict[str, str], bytes]
 
 @pytest.fixture
 def sent(shop: Shop, settings: Any) -> Sent:
-    """The app's secret, and the headers and body of a delivery, under the name that the client knows."""
+    """Return the app's secret, and a delivery's headers and body under the header names of the client."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.BRAND = "shopify"
     installation = factories.make_installation(shop, ["read_content"])
@@ -86,7 +86,7 @@ const check = (values) => { try { return verify(...values).title; } catch (error
 console.log(JSON.stringify(JSON.parse(process.argv[1]).map(check)));
 """
 
-    done = subprocess.run(
+    process = subprocess.run(
         ["node", "-e", snippet("cjs") + program, json.dumps(cases)],
         capture_output=True,
         text=True,
@@ -94,7 +94,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map(check)));
         cwd=django_settings.BASE_DIR,
     )
 
-    assert json.loads(done.stdout) == ["Müsli 0", "WebhookVerificationError", "WebhookVerificationError"]
+    assert json.loads(process.stdout) == ["Müsli 0", "WebhookVerificationError", "WebhookVerificationError"]
 
 
 @pytest.mark.usefixtures("node_packages")
@@ -103,8 +103,8 @@ def test_the_node_client_verifies_them(sent: Sent) -> None:
     calls = [(headers, body.decode()), (headers, body.decode() + " ")]
 
     script = Path(__file__).with_name("verify.cjs")
-    done = subprocess.run(["node", script, secret, json.dumps(calls)], capture_output=True, text=True, check=True)
-    genuine, forged = json.loads(done.stdout)
+    process = subprocess.run(["node", script, secret, json.dumps(calls)], capture_output=True, text=True, check=True)
+    genuine, forged = json.loads(process.stdout)
 
     assert genuine["valid"], genuine
     assert (genuine["topic"], genuine["domain"]) == ("BLOGS_CREATE", headers["X-Shopify-Shop-Domain"])

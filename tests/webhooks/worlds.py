@@ -1,4 +1,4 @@
-"""What the engine's tests start from: a subscribed app, and a dispatcher that runs beside the test."""
+"""Common setup of the engine's tests: a subscribed app, and a dispatcher that runs during the test."""
 
 import asyncio
 import threading
@@ -21,14 +21,14 @@ TOPIC = "blogs/create"
 
 
 def subscribe(installation: Installation, uri: str, **values: Any) -> Subscription:
-    """Subscribe an app to new blogs, or to what is said."""
-    wanted = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
+    """Subscribe an app to new blogs, or to the given values."""
+    expected = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
-        return subscriptions.create_subscription(installation, wanted, actor="system", at=timezone.now())
+        return subscriptions.create_subscription(installation, expected, actor="system", at=timezone.now())
 
 
 def happen(shop: Shop, count: int = 1, *, title: str = "News") -> None:
-    """Make blogs, each with its event."""
+    """Create blogs, each with its event."""
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         for number in range(count):
             create_blog({"title": f"{title} {number}"}, actor="system", at=timezone.now())
@@ -36,17 +36,17 @@ def happen(shop: Shop, count: int = 1, *, title: str = "News") -> None:
 
 @contextmanager
 def dispatching(*, count: int = 1, slots: int = 200) -> Iterator[Dispatcher]:
-    """Dispatchers that run beside the test, until its block ends; the first of them."""
+    """Run dispatchers until the end of the block; yield the first one."""
     running = [Dispatcher(slots) for _ in range(count)]
-    threads = [threading.Thread(target=_run, args=(each,), daemon=True) for each in running]
+    threads = [threading.Thread(target=_run, args=(process,), daemon=True) for process in running]
     for thread in threads:
         thread.start()
-    until(lambda: all(hasattr(each, "loop") for each in running), bool)
+    until(lambda: all(hasattr(process, "loop") for process in running), bool)
     try:
         yield running[0]
     finally:
-        for each in running:
-            each.loop.call_soon_threadsafe(each.stop)
+        for process in running:
+            process.loop.call_soon_threadsafe(process.stop)
         for thread in threads:
             thread.join(30)
         assert not any(thread.is_alive() for thread in threads)
@@ -60,13 +60,13 @@ def _run(dispatcher: Dispatcher) -> None:
 
 
 def settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:
-    """How many deliveries ended how, once none is under way or about to be."""
+    """Return the number of deliveries per state, once none is in progress or due."""
     return until(lambda: _states(shop), lambda states: not {"due", "leased"} & states.keys(), seconds=seconds)
 
 
 def _states(shop: Shop) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     with shop_scope(shop):
         for state in Delivery.objects.values_list("state", flat=True):
-            found[state] = found.get(state, 0) + 1
-    return found
+            counts[state] = counts.get(state, 0) + 1
+    return counts
