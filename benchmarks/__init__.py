@@ -1,1 +1,1 @@
-"""Measures the product against floors without a framework and against a plain DRF app; see ``benchmarks/README.md``."""
+"""Measure the product against minimal servers without a framework and a plain DRF app; see ``benchmarks/README.md``."""

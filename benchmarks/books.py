@@ -1,4 +1,7 @@
-"""A million paid orders that add up: half of them sent, a fifth with duties, a tenth refunded in part."""
+"""Fill the database with a million consistent paid orders.
+
+Half of them are fulfilled, a fifth has duties, a tenth is refunded in part.
+"""
 
 from benchmarks import bulk
 from benchmarks.bulk import Rows, moment, quoted, text_of
@@ -6,7 +9,7 @@ from benchmarks.data import BEGIN, PRODUCTS, fill_customers, open_shop
 from benchmarks.goods import VARIANTS, fill_products
 
 LINES, UNITS, CUSTOMERS = 3, 2, 100_000
-# Of so many orders one is refunded in part, one carries duties, one was sent.
+# One of so many orders is refunded in part, has duties, is fulfilled.
 REFUNDED, DECLARED, SENT = 10, 5, 2
 Values = dict[str, str]
 
@@ -30,12 +33,13 @@ def fill(count: int) -> None:
 
 
 def _each(of: int, yes: str, no: str) -> str:
-    """SQL for every so many orders, and for the others."""
+    """Return SQL for every n-th order, and for the others."""
     return f"(CASE WHEN n % {of} = 0 THEN {yes} ELSE {no} END)"
 
 
 def _fill_orders(rows: Rows, own: Values) -> None:
-    """Orders of three lines of two units at 10.00 with taxes of 2.00, sent for 5.00, paid; a refund takes 19.00."""
+    """Insert paid orders of three items of two at 10.00 with taxes of 2.00 and shipping of 5.00; a refund takes 19.00.
+    """
     from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
     duty, total = _each(DECLARED, "3", "0"), f"(71 + {_each(DECLARED, '3', '0')})"
@@ -90,10 +94,10 @@ def _fill_orders(rows: Rows, own: Values) -> None:
                 duty=duty if first else "0",
                 refunded_duty=_each(REFUNDED, "3", "0") if first else "0",
             )
-        sent = {"id": "n", "order_id": "n", "title": quoted("Post"), "refunded": _each(REFUNDED, "5", "0")}
-        rows.insert(ShippingLine, **own, **sent, price="5")
-        paid = {"amount": total, "shop_amount": total, "refunded": _each(REFUNDED, "19", "0")}
-        rows.insert(Transaction, **own, **_movement("n", "n", "sale", 1), **paid)
+        payload = {"id": "n", "order_id": "n", "title": quoted("Post"), "refunded": _each(REFUNDED, "5", "0")}
+        rows.insert(ShippingLine, **own, **payload, price="5")
+        payment = {"amount": total, "shop_amount": total, "refunded": _each(REFUNDED, "19", "0")}
+        rows.insert(Transaction, **own, **_movement("n", "n", "sale", 1), **payment)
 
 
 def _movement(pk: str, order: str, kind: str, sequence: int) -> Values:
@@ -107,8 +111,8 @@ def _movement(pk: str, order: str, kind: str, sequence: int) -> Values:
     }
 
 
-def _fill_work(rows: Rows, sent: Rows, own: Values, location: str) -> None:
-    """A fulfillment order of each order, a fulfillment of every second, and the stock that was taken."""
+def _fill_work(rows: Rows, fulfilled_rows: Rows, own: Values, location: str) -> None:
+    """Insert a fulfillment order of each order, a fulfillment of every second order, and the stock changes."""
     from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
     from apps.inventory.models import StockMovement
 
@@ -117,7 +121,7 @@ def _fill_work(rows: Rows, sent: Rows, own: Values, location: str) -> None:
         work = {"id": "n", "order_id": "n", "assigned_location_id": location, "status": status, "version": version}
         rows.insert(FulfillmentOrder, **own, **work)
         parcel = {"id": "n", "order_id": f"n * {SENT}", "location_id": location, "number": "1", "name": text_of("n")}
-        sent.insert(Fulfillment, **own, **parcel, version=version)
+        fulfilled_rows.insert(Fulfillment, **own, **parcel, version=version)
         for position in range(1, LINES + 1):
             rows.insert(
                 FulfillmentOrderLine,
@@ -129,7 +133,7 @@ def _fill_work(rows: Rows, sent: Rows, own: Values, location: str) -> None:
                 fulfilled_quantity=_each(SENT, "2", "0"),
                 fulfillable_quantity=_each(SENT, "0", "2"),
             )
-            sent.insert(
+            fulfilled_rows.insert(
                 FulfillmentLine,
                 **own,
                 id=f"{LINES} * (n - 1) + {position}",
@@ -153,7 +157,7 @@ def _fill_work(rows: Rows, sent: Rows, own: Values, location: str) -> None:
 
 
 def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
-    """A unit of the first line, its duty and the shipping of every tenth order."""
+    """Insert refunds of one item, its duty and the shipping for every tenth order."""
     from apps.orders.models import Transaction
     from apps.refunds import models
 
@@ -166,8 +170,8 @@ def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
         rows.insert(models.RefundLineItem, **own, **refund, **units)
         rows.insert(models.RefundShippingLine, **own, **refund, shipping_line_id=order, amount="5")
         rows.insert(models.RefundDuty, **own, **refund, line_item_id=line, duty_id="n", amount="3")
-        kept = {"kind": quoted("shipping_refund"), "amount": "-5", "reason": quoted("Shipping refund")}
-        rows.insert(models.OrderAdjustment, **own, **refund, **kept)
+        adjustment = {"kind": quoted("shipping_refund"), "amount": "-5", "reason": quoted("Shipping refund")}
+        rows.insert(models.OrderAdjustment, **own, **refund, **adjustment)
         movement = _movement(f"{orders} + n", order, "refund", 2)
         rows.insert(Transaction, **own, **movement, parent_id=order, amount="19", shop_amount="19")
         payment = {"transaction_id": f"{orders} + n", "refund_id": "n", "key": "gen_random_uuid()"}
@@ -191,7 +195,7 @@ _SUMS = (
 
 
 def _sum_up(shop_id: int, count: int) -> None:
-    """Let stock, products, customers and the counter say what the rows come to."""
+    """Set the totals of stock, products, customers and the order counter from the rows."""
     from django.db import connection
 
     from apps.orders.models import OrderCounter

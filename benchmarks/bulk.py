@@ -1,7 +1,7 @@
-"""Filling tables with millions of rows in seconds: ``INSERT … SELECT`` over a series, indexes built afterwards.
+"""Fill tables with millions of rows in seconds: ``INSERT … SELECT`` over a series, indexes built afterwards.
 
-Columns that the caller does not name take their field's default, so that a new column of the product needs no change
-here unless it is required.
+Columns that the caller does not set take their field's default, so a new column of the product needs no change here
+unless it is required.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,30 +23,30 @@ def on_postgres() -> bool:
 
 
 def pick(number: str, values: Sequence[str]) -> str:
-    """SQL that takes the values in turn."""
-    cases = " ".join(f"WHEN {place} THEN {quoted(value)}" for place, value in enumerate(values))
+    """Return SQL that cycles through the values."""
+    cases = " ".join(f"WHEN {index} THEN {quoted(value)}" for index, value in enumerate(values))
     return f"(CASE ({number}) % {len(values)} {cases} END)"
 
 
 def quoted(text: str) -> str:
-    """A text as an SQL literal."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def text_of(number: str) -> str:
-    """SQL that writes a number as text."""
+    """Return SQL that formats a number as text."""
     return f"CAST({number} AS text)"
 
 
 def moment(seconds: str) -> str:
-    """SQL for an instant, given in seconds since 1970, in the form in which Django stores it."""
+    """Return SQL for a time, given in seconds since 1970, in Django's storage format."""
     if on_postgres():
         return f"to_timestamp({seconds})"
     return f"(datetime({seconds}, 'unixepoch') || '.000001')"
 
 
 def random_uuid() -> str:
-    """SQL for a new UUID for each row, in the form in which Django stores it."""
+    """Return SQL for a new UUID per row, in Django's storage format."""
     return "gen_random_uuid()" if on_postgres() else "lower(hex(randomblob(16)))"
 
 
@@ -57,7 +57,7 @@ class Rows:
         self.first, self.last = first, last
 
     def insert(self, model: type[Model], **expressions: str) -> None:
-        """One row of ``model`` per number; ``expressions`` are SQL by column name."""
+        """Insert one row of ``model`` per number; ``expressions`` are SQL by column name."""
         from apps.ground.case_folding import get_folded_columns
 
         fields = {field.column: field for field in model._meta.concrete_fields if field.column}
@@ -65,7 +65,7 @@ class Rows:
             raise ValueError(f"{model._meta.label} has no {', '.join(sorted(unknown))}")
         for name, copy in get_folded_columns(model).items():
             if name in expressions and copy.attname not in expressions:
-                # What the benchmarks write is of ASCII and few other small letters, which every database folds alike.
+                # The benchmarks write ASCII and few other lower-case letters, which every database folds the same way.
                 expressions[copy.attname] = f"lower({expressions[name]})"
         values = {
             column: expressions.get(column) or default(field)
@@ -91,10 +91,10 @@ def is_generated(field: "Field[Any, Any]") -> bool:
 
 
 def default(field: "Field[Any, Any]") -> str:
-    """A field's default as an SQL literal.
+    """Return a field's default as an SQL literal.
 
     Raises:
-        ValueError: It has none and may not be null.
+        ValueError: The field has no default and is not nullable.
     """
     if field.default is NOT_PROVIDED:
         if field.null:
@@ -117,13 +117,13 @@ def default(field: "Field[Any, Any]") -> str:
 
 @contextmanager
 def loading(*models: type[Model]) -> Iterator[None]:
-    """One transaction in which tables are filled without their indexes.
+    """Fill tables without their indexes in one transaction.
 
-    The indexes are built at its end, and behind it the planner's statistics are renewed.
+    Indexes are rebuilt at its end; afterwards the planner's statistics are updated.
     """
     tables = [model._meta.db_table for model in models]
     if not on_postgres():
-        # Rows that point at each other are found by a scan per row while the indexes are away.
+        # Rows that refer to each other are found by a scan per row while the indexes are dropped.
         connection.disable_constraint_checking()
     with transaction.atomic(), connection.cursor() as cursor:
         if on_postgres():
@@ -131,7 +131,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
             cursor.execute("SET LOCAL maintenance_work_mem = '512MB'")
             cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
             if cursor.fetchone()[0]:
-                # Foreign keys hold by construction; checking three million of them one by one takes minutes.
+                # Foreign keys are correct by construction; checking three million of them one by one takes minutes.
                 cursor.execute("SET LOCAL session_replication_role = replica")
         definitions = _drop_indexes(cursor, tables)
         of_ranks = _drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if on_postgres() else []
@@ -165,7 +165,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
 
 
 def _rank(models: Sequence[type[Model]]) -> None:
-    """Make the ranks of rows that came while triggers were off."""
+    """Fill the sort tables for rows inserted while triggers were off."""
     from apps.ground import sort_tables
 
     for rank in _ranks_of(models):
@@ -179,7 +179,7 @@ def _ranks_of(models: Sequence[type[Model]]) -> "list[type[Rank]]":
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:
-    """Drop indexes and SQLite's triggers of tables; returns the statements that make the indexes again."""
+    """Drop indexes and SQLite triggers of tables; return the statements that recreate the indexes."""
     definitions = []
     for table in tables:
         if on_postgres():

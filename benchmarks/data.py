@@ -1,6 +1,6 @@
-"""The data that is measured: customers, products, orders and parcels of one shop, as the product would store them.
+"""Benchmark data of one shop: customers, products, orders and fulfillments, as the product stores them.
 
-``python -m benchmarks.data --customers 10000`` fills the database of ``DATABASE_URL`` (migrated already) and prints a
+``python -m benchmarks.data --customers 10000`` fills the database of ``DATABASE_URL`` (already migrated) and prints a
 JSON object with the shop and an access token. Row ``n`` is the same on every machine and database.
 """
 
@@ -24,9 +24,9 @@ STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
 
 
 def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) -> None:
-    """Customers ``first`` to ``last``, each with two addresses, of which the first is the default.
+    """Insert customers ``first`` to ``last``, each with two addresses, the first of them the default.
 
-    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the customer.
+    ``shop_id`` may be SQL, for rows that alternate between shops; ``differing`` is SQL for columns of the customer.
     """
     from apps.customers.domain import sqlite_fts
     from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
@@ -44,7 +44,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     national = text_of("2010000000 + n")
     note = f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}"
     tag_lists = ("vip, newsletter", "wholesale", "knitter, loyal")
-    # Each word behind its mark; ``apps.customers.domain.search_columns`` says why.
+    # A mark precedes each word; ``apps.customers.domain.search_columns`` explains why.
     search = " || ".join(
         [
             f"' ' || {low_first} || '. ' || {low_last} || '. ' || {number} || '@ example. com{END_MARK}'",
@@ -126,7 +126,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
 
 
 def full_text_triggers(*, drop: bool) -> None:
-    """Drop the triggers that keep SQLite's full-text index; ``full_text.ensure`` makes them and the index again."""
+    """Drop the triggers that maintain SQLite's full-text index; ``ensure`` creates them and the index again."""
     from django.db import connection
 
     if drop and connection.vendor == "sqlite":
@@ -136,7 +136,7 @@ def full_text_triggers(*, drop: bool) -> None:
 
 
 def open_shop() -> tuple[int, str]:
-    """The benchmark's shop, made at the first call, and a fresh access token."""
+    """Return the benchmark's shop, created by the first call, and a new access token."""
     from django.utils import timezone
 
     from apps.shops.domain import app_installation, shop_creation, tokens
@@ -153,10 +153,10 @@ def open_shop() -> tuple[int, str]:
 
 
 def grow(customers: int) -> dict[str, Any]:
-    """Bring the shop to so many customers, with products and orders beside them.
+    """Fill the shop up to this number of customers, with products and orders.
 
     Returns:
-        How to reach the shop, and how long it took.
+        The shop and an access token, and the time it took.
     """
     from apps.customers.models import Customer
     from apps.ground.tenancy import all_shops_scope

@@ -1,4 +1,4 @@
-"""The benchmark's own databases: made anew, migrated, filled."""
+"""Create, migrate and fill the benchmark's own databases."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
 
 @dataclass
 class Database:
-    """A filled database and how to reach its shop."""
+    """A filled database and the access to its shop."""
 
     environment: dict[str, str]
     token: str = ""
@@ -31,7 +31,7 @@ class Database:
     seconds: float = 0.0
 
     def processor_seconds(self, application: str) -> float:
-        """The processor time of a server's lasting connections; 0 where the database is no process of this machine."""
+        """Return the processor time of a server's persistent connections; 0 if the database has no process here."""
         if not self.environment["DATABASE_URL"].startswith("postgres"):
             return 0.0
         with psycopg.connect(self.environment["DATABASE_URL"], autocommit=True) as connection:
@@ -39,35 +39,34 @@ class Database:
             return sum(servers.processor_seconds(row[0]) for row in rows)
 
     def prepare(self, customers: int) -> None:
-        """Migrate, and bring the tables to so many rows."""
+        """Migrate, and fill the tables up to this number of rows."""
         self.migrate()
         self.grow(customers)
 
     def migrate(self) -> None:
-        """Make the tables."""
         self._manage("manage.py", "migrate", "--verbosity", "0")
 
     def grow(self, customers: int) -> None:
-        """Bring the tables to so many rows."""
-        made = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
-        self.token, self.shop_id, self.seconds = made["token"], made["shop_id"], made["seconds"]
+        """Fill the tables up to this number of rows."""
+        data = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
+        self.token, self.shop_id, self.seconds = data["token"], data["shop_id"], data["seconds"]
 
     def _manage(self, *arguments: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *arguments],
             env={**os.environ, **self.environment},
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode:
-            raise Unmeasurable(f"{' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
-        return done.stdout
+        if process.returncode:
+            raise Unmeasurable(f"{' '.join(arguments)} failed:\n{process.stderr[-3000:]}")
+        return process.stdout
 
 
 @contextlib.contextmanager
 def postgres(folder: Path) -> Iterator[Database]:
-    """A new database on the server of ``DATABASE_URL`` (or the one on 127.0.0.1), dropped behind the block.
+    """Create a database on the server of ``DATABASE_URL`` (or of 127.0.0.1), and drop it after the block.
 
     Raises:
         Unmeasurable: There is no such server.
@@ -89,12 +88,12 @@ def postgres(folder: Path) -> Iterator[Database]:
 
 
 def sqlite(folder: Path) -> Database:
-    """A database file of its own."""
+    """Create a database file."""
     return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
 
 
 def fill_documents(database: Database) -> None:
-    """Floor B's table of ready documents."""
+    """Fill floor B's table of prepared documents."""
     with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")
         for statement in b.FILL.format(shop=database.shop_id).split(";\n"):

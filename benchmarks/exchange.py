@@ -1,9 +1,8 @@
-"""How fast files come in: ``python -m benchmarks.exchange --rows 20000``, objects per second of check and run.
+"""Measure imports: ``python -m benchmarks.exchange --rows 20000``, objects per second of check and run.
 
-Fills the database of ``DATABASE_URL`` (migrated; a shop of its own is made) with customers, then orders, each out of a
-file of JSON lines, by the process that runs this: what one worker does. Beside it stands a floor of the same run: as
-many rows with the columns of a customer, inserted a thousand at a time through a bare cursor. In brackets: per second
-of the process's own processor time, which tells more on a machine that others use too.
+Fills a new shop in the database of ``DATABASE_URL`` (migrated) with customers, then orders, from JSON lines files, in
+one process like one worker. The floor in the same run: as many rows with the columns of a customer, inserted a thousand
+at a time through a bare cursor. In brackets: per second of processor time, which is more stable on a busy machine.
 """
 
 import argparse
@@ -26,10 +25,10 @@ MUST = {"customers": 1_000, "orders": 300}
 
 
 def customers(count: int) -> Iterator[dict[str, object]]:
-    """Customers with an address, a consent and tags."""
+    """Yield customers with an address, consent and tags."""
     for number in range(count):
         name = {"first_name": f"Ada{number}", "last_name": "Lovelace"}
-        place = {"address1": f"{number} Main Street", "city": "London", "zip": "SW1Y 4JH", "country": "United Kingdom"}
+        index = {"address1": f"{number} Main Street", "city": "London", "zip": "SW1Y 4JH", "country": "United Kingdom"}
         yield {
             "customer": {
                 **name,
@@ -37,13 +36,13 @@ def customers(count: int) -> Iterator[dict[str, object]]:
                 "tags": "vip, wholesale",
                 "note": "Likes blue",
                 "email_marketing_consent": {"state": "subscribed", "opt_in_level": "single_opt_in"},
-                "addresses": [name | place],
+                "addresses": [name | index],
             }
         }
 
 
 def orders(count: int) -> Iterator[dict[str, object]]:
-    """Paid orders of two lines, of those customers."""
+    """Yield paid orders of two line items, for these customers."""
     for number in range(count):
         yield {
             "order": {
@@ -61,32 +60,32 @@ def orders(count: int) -> Iterator[dict[str, object]]:
 
 
 def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
-    """Check and run a file of them; prints the rates, and returns whether they are what they must be."""
+    """Check and run a file; print the rates and return True if they reach the goals."""
     from django.utils import timezone
 
     from apps.exchange.domain import dry_run, imports, runner
     from apps.exchange.models import Import
 
     file = io.BytesIO(b"".join(orjson.dumps(body) + b"\n" for body in bodies))
-    kept = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
+    import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
     rates, own = [], []
     for work in (dry_run.validate_file, runner.run_import):
         began, worked = time.monotonic(), time.process_time()
-        with closing(work(kept)) as outcomes:
+        with closing(work(import_job)) as outcomes:
             wrong = sum(outcome.result != "new" for _, outcome in outcomes)
         rates.append(count / (time.monotonic() - began))
         own.append(count / (time.process_time() - worked))
         if wrong:
             raise SystemExit(f"{wrong} {kind} were not new")
-        Import.objects.filter(pk=kept.pk, state=Import.State.CHECKED).update(state=Import.State.IMPORTING, done=0)
+        Import.objects.filter(pk=import_job.pk, state=Import.State.CHECKED).update(state=Import.State.IMPORTING, done=0)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = " | ".join(f"{rate:,.0f} ({alone:,.0f})" for rate, alone in zip(rates, own, strict=True))
-    print(f"| {kind}, {count:,} | {told} | {MUST[kind]:,} | {memory:,.0f} MB |", flush=True)
+    text = " | ".join(f"{rate:,.0f} ({alone:,.0f})" for rate, alone in zip(rates, own, strict=True))
+    print(f"| {kind}, {count:,} | {text} | {MUST[kind]:,} | {memory:,.0f} MB |", flush=True)
     return min(rates) >= MUST[kind]
 
 
 def floor(count: int) -> float:
-    """Rows per second of a bare cursor, into a copy of the customers' table without its indexes."""
+    """Return rows per second of a bare cursor, into a copy of the customers' table without indexes."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -103,7 +102,7 @@ def floor(count: int) -> float:
 
 
 def main() -> int:
-    """Measure; 1 where something is slower than it must be."""
+    """Measure; return 1 if a rate is below its goal."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--orders", type=int, help="as many as a fifth of the rows, if nothing is said")

@@ -1,8 +1,8 @@
-"""Draws where the time of a request goes: ``python -m benchmarks.flame create > docs/images/flame-create.svg``.
+"""Draw a flame graph of a request: ``python -m benchmarks.flame create > docs/images/flame-create.svg``.
 
 Loads one server with one scenario, samples its processes with py-spy, and draws a flame graph: each box is a function,
-as wide as its share of the processor time that Python took, above the function that called it; waiting is not drawn.
-Boxes below half a percent are left out.
+as wide as its share of Python's processor time, above its caller; waiting is not drawn. Boxes below half a percent are
+left out.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
 WIDTH, HEIGHT = 1200, 17
 LEAST = 0.005
 COLD = "BACKOFFICE_RENDER_CACHE_MB"
-# What runs below the interface's outermost layer says nothing of it.
+# Frames below the outermost layer of the API are the same for every request.
 ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
 Stacks = Counter[tuple[str, ...]]
 
 
 def sample(scenario: str, seconds: int, *, cold: bool) -> Stacks:
-    """Stacks of the interface's functions, with how often each was met."""
+    """Return stacks of the API's functions, with the number of samples."""
     kind, path = SCENARIOS[scenario]
     with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
         database.prepare(ROWS)
@@ -38,34 +38,34 @@ def sample(scenario: str, seconds: int, *, cold: bool) -> Stacks:
             load.run(*arguments, ROWS, 4)
             background = threading.Thread(target=load.run, args=(*arguments, 1_000_000, seconds + 3))
             background.start()
-            found = Path(name) / "stacks"
+            stacks_path = Path(name) / "stacks"
             command = ["py-spy", "record", "--pid", str(server.process.pid), "--subprocesses", "--rate", "400"]
             command += ["--duration", str(seconds), "--format", "raw", "--gil", "--full-filenames"]
-            command += ["--output", str(found)]
+            command += ["--output", str(stacks_path)]
             try:
                 subprocess.run(command, check=True, capture_output=True)
             except FileNotFoundError:
                 raise load.Unmeasurable("The flame graph needs py-spy: pip install py-spy") from None
             background.join()
-        return read(found.read_text())
+        return read(stacks_path.read_text())
 
 
 def read(text: str) -> Stacks:
-    """The stacks of py-spy's raw format, from the outermost layer on, without line numbers and folders."""
+    """Return the stacks of py-spy's raw format, from the outermost layer on, without line numbers and directories."""
     stacks: Stacks = Counter()
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
         names = [_short(frame) for frame in frames.split(";")]
-        outer = [place for place, frame in enumerate(names) if frame.startswith(ROOT)]
-        # Loading modules is what a process does once.
+        outer = [index for index, frame in enumerate(names) if frame.startswith(ROOT)]
+        # A process imports modules only once.
         if outer and "importlib" not in line:
             stacks[tuple(names[outer[0] :])] += int(count)
     return stacks
 
 
 def _short(frame: str) -> str:
-    function, _, place = frame.partition(" (")
-    path = place.rstrip(")").rpartition(":")[0]
+    function, _, index = frame.partition(" (")
+    path = index.rstrip(")").rpartition(":")[0]
     for folder in ("/site-packages/", "/lib/python3.11/"):
         path = path.rpartition(folder)[2]
     root = str(Path(__file__).resolve().parents[1]) + "/"
@@ -73,7 +73,7 @@ def _short(frame: str) -> str:
 
 
 def draw(stacks: Stacks, title: str) -> str:
-    """The flame graph as SVG."""
+    """Return the flame graph as SVG."""
     total = sum(stacks.values())
     boxes: Stacks = Counter()
     for stack, count in stacks.items():
@@ -85,10 +85,10 @@ def draw(stacks: Stacks, title: str) -> str:
         parent, share = stack[:-1], boxes[stack] / total
         if share < LEAST or parent not in following:
             continue
-        left = following[parent]
-        following[parent] = left + share
-        following[stack] = left
-        shapes.append((len(stack), left, share, stack[-1]))
+        remaining = following[parent]
+        following[parent] = remaining + share
+        following[stack] = remaining
+        shapes.append((len(stack), remaining, share, stack[-1]))
     deepest = max(depth for depth, *_ in shapes)
     height = (deepest + 2) * HEIGHT
     lines = [
@@ -96,8 +96,8 @@ def draw(stacks: Stacks, title: str) -> str:
         "<style>text { font-family: monospace }</style>",
         f'<text x="4" y="13">{html.escape(title)}</text>',
     ]
-    for depth, left, share, name in shapes:
-        x, width, y = left * WIDTH, share * WIDTH, height - depth * HEIGHT
+    for depth, remaining, share, name in shapes:
+        x, width, y = remaining * WIDTH, share * WIDTH, height - depth * HEIGHT
         label = html.escape(name[: int(width / 6.7)]) if width > 40 else ""
         lines.append(
             f'<g><title>{html.escape(name)}: {share:.1%}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}"'
@@ -107,7 +107,7 @@ def draw(stacks: Stacks, title: str) -> str:
 
 
 def _colour(name: str) -> str:
-    """Warm for the product, cold for what it builds on."""
+    """Return a warm color for the product, a cold one for libraries."""
     if "(apps/" in name or "(backoffice/" in name:
         return "#f2a65a"
     return {"psycopg": "#8fb8de", "django": "#9ad1a5"}.get(name.partition("(")[2].partition("/")[0], "#d0d0d0")

@@ -1,4 +1,5 @@
-"""Products with options, variants, images and stock; orders with lines and parcels, as the product would store them."""
+"""Insert products with options, variants, images and stock, and orders with fulfillments, as the product stores them.
+"""
 
 import json
 from typing import Any
@@ -8,9 +9,9 @@ from benchmarks.bulk import Rows, moment, pick, quoted, text_of
 
 BEGIN = 1_700_000_000
 VARIANTS, IMAGES, LINES = 3, 2, 3
-# Of so many orders one was sent.
+# One of so many orders is fulfilled.
 SENT = 2
-# How many shops' rows may take turns.
+# The maximum number of shops that rows may alternate between.
 TURN = 50
 NOUNS = ("Mug", "Canvas bag", "Wool blanket", "Oak board", "Linen towel")
 VENDORS = ("Pottery", "Weavers", "Woodwork")
@@ -18,9 +19,9 @@ SIZES = ("Small", "Medium", "Large")
 
 
 def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing: str) -> None:
-    """Products ``first`` to ``last`` with one option, three variants and two images each.
+    """Insert products ``first`` to ``last`` with one option, three variants and two images each.
 
-    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the product.
+    ``shop_id`` may be SQL, for rows that alternate between shops; ``differing`` is SQL for columns of the product.
     """
     from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
     from apps.inventory.models import InventoryItem, InventoryLevel
@@ -109,7 +110,7 @@ def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing:
 def fill_orders(
     shop_id: int, last: int, *, products: int, customers: int, first: int = 1, lines: int = LINES, **differing: str
 ) -> None:
-    """Orders ``first`` to ``last`` with three lines, one way of sending, and taxes; the shop's counter after them."""
+    """Insert orders ``first`` to ``last`` with three items, one shipping line and taxes, and set the shop's counter."""
     from apps.orders.models import OrderCounter
 
     fill_order_rows(
@@ -119,7 +120,7 @@ def fill_orders(
 
 
 def fill_work(shop_id: int, last: int) -> None:
-    """Send every second of a shop's orders 1 to ``last`` in one parcel; each has the fulfillment order of it."""
+    """Fulfill every second of a shop's orders 1 to ``last``, and insert the fulfillment order of each order."""
     from django.db import connection
 
     from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
@@ -137,7 +138,7 @@ def fill_work(shop_id: int, last: int) -> None:
             "UPDATE orders_lineitem SET fulfillable_quantity = 0, fulfilled_quantity = 1"
             f" WHERE order_id IN (SELECT id FROM orders_order WHERE {which})"
         )
-    sent, sent_order = f"n % {SENT} = 0", f"n * {SENT}"
+    sent_condition, sent_order = f"n % {SENT} = 0", f"n * {SENT}"
     rows, parcels = Rows(1, last), Rows(1, last // SENT)
     with bulk.loading(FulfillmentOrder, FulfillmentOrderLine, Fulfillment, FulfillmentLine):
         rows.insert(
@@ -146,7 +147,7 @@ def fill_work(shop_id: int, last: int) -> None:
             id="n",
             order_id="n",
             assigned_location_id=location,
-            status=f"(CASE WHEN {sent} THEN 'closed' ELSE 'open' END)",
+            status=f"(CASE WHEN {sent_condition} THEN 'closed' ELSE 'open' END)",
             fulfill_at=moment(f"{BEGIN} + n"),
             presented_name=quoted("Post"),
             service_code=quoted("POST"),
@@ -175,8 +176,8 @@ def fill_work(shop_id: int, last: int) -> None:
                 fulfillment_order_id="n",
                 line_item_id=f"{LINES} * (n - 1) + {position}",
                 quantity="1",
-                fulfilled_quantity=f"(CASE WHEN {sent} THEN 1 ELSE 0 END)",
-                fulfillable_quantity=f"(CASE WHEN {sent} THEN 0 ELSE 1 END)",
+                fulfilled_quantity=f"(CASE WHEN {sent_condition} THEN 1 ELSE 0 END)",
+                fulfillable_quantity=f"(CASE WHEN {sent_condition} THEN 0 ELSE 1 END)",
             )
             parcels.insert(
                 FulfillmentLine,
@@ -190,9 +191,9 @@ def fill_work(shop_id: int, last: int) -> None:
 
 
 def _list(text: str) -> str:
-    """SQL for a JSON list of one text that needs no escapes."""
-    written = f"'[\"' || {text} || '\"]'"
-    return f"({written})::jsonb" if bulk.on_postgres() else written
+    """Return SQL for a JSON list of one text that needs no escapes."""
+    written_text = f"'[\"' || {text} || '\"]'"
+    return f"({written_text})::jsonb" if bulk.on_postgres() else written_text
 
 
 def fill_order_rows(
@@ -206,9 +207,9 @@ def fill_order_rows(
     apart: int = 0,
     **differing: str,
 ) -> None:
-    """Orders ``first`` to ``last``, whose customers and products are numbered from ``apart + 1`` on.
+    """Insert orders ``first`` to ``last`` for the customers and products numbered from ``apart + 1`` on.
 
-    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the order.
+    ``shop_id`` may be SQL, for rows that alternate between shops; ``differing`` is SQL for columns of the order.
     """
     from apps.orders.models import LineItem, Order, ShippingLine
 
@@ -221,7 +222,7 @@ def fill_order_rows(
     with bulk.loading(Order, LineItem, ShippingLine):
         rows.insert(Order, **own, **{**_order_columns(f"{apart} + 1 + n % {customers}"), **differing})
         for position in range(1, lines + 1):
-            # Rows that take turns between shops take turns between products alike.
+            # Rows that alternate between shops alternate between products in the same way.
             product = f"{apart} + 1 + (n + {TURN * position}) % {products}"
             variant = f"{VARIANTS} * ({product} - 1) + {position}"
             rows.insert(
@@ -249,7 +250,7 @@ def fill_order_rows(
 
 
 def _order_columns(customer: str) -> dict[str, str]:
-    """SQL for the columns of an order that is paid and not sent yet."""
+    """Return SQL for the columns of a paid, unfulfilled order."""
     return {
         **dict.fromkeys(("total_line_items_price", "subtotal_price", "current_subtotal_price"), "60"),
         **dict.fromkeys(("total_tax", "current_total_tax"), "15"),

@@ -16,17 +16,17 @@ HEADER = "X-Platform-Access-Token"
 
 
 class Unmeasurable(SystemExit):
-    """The machine lacks something, or a variant answered wrongly; no figures are better than wrong ones."""
+    """Raised when a tool is missing or a variant responds wrongly; no figures are better than wrong ones."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One run of the load generator.
+    """The result of one run of the load generator.
 
     Attributes:
-        rate: Answers per second.
+        rate: Responses per second.
         p50, p99: Milliseconds.
-        web_ms, database_ms: Processor time per answer.
+        web_ms, database_ms: Processor time per response.
     """
 
     rate: float
@@ -50,7 +50,7 @@ def run(port: int, kind: str, token: str, path: str, number: int, seconds: float
     """Load one server for some seconds.
 
     Raises:
-        Unmeasurable: A request was refused, was broken off or timed out, or none was answered.
+        Unmeasurable: A request was refused, broke off or timed out, or there was no response.
     """
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number), *more]
@@ -69,17 +69,17 @@ def run(port: int, kind: str, token: str, path: str, number: int, seconds: float
 
 
 class Client:
-    """One lasting connection, for answers and for their time without competition."""
+    """One persistent connection, for responses and for their time without concurrency."""
 
     def __init__(self, port: int, token: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self._token = token
 
     def get(self, path: str) -> Any:
-        """The JSON value at a path.
+        """Return the JSON value at a path.
 
         Raises:
-            Unmeasurable: The answer is no 200.
+            Unmeasurable: The status is not 200.
         """
         return json.loads(self._fetch("GET", path)[1])
 
@@ -87,18 +87,18 @@ class Client:
         return json.loads(self._fetch("POST", path, body)[1])
 
     def links(self, path: str) -> str:
-        """The ``Link`` header at a path."""
+        """Return the ``Link`` header at a path."""
         return self._fetch("GET", path)[0].get("Link", "")
 
     def milliseconds(self, path: str, times: int) -> float:
-        """The median time of an answer, after a few that do not count."""
-        taken = []
+        """Return the median time of a response, after a few warm-up requests."""
+        durations = []
         for turn in range(times + 5):
             began = time.perf_counter()
             self._fetch("GET", path)
             if turn >= 5:
-                taken.append((time.perf_counter() - began) * 1000)
-        return statistics.median(taken)
+                durations.append((time.perf_counter() - began) * 1000)
+        return statistics.median(durations)
 
     def close(self) -> None:
         self._connection.close()

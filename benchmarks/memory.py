@@ -1,7 +1,7 @@
-"""Watches the memory of a web process over an hour: ``python -m benchmarks.memory [--minutes 60] [--burst 1]``.
+"""Record the memory of a web process over an hour: ``python -m benchmarks.memory [--minutes 60] [--burst 1]``.
 
-Every minute each kind of request is sent as fast as it is answered for ``--burst`` seconds, from 16 connections; then
-the largest web process is weighed. The first tenth of the time fills the caches and does not count.
+Every minute each kind of request is sent as fast as possible for ``--burst`` seconds, from 16 connections; then the
+memory of the largest web process is measured. The first tenth of the time fills the caches and does not count.
 """
 
 import argparse
@@ -19,7 +19,7 @@ LIMIT_MB = 250
 
 
 def watch(running: servers.Running, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
-    """The megabytes after each minute, and how many requests were answered in all."""
+    """Return the megabytes after each minute, and the number of responses."""
     weighed: list[float] = []
     answered = 0
     for minute in range(minutes):

@@ -1,6 +1,6 @@
-"""How long it takes to merge a customer who ordered often into another, and for how long a batch keeps others waiting.
+"""Measure merging a customer with many orders into another, and how long each batch holds its locks.
 
-Works in a migrated database of its own: ``python -m benchmarks.merging --orders 100000``.
+Uses its own migrated database: ``python -m benchmarks.merging --orders 100000``.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import django
 
 
 def main() -> None:
-    """Fill, merge, and print what the whole took and each of its transactions."""
+    """Fill, merge, and print the duration of the merge and of each transaction."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=20_000)
     number: int = parser.parse_args().orders
@@ -68,7 +68,7 @@ def _measure(number: int) -> None:
 
 
 def _fill(number: int) -> None:
-    """One customer with one order that was placed, and so many like it; the customer shows them."""
+    """Create a customer with one order, copies of the order, and the customer's totals."""
     from decimal import Decimal
 
     from django.db import connection, transaction
@@ -79,7 +79,7 @@ def _fill(number: int) -> None:
     from apps.orders.models import Order
 
     parts = OrderParts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}])
-    made = create.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
+    order = create.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
     differing = {
         "id": "made.id + n",
         "number": "made.number + n",
@@ -93,29 +93,29 @@ def _fill(number: int) -> None:
         cursor.execute(
             f"INSERT INTO orders_order ({', '.join(names)}) "
             f"SELECT {values} FROM orders_order made, generate_series(1, %s) n WHERE made.id = %s",
-            [number - 1, made.pk],
+            [number - 1, order.pk],
         )
         cursor.execute("SELECT setval(pg_get_serial_sequence('orders_order', 'id'), max(id)) FROM orders_order")
-    assert made.customer_id is not None
+    assert order.customer_id is not None
     with transaction.atomic():
-        order_customers.recount_customer_orders(made.customer_id)
+        order_customers.recount_customer_orders(order.customer_id)
 
 
 def _memory() -> int:
-    """The most megabytes that the process has had so far."""
+    """Return the maximum megabytes of the process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _watched(work: Callable[..., Any], took: list[tuple[float, int]]) -> Callable[..., Any]:
-    """The same work; notes the seconds until its commit, in which it keeps others waiting, and its statements."""
+    """Wrap the work; record its statements and the seconds until its commit, during which others wait."""
     from django.db import connection
 
-    def watched(*arguments: Any, **named: Any) -> Any:
+    def watched(*arguments: Any, **kwargs: Any) -> Any:
         connection.force_debug_cursor = True
         connection.queries_log.clear()
         began = time.monotonic()
         try:
-            return work(*arguments, **named)
+            return work(*arguments, **kwargs)
         finally:
             took.append((time.monotonic() - began, len(connection.queries_log)))
             connection.force_debug_cursor = False

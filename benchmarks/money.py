@@ -1,8 +1,8 @@
-"""How long ``manage.py check_money`` takes on a big shop: ``python -m benchmarks.money --orders 1000000``.
+"""Measure ``manage.py check_money`` on a big shop: ``python -m benchmarks.money --orders 1000000``.
 
-Fills the database of ``DATABASE_URL`` (PostgreSQL, migrated, empty) with paid orders and all that belongs to them
-(``benchmarks.books``). Orders that are there already are taken as they are. Prints the seconds and the memory of each
-check, and what it found: nothing.
+Fills the database of ``DATABASE_URL`` (PostgreSQL, migrated, empty) with paid orders and their rows
+(``benchmarks.books``), or uses existing orders. Prints the seconds and memory of each check, and the number of
+differences, which must be zero.
 """
 
 import argparse
@@ -17,21 +17,21 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
 
 def check() -> int:
-    """Run the checks one by one; returns how many differences there are."""
+    """Run the checks one by one; return the number of differences."""
     from apps.jobs.domain import consistency_checks
     from apps.refunds.management.commands.check_money import MONEY_CHECKS
 
     print("| check | seconds | processor time of Python | memory at most | differences |\n|---|---|---|---|---|")
-    whole, found = time.monotonic(), 0
+    now, count = time.monotonic(), 0
     for name in MONEY_CHECKS:
         began, worked = time.monotonic(), time.process_time()
         differences = sum(1 for _ in consistency_checks.find_differences([name]))
-        found += differences
+        count += differences
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         seconds, own = time.monotonic() - began, time.process_time() - worked
         print(f"| {name} | {seconds:.1f} | {own:.1f} | {memory:,.0f} MB | {differences} |", flush=True)
-    print(f"| all | {time.monotonic() - whole:.1f} |  |  | {found} |")
-    return found
+    print(f"| all | {time.monotonic() - now:.1f} |  |  | {count} |")
+    return count
 
 
 def main() -> int:

@@ -1,10 +1,9 @@
-"""Fifty shops of which one floods: ``python -m benchmarks.noisy [--jobs 2000] [--seconds 10]``.
+"""Measure fifty shops while one floods the others: ``python -m benchmarks.noisy [--jobs 2000] [--seconds 10]``.
 
-Jobs: one shop asks for many, then each of the others for one; two workers answer the bells as they rang. Requests: one
-shop's 64 callers keep asking for what takes a fifth of a second, one each of the others asks for something short, over
-and over; one process, four threads. Each with turns and without them, on the same machine in the same run.
-
-The jobs need a migrated database of their own.
+Jobs: one shop enqueues many, then each of the others enqueues one; two workers handle the notifications in order.
+Requests: 64 clients of one shop keep sending requests of a fifth of a second, one client of each other shop sends short
+ones; one process, four threads. Each runs with and without fair scheduling, on the same machine in the same run. The
+jobs need their own migrated database.
 """
 
 import argparse
@@ -35,7 +34,7 @@ WHOSE = "HTTP_X_WHOSE"
 
 
 class Fair(Door):
-    """Requests are whose they say."""
+    """A scheduler that takes the shop of a request from its header."""
 
     def whose(self, environ: Environ) -> Hashable:
         return environ[WHOSE]
@@ -73,7 +72,7 @@ def told(what: str, seconds: list[float]) -> None:
 
 
 def jobs_of_others(count: int, *, turns: bool) -> list[float]:
-    """How long each of the others' jobs waited for its end, in seconds."""
+    """Return how long each of the others' jobs waited for its end, in seconds."""
     from django.db import connection
 
     from apps.jobs.domain import queue
@@ -100,7 +99,7 @@ def jobs_of_others(count: int, *, turns: bool) -> list[float]:
 
 
 def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]:
-    """The bells of the jobs, the last first; the ids of fresh shops; and when the first job of each will have ended."""
+    """Return the job notifications, last first; the ids of new shops; and the time of each shop's first job."""
     from django.core.management import call_command
 
     from apps.ground.tenancy import shop_scope
@@ -133,40 +132,40 @@ def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]
 
 
 def requests_of_others(seconds: float, kind: str) -> list[float]:
-    """How long each answer to the others took, in seconds."""
+    """Return the response times of the other shops, in seconds."""
     port = servers.free_port()
     command = [sys.executable, "-m", "benchmarks.noisy", "--serve", kind]
     server = subprocess.Popen(command, env={**os.environ, "PORT": str(port)})
     try:
         time.sleep(3)
-        taken: list[float] = []
+        durations: list[float] = []
         until = time.monotonic() + seconds
         callers = [threading.Thread(target=call, args=(port, "one", "/slow", until, [])) for _ in range(CALLERS)]
         callers += [
-            threading.Thread(target=call, args=(port, f"other {number}", "/", until, taken, 1))
+            threading.Thread(target=call, args=(port, f"other {number}", "/", until, durations, 1))
             for number in range(SHOPS - 1)
         ]
         for caller in callers:
             caller.start()
         for caller in callers:
             caller.join()
-        return taken
+        return durations
     finally:
         server.terminate()
         server.wait()
 
 
-def call(port: int, whose: str, path: str, until: float, taken: list[float], pause: float = 0) -> None:
-    """Ask over and over; what is answered 200 is noted, after a first second in which it is seen who calls."""
+def call(port: int, whose: str, path: str, until: float, durations: list[float], pause: float = 0) -> None:
+    """Send requests in a loop; record responses with status 200, after a first second of warm-up."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     noted_from = time.monotonic() + 1
     while (began := time.monotonic()) < until:
         connection.request("GET", path, headers={"X-Whose": whose})
-        answer = connection.getresponse()
-        answer.read()
-        if answer.status == 200 and began > noted_from:
-            taken.append(time.monotonic() - began)
-        time.sleep(pause or (0 if answer.status == 200 else 0.5))
+        response = connection.getresponse()
+        response.read()
+        if response.status == 200 and began > noted_from:
+            durations.append(time.monotonic() - began)
+        time.sleep(pause or (0 if response.status == 200 else 0.5))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Sixteen writers on the stock of one product: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
+"""Measure sixteen writers on one product's stock: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
 
-Two processes of the product take adjustments of one variant from 16 connections on PostgreSQL, beside a floor of the
-same run: bare transactions that move one level, from as many connections. Both wait for the same row, one after the
-other, so the ratio says how long the product keeps it.
+Two processes of the product adjust one variant from 16 connections on PostgreSQL, against a floor in the same run: bare
+transactions that update one level, from as many connections. Both wait for the same row lock, so the ratio shows how
+long the product holds the lock.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROWS = 1_000
 
 
 def one_item(client: load.Client) -> tuple[int, int]:
-    """The item of a new product's variant and a location."""
+    """Return the inventory item of a new product's variant, and a location."""
     (location, *_) = client.get(f"{PREFIX}locations.json")["locations"]
     body = '{"product":{"title":"Mug","variants":[{"price":"5.00","inventory_management":"shopify"}]}}'
     (variant,) = client.post(f"{PREFIX}products.json", body)["product"]["variants"]
@@ -30,19 +30,19 @@ def one_item(client: load.Client) -> tuple[int, int]:
 
 
 def floor(url: str, item: int, seconds: float) -> float:
-    """Bare transactions per second."""
+    """Return bare transactions per second."""
     counts, until = [0] * load.CONNECTIONS, time.monotonic() + seconds
 
-    def write(place: int) -> None:
+    def write(index: int) -> None:
         with psycopg.connect(url) as connection:
             while time.monotonic() < until:
                 connection.execute(
                     "UPDATE inventory_inventorylevel SET available = available + 1 WHERE item_id = %s", [item]
                 )
                 connection.commit()
-                counts[place] += 1
+                counts[index] += 1
 
-    threads = [threading.Thread(target=write, args=(place,)) for place in range(load.CONNECTIONS)]
+    threads = [threading.Thread(target=write, args=(index,)) for index in range(load.CONNECTIONS)]
     for thread in threads:
         thread.start()
     for thread in threads:

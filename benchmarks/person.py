@@ -1,6 +1,6 @@
-"""How long one person's data takes who ordered often: handed out, and erased; with the most memory it took.
+"""Measure data export and erasure of a customer with many orders, and their peak memory.
 
-Works in a migrated database of its own: ``python -m benchmarks.person --orders 20000``.
+Uses its own migrated database: ``python -m benchmarks.person --orders 20000``.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import django
 
 
 def main() -> None:
-    """Fill, hand out, erase, and print the seconds of each."""
+    """Fill, export, erase, and print the seconds of each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=20_000)
     number: int = parser.parse_args().orders
@@ -66,7 +66,7 @@ def _measure(number: int) -> None:
 
 
 def _fill(number: int) -> None:
-    """One order that was placed, and so many like it with their lines and events."""
+    """Create one order, and copies of the order with its line items and events."""
     from decimal import Decimal
 
     from django.utils import timezone
@@ -76,28 +76,28 @@ def _fill(number: int) -> None:
     from apps.orders.domain.order_drafts import OrderParts
     from apps.orders.models import LineItem, Order
 
-    place = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
-    values = {"email": "ada@example.com", "shipping_address": place, "billing_address": place}
+    index = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
+    values = {"email": "ada@example.com", "shipping_address": index, "billing_address": index}
     parts = OrderParts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}] * 2)
-    made = create.create_order(values, parts, actor="system", at=timezone.now())
-    orders = [_copy(made, name=f"#C{n}", number=1000 + n, order_number=2000 + n) for n in range(2, number + 1)]
-    stored: list[Any] = Order.objects.bulk_create(orders, batch_size=500)
-    lines, events = list(LineItem.objects.filter(order=made)), list(Event.objects.filter(subject_id=made.pk))
-    for start in range(0, len(stored), 500):
-        some = stored[start : start + 500]
-        LineItem.objects.bulk_create([_copy(line, order_id=order.pk) for order in some for line in lines])
-        Event.objects.bulk_create([_copy(event, subject_id=order.pk) for order in some for event in events])
+    new_order = create.create_order(values, parts, actor="system", at=timezone.now())
+    orders = [_copy(new_order, name=f"#C{n}", number=1000 + n, order_number=2000 + n) for n in range(2, number + 1)]
+    stored_orders: list[Any] = Order.objects.bulk_create(orders, batch_size=500)
+    lines, events = list(LineItem.objects.filter(order=new_order)), list(Event.objects.filter(subject_id=new_order.pk))
+    for start in range(0, len(stored_orders), 500):
+        sample = stored_orders[start : start + 500]
+        LineItem.objects.bulk_create([_copy(line, order_id=order.pk) for order in sample for line in lines])
+        Event.objects.bulk_create([_copy(event, subject_id=order.pk) for order in sample for event in events])
 
 
 def _copy(row: Any, **values: object) -> Any:
     from apps.ground.base_models import get_column_values
 
-    made = get_column_values(row) | values
+    column_values = get_column_values(row) | values
     names: Iterable[str] = {field.attname for field in row._meta.concrete_fields}
     unique = {field.attname: field.get_default() for field in row._meta.concrete_fields if field.unique}
-    kept = {name: value for name, value in (made | unique).items() if name in names}
-    kept.pop(row._meta.pk.attname)
-    return type(row)(**kept)
+    saved_values = {name: value for name, value in (column_values | unique).items() if name in names}
+    saved_values.pop(row._meta.pk.attname)
+    return type(row)(**saved_values)
 
 
 def _memory() -> int:

@@ -1,4 +1,4 @@
-"""Printing what was measured, against what must be reached."""
+"""Print the measurements against their goals."""
 
 import statistics
 from collections.abc import Iterable
@@ -8,46 +8,46 @@ Results = dict[str, Any]
 
 
 def rate(results: Results, variant: str, scenario: str) -> float | None:
-    """The median rate of a variant; None where it was not measured."""
+    """Return the median rate of a variant; None if not measured."""
     runs = results["variants"].get(variant, {}).get(scenario)
     return statistics.median(run["rate"] for run in runs) if runs else None
 
 
 def print_rates(results: Results) -> None:
-    """Answers per second of every variant."""
-    scenarios = list(dict.fromkeys(name for found in results["variants"].values() for name in found))
+    """Print responses per second of every variant."""
+    scenarios = list(dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant))
     print(
         "\n| answers per second (p99 in ms) | "
         + " | ".join(scenarios)
         + " | MB |\n|---|"
         + "---|" * (len(scenarios) + 1)
     )
-    for variant, found in results["variants"].items():
+    for variant, matching_variant in results["variants"].items():
         cells = []
         for scenario in scenarios:
-            runs = found.get(scenario, [])
+            runs = matching_variant.get(scenario, [])
             rates, tails = ([run[name] for run in runs] for name in ("rate", "p99"))
             cells.append(f"{statistics.median(rates):,.0f} ({statistics.median(tails):.0f})" if runs else "–")
         print(f"| {variant} | " + " | ".join(cells) + f" | {results['memory_mb'][variant]:.0f} |")
 
 
 def cost(results: Results, variant: str, scenario: str) -> float | None:
-    """Processor milliseconds of an answer, the least of all rounds; None where the database's share is not known."""
+    """Return processor milliseconds per response, the least of all rounds; None if the database's share is unknown."""
     runs = results["variants"].get(variant, {}).get(scenario)
     if not runs or variant == "naive":
-        # Its connections do not last, so that nobody can say what they took.
+        # Its connections are not persistent, so their time is unknown.
         return None
     least: float = min(run["web_ms"] + run["database_ms"] for run in runs)
     return least
 
 
 def print_costs(results: Results) -> None:
-    """Processor time per answer, of the web processes and of the database: the least of all rounds."""
-    scenarios = list(dict.fromkeys(name for found in results["variants"].values() for name in found))
+    """Print processor time per response, of web processes and database: the least of all rounds."""
+    scenarios = list(dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant))
     print(f"\n| processor milliseconds per answer, web + database | {' | '.join(scenarios)} |")
     print("|---|" + "---|" * len(scenarios))
-    for variant, found in results["variants"].items():
-        cells = (_cost(found.get(scenario)) for scenario in scenarios)
+    for variant, matching_variant in results["variants"].items():
+        cells = (_cost(matching_variant.get(scenario)) for scenario in scenarios)
         print(f"| {variant} | {' | '.join(cells)} |")
 
 
@@ -59,9 +59,9 @@ def _cost(runs: list[dict[str, float]] | None) -> str:
 
 
 def print_ratios(results: Results) -> None:
-    """Print the table of ``docs/performance.md``: by rate, and by processor time, which is steadier."""
+    """Print the table of ``docs/performance.md``: by rate, and by processor time, which is more stable."""
     print("\n| | by rate | by processor time | must | stretch | by rate |\n|---|---|---|---|---|---|")
-    for name, value, spent, must, stretch, unit in criteria(results):
+    for name, value, used_seconds, must, stretch, unit in criteria(results):
         at_most = unit != "×" or name.startswith(("growth", "page"))
         good = [bound is None or (value <= bound if at_most else value >= bound) for bound in (must, stretch)]
         verdict = "must" if must else ""
@@ -71,12 +71,12 @@ def print_ratios(results: Results) -> None:
             verdict = "stretch"
         sign = "≤" if at_most else "≥"
         bounds = (f"{sign} {bound:g}" if bound is not None else "" for bound in (must, stretch))
-        processor = f"{spent:.2f} ×" if spent else ""
+        processor = f"{used_seconds:.2f} ×" if used_seconds else ""
         print(f"| {name} | {value:.2f} {unit} | {processor} | {' | '.join(bounds)} | {verdict} |")
 
 
 def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float | None, float | None, str]]:
-    """``(name, value, by processor time, must, stretch, unit)`` of what was measured; None where nothing is asked."""
+    """Return ``(name, value, by processor time, must, stretch, unit)`` of the measurements; None without a goal."""
     comparisons: tuple[tuple[str, str, str, str, float | None, float | None], ...] = (
         ("list, warm / floor A", "ours", "floor a", "list", 1.5, None),
         ("list, warm / floor B", "ours", "floor b", "list", None, 0.8),
@@ -97,11 +97,11 @@ def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float
     for name, ours, reference, scenario, must, stretch in comparisons:
         mine, its = rate(results, ours, scenario), rate(results, reference, scenario)
         if mine and its:
-            spent, reference_spent = cost(results, ours, scenario), cost(results, reference, scenario)
+            used_seconds, reference_spent = cost(results, ours, scenario), cost(results, reference, scenario)
             yield (
                 name,
                 mine / its,
-                reference_spent / spent if spent and reference_spent else None,
+                reference_spent / used_seconds if used_seconds and reference_spent else None,
                 must,
                 stretch,
                 "×",

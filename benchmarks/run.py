@@ -1,4 +1,4 @@
-"""Measures every variant in one run and prints the ratios: ``python -m benchmarks.run [--quick]``."""
+"""Measure every variant in one run and print the ratios: ``python -m benchmarks.run [--quick]``."""
 
 import argparse
 import json
@@ -22,11 +22,11 @@ from benchmarks.variants import CUSTOMERS, PREFIX, ROWS, SCENARIOS, Variant, che
 RESULTS = Path(__file__).with_name("results")
 
 
-def measure(found: dict[str, Variant], *, rounds: int, seconds: float) -> None:
-    """Load all variants in turn, again and again, so that the machine's moods meet all alike."""
+def measure(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float) -> None:
+    """Load all variants alternately, so that other load on the machine affects all of them."""
     number = 0
     for scenario in SCENARIOS:
-        concerned = {name: variant for name, variant in found.items() if scenario in variant.scenarios}
+        concerned = {name: variant for name, variant in variants_by_name.items() if scenario in variant.scenarios}
         for turn in range(rounds + 1):
             for name, variant in concerned.items():
                 number += 1
@@ -42,17 +42,17 @@ def measure(found: dict[str, Variant], *, rounds: int, seconds: float) -> None:
 
 
 def cold_start(database: Database, times: int) -> list[float]:
-    """Seconds from the start of the server with one process to its first answer."""
-    taken = []
+    """Return the seconds from the start of a server with one process to its first response."""
+    durations = []
     for _ in range(times):
         environment = {**database.environment, "WEB_PROCESSES": "1"}
-        with servers.started("start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token) as one:
-            taken.append(one.seconds_to_first_answer)
-    return taken
+        with servers.started("start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token) as server:
+            durations.append(server.seconds_to_first_answer)
+    return durations
 
 
 def latencies(database: Database, times: int) -> dict[str, float]:
-    """Milliseconds of single requests, one after the other."""
+    """Return milliseconds of single requests without concurrency."""
     with servers.started(
         "ours", servers.OURS, servers.free_port(), database.environment, CUSTOMERS, database.token
     ) as ours:
@@ -65,13 +65,13 @@ def latencies(database: Database, times: int) -> dict[str, float]:
             "page at the newest row": f"{CUSTOMERS}?fields=id,email",
             "page at row 1": f"{CUSTOMERS}?fields=id,email&page_info={_token(database, 51)}",
         }
-        found = {name: client.milliseconds(path, times) for name, path in paths.items()}
+        medians = {name: client.milliseconds(path, times) for name, path in paths.items()}
         client.close()
-        return found
+        return medians
 
 
 def _token(database: Database, before: int) -> str:
-    """The page of customers below an id, as the interface's own ``Link`` header would name it."""
+    """Return a page token for customers below an id, as in the API's own ``Link`` header."""
     for name, value in database.environment.items():
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
@@ -106,14 +106,14 @@ def main() -> None:
             database.prepare(ROWS)
         databases.fill_documents(postgres)
         progress(f"data after {time.monotonic() - began:.0f} s")
-        with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as found:
-            check_answers(found)
+        with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:
+            check_answers(matches)
             progress(f"servers after {time.monotonic() - began:.0f} s")
-            measure(found, rounds=3, seconds=1 if options.quick else 3)
-            results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in found.items()}
+            measure(matches, rounds=3, seconds=1 if options.quick else 3)
+            results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in matches.items()}
         results["variants"] = {
-            name: {scenario: [one.as_json() for one in runs] for scenario, runs in variant.figures.items()}
-            for name, variant in found.items()
+            name: {scenario: [first_run.as_json() for first_run in runs] for scenario, runs in variant.figures.items()}
+            for name, variant in matches.items()
         }
         results["cold_start_s"] = statistics.median(cold_start(postgres, 1 if options.quick else 3))
         results["latency_ms"] = {f"{ROWS}": latencies(postgres, 50 if options.quick else 300)}

@@ -1,4 +1,4 @@
-"""Starting and stopping what is measured: each server with two processes on loopback, in a process group of its own."""
+"""Start and stop the measured servers, each with two processes on loopback in its own process group."""
 
 import contextlib
 import os
@@ -46,11 +46,11 @@ class Running:
     seconds_to_first_answer: float
 
     def memory(self) -> float:
-        """Megabytes of the largest web process (its private share and its part of what processes share)."""
+        """Return megabytes of the largest web process (its private memory and its share of shared memory)."""
         return max(_megabytes(pid) for pid in _children(self.process.pid) or [self.process.pid])
 
     def processor_seconds(self) -> float:
-        """The processor time that its processes have taken so far, which tells cost also on a busy machine."""
+        """Return the processor time of its processes so far, a measure of cost even on a busy machine."""
         return sum(processor_seconds(pid) for pid in [self.process.pid, *_children(self.process.pid)])
 
 
@@ -58,10 +58,10 @@ class Running:
 def started(
     name: str, command: Sequence[str], port: int, environment: Mapping[str, str], path: str, token: str
 ) -> Iterator[Running]:
-    """A server that answers ``path``; stopped behind the block.
+    """Start a server that responds at ``path``; stop it after the block.
 
     Raises:
-        Unmeasurable: It does not answer within a minute.
+        Unmeasurable: The server does not respond within a minute.
     """
     began = time.monotonic()
     process = subprocess.Popen(
@@ -104,17 +104,17 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found]
+    parts = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in parts]
 
 
 def family_megabytes(pid: int) -> float:
-    """Megabytes of a process and all below it, what they share counted once."""
+    """Return megabytes of a process and its descendants, with shared memory counted once."""
     return _megabytes(pid) + sum(family_megabytes(child) for child in _children(pid))
 
 
 def processor_seconds(pid: int) -> float:
-    """User and system time of one process; 0 where it is gone."""
+    """Return user and system time of one process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except FileNotFoundError:

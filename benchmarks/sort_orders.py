@@ -1,8 +1,8 @@
-"""A page of a collection's products in every sort order, against the page by id in the same run.
+"""Measure a page of a collection's products in every sort order against the page by id, in the same run.
 
-``python -m benchmarks.sort_orders`` fills a shop of its own in the database of ``DATABASE_URL`` (migrated already) with
-10,000 products of 3 variants and 2 images, and prints, for both kinds of collections, how many times as long a page of
-250 takes that was never rendered before. Must: at most 3.
+``python -m benchmarks.sort_orders`` fills its own shop in the database of ``DATABASE_URL`` (already migrated) with
+10,000 products of 3 variants and 2 images, and prints, for both kinds of collections, the ratio of a page of 250 that
+was never rendered before. Must: at most 3.
 """
 
 import os
@@ -53,12 +53,12 @@ def main() -> None:
         for order in ORDERS:
             with shop_scope(shop):
                 Collection.objects.filter(pk=collection.pk).update(sort_order=order)
-            taken = milliseconds(client, collection.pk, "")
-            print(f"  {order:14} {taken:6.1f} ms  {taken / by_id:4.2f} x  {'ok' if taken <= 3 * by_id else 'MISSED'}")
+            duration = milliseconds(client, collection.pk, "")
+            print(f"  {order:14} {duration:6.1f} ms  {duration / by_id:4.2f} x  {'ok' if duration <= 3 * by_id else 'MISSED'}")
 
 
 def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collection]":
-    """A custom and a smart collection that hold all of so many products; in the shop's scope."""
+    """Create a custom and a smart collection with all products, within the shop's scope."""
     from django.utils import timezone
 
     from apps.catalog.domain.collections import lifecycle
@@ -91,14 +91,14 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
     )
     ProductImage.objects.bulk_create(
         ProductImage(
-            shop=shop, product=row, position=place, key=f"{row.pk:031x}{place}", name="a.png", width=1, height=1
+            shop=shop, product=row, position=index, key=f"{row.pk:031x}{index}", name="a.png", width=1, height=1
         )
         for row in rows
-        for place in (1, 2)
+        for index in (1, 2)
     )
-    made: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+    actor_fields: dict[str, Any] = {"actor": "system", "at": timezone.now()}
     parts = lifecycle.CollectionParts
-    custom = lifecycle.create_collection(Collection.Kind.CUSTOM, {"title": "All"}, parts(), **made)
+    custom = lifecycle.create_collection(Collection.Kind.CUSTOM, {"title": "All"}, parts(), **actor_fields)
     Collect.objects.bulk_create(
         Collect(shop=shop, collection=custom, product=row, position=number)
         for number, row in enumerate(reversed(rows), start=1)
@@ -107,23 +107,23 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
         {"column": "variant_price", "relation": "greater_than", "condition": "0.01"},
         {"column": "title", "relation": "contains", "condition": "mug"},
     ]
-    smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **made)
+    smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **actor_fields)
     planner_statistics.analyze_tables()
     return custom, smart
 
 
 def milliseconds(client: "Client", collection_id: int, query: str) -> float:
-    """How long a page takes that was never rendered before."""
+    """Return how long a page takes that was never rendered before."""
     from apps.api.rows import render_cache
 
-    taken = []
+    durations = []
     for _ in range(ROUNDS):
         render_cache.cache.clear()
         began = time.perf_counter()
         response = client.get(f"/admin/api/2026-07/collections/{collection_id}/products.json?limit={PAGE}&{query}")
-        taken.append((time.perf_counter() - began) * 1000)
+        durations.append((time.perf_counter() - began) * 1000)
         assert len(response.json()["products"]) == PAGE
-    return median(taken)
+    return median(durations)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How long a theme archive takes to become a theme, against ``zipfile.extractall``, and what memory it takes.
+"""Measure theme extraction against ``zipfile.extractall``, in time and memory.
 
 Run: ``.venv/bin/python benchmarks/theme_extraction.py [--files 300] [--megabytes 10] [--rounds 15]``
 
-Both sides do their work in turns on the same archive and disk. Compared are the two halves of each round, which other
-work on the machine disturbs alike, and of these ratios the median counts. Ours is the whole way from an
-open archive to rows in the database: vetting, digests, files, assets, the event.
+Both sides alternate on the same archive and disk. The two halves of each round are compared, which other load affects
+equally, and the median of the ratios counts. Ours is everything from an open archive to database rows: validation,
+digests, files, assets, the event.
 """
 
 import argparse
@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 def make_archive(files: int, size: int) -> bytes:
-    """Half text that packs well, half pictures that do not."""
+    """Create an archive: half text that compresses well, half images that do not."""
     chance = random.Random(300)
     words = [bytes(chance.choices(range(97, 123), k=chance.randint(2, 9))) for _ in range(2000)]
     buffer = io.BytesIO()
@@ -76,7 +76,7 @@ def main() -> int:
         domain="bench.example", name="Bench", email="owner@bench.example", actor="system", at=timezone.now()
     )
     path = FOLDER / "theme.zip"
-    # In a process of its own, so that its memory is not counted as ours.
+    # In a separate process, so its memory is not counted as ours.
     size = ("--files", str(options.files), "--megabytes", str(options.megabytes))
     subprocess.run([sys.executable, __file__, "--make", str(path), *size], check=True)
 
@@ -87,7 +87,7 @@ def main() -> int:
 
     def ours() -> None:
         with path.open("rb") as file:
-            files = theme_extraction.store_archive_files(file, lambda done, total: None)
+            files = theme_extraction.store_archive_files(file, lambda result, total: None)
         theme = Theme.objects.create(shop=shop, name="Bench")
         themes.install_theme_files(theme.pk, files, actor="system", at=timezone.now())
 
@@ -98,7 +98,7 @@ def main() -> int:
         FileContent.objects.exclude(pk__in=used).delete()
         shutil.rmtree(FOLDER / "data" / "media" / "shops" / str(shop.pk) / "content", ignore_errors=True)
         if connection.vendor == "sqlite":
-            # What the clearing wrote is not to be written back while the next round is timed.
+            # Flush the cleanup's writes before the next round is timed.
             with connection.cursor() as cursor:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -1,4 +1,4 @@
-"""What is measured: every variant with its server, and the check that all give the same answers."""
+"""The measured variants, each with its server, and the check that all give the same responses."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from benchmarks.servers import Running
 
 PREFIX = "/admin/api/2026-07/"
 CUSTOMERS = f"{PREFIX}customers.json"
-# By scenario, what the load generator does and where.
+# By scenario, the load generator's method and path.
 SCENARIOS = {
     "list": ("list", CUSTOMERS),
     "one": ("one", f"{PREFIX}customers/ID.json"),
@@ -31,7 +31,7 @@ ROWS = 10_000
 
 @dataclass
 class Variant:
-    """Something that is measured, and what was found."""
+    """A measured server and its results."""
 
     running: Running
     database: Database
@@ -43,11 +43,11 @@ class Variant:
         return load.Client(self.running.port, self.database.token)
 
     def processor_seconds(self) -> tuple[float, float]:
-        """What web processes and database have taken so far."""
+        """Return the processor time of web processes and database so far."""
         return self.running.processor_seconds(), self.database.processor_seconds(self.running.name)
 
     def load(self, scenario: str, number: int, seconds: float) -> load.Figures:
-        """Load it once."""
+        """Load the server once."""
         kind, path = SCENARIOS[scenario]
         before = self.processor_seconds()
         figures = load.run(self.running.port, kind, self.database.token, path, number, seconds)
@@ -59,7 +59,7 @@ class Variant:
 
 @contextlib.contextmanager
 def variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iterator[dict[str, Variant]]:
-    """All servers, started and answering."""
+    """Start all servers."""
     cold = {"BACKOFFICE_RENDER_CACHE_MB": "0"}
     ports = {name: servers.free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
     plans: dict[str, tuple[list[str], dict[str, str], Database, tuple[str, ...]]] = {
@@ -71,53 +71,53 @@ def variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iter
         "sqlite": (servers.OURS, {}, sqlite, ("list", "one", "create", "orders")),
     }
     with contextlib.ExitStack() as stack:
-        found = {}
+        results = {}
         for name, (command, extra, database, scenarios) in plans.items():
             if only and name not in only:
                 continue
             environment = {**database.environment, **extra}
             server = servers.started(name, command, ports[name], environment, CUSTOMERS, database.token)
-            found[name] = Variant(stack.enter_context(server), database, scenarios)
-        yield found
+            results[name] = Variant(stack.enter_context(server), database, scenarios)
+        yield results
 
 
-def check_answers(found: dict[str, Variant]) -> None:
-    """Every variant must answer the same; only then are their speeds comparable.
+def check_answers(variants_by_name: dict[str, Variant]) -> None:
+    """Check that every variant responds the same; only then are their speeds comparable.
 
     Raises:
-        Unmeasurable: One does not.
+        Unmeasurable: A variant responds differently.
     """
     for scenario, path in CHECKED.items():
-        wanted = found["ours"].client.get(path)
-        for name, variant in found.items():
+        expected = variants_by_name["ours"].client.get(path)
+        for name, variant in variants_by_name.items():
             if name in {"ours", "naive"} or scenario not in variant.scenarios:
                 continue
-            if (got := variant.client.get(path)) != wanted:
-                raise load.Unmeasurable(f"{name} answers {path} otherwise:\n{_differences(wanted, got)}")
+            if (got := variant.client.get(path)) != expected:
+                raise load.Unmeasurable(f"{name} answers {path} otherwise:\n{_differences(expected, got)}")
         if (
-            "naive" in found
-            and scenario in found["naive"].scenarios
-            and _shape(found["naive"].client.get(path)) != _shape(wanted)
+            "naive" in variants_by_name
+            and scenario in variants_by_name["naive"].scenarios
+            and _shape(variants_by_name["naive"].client.get(path)) != _shape(expected)
         ):
             raise load.Unmeasurable(f"naive answers {path} in another shape")
-    for number, variant in enumerate(found.values()):
+    for number, variant in enumerate(variants_by_name.values()):
         if "create" in variant.scenarios:
-            made = variant.client.post(CUSTOMERS, example(900_000 + number))
-            assert "customer" in made or "id" in made
+            customer = variant.client.post(CUSTOMERS, example(900_000 + number))
+            assert "customer" in customer or "id" in customer
 
 
-def _differences(wanted: Any, got: Any, place: str = "") -> str:
-    if isinstance(wanted, dict) and isinstance(got, dict):
-        parts = [_differences(wanted.get(k), got.get(k), f"{place}.{k}") for k in {**wanted, **got}]
-    elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
-        parts = [_differences(w, g, f"{place}[{i}]") for i, (w, g) in enumerate(zip(wanted, got, strict=True))]
+def _differences(expected: Any, got: Any, path: str = "") -> str:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        parts = [_differences(expected.get(k), got.get(k), f"{path}.{k}") for k in {**expected, **got}]
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        parts = [_differences(w, g, f"{path}[{i}]") for i, (w, g) in enumerate(zip(expected, got, strict=True))]
     else:
-        return "" if wanted == got else f"{place}: {wanted!r} / {got!r}\n"
+        return "" if expected == got else f"{path}: {expected!r} / {got!r}\n"
     return "".join(parts)
 
 
 def _shape(value: Any) -> Any:
-    """The names in an answer: objects by their keys, lists by their first item."""
+    """Return the names in a response: objects by their keys, lists by their first item."""
     if isinstance(value, dict):
         return {
             name: _shape(item) for name, item in value.items() if name != "next" and item is not None and item != ""

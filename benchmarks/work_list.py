@@ -1,8 +1,8 @@
-"""The work list of fulfillment over 100,000 open fulfillment orders: the time of the database for its statements.
+"""Measure the fulfillment queue with 100,000 open fulfillment orders: database time of its statements.
 
-``python -m benchmarks.work_list`` fills a shop of its own in the PostgreSQL database of ``DATABASE_URL`` (migrated
-already) by SQL, opens the list in each of its views and filters, and prints how long the server says that it
-plans and executes all queries of the page, beside a floor: fifty rows by primary key. Must: at most 150 ms.
+``python -m benchmarks.work_list`` fills its own shop in the PostgreSQL database of ``DATABASE_URL`` (already migrated)
+by SQL, opens the list in each view and filter, and prints the server's planning and execution time of the page's
+queries, against a floor: fifty rows by primary key. Must: at most 150 ms.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROWS = 100_000
 ROUNDS = 5
 MOST_MS = 150
-# What tells the orders apart.
+# Columns that differ between the orders.
 APART = {
     "number": "one.number + n",
     "name": "'#' || (1000 + one.number + n)",
@@ -91,17 +91,17 @@ def main() -> None:
         "all": "?view=all",
     }
     for name, query in queries.items():
-        taken = milliseconds(client, address + query)
-        print(f"{name:18} {taken:6.1f} ms  {'ok' if taken <= MOST_MS else 'MISSED'}")
+        duration = milliseconds(client, address + query)
+        print(f"{name:18} {duration:6.1f} ms  {'ok' if duration <= MOST_MS else 'MISSED'}")
 
 
 def fill(shop: "Shop", rows: int) -> tuple[int, int]:
-    """Orders of one line, each with a fulfillment order, in the current shop.
+    """Insert orders of one item, each with a fulfillment order, in the current shop.
 
-    One of a hundred is on hold and one waits for a service's answer; one of ten has a deadline.
+    One of a hundred is on hold and one waits for a service's response; one of ten has a deadline.
 
     Returns:
-        The ids of a location that sends nearly all, and of one that sends one of two thousand.
+        The ids of a location that fulfills nearly all orders, and of one that fulfills one of two thousand.
     """
     from decimal import Decimal
 
@@ -132,11 +132,11 @@ def fill(shop: "Shop", rows: int) -> tuple[int, int]:
 
 
 def copies(table: str, of: str, apart: dict[str, str]) -> str:
-    """SQL that makes copies of a shop's first row of a table, which differ in some columns."""
+    """Return SQL that copies a shop's first row of a table with some different columns."""
     from django.db import connection
 
     with connection.cursor() as cursor:
-        names = [each.name for each in connection.introspection.get_table_description(cursor, table)]
+        names = [item.name for item in connection.introspection.get_table_description(cursor, table)]
     columns = [name for name in names if name != "id"]
     values = ", ".join(apart.get(name, f'one."{name}"') for name in columns)
     quoted = ", ".join(f'"{name}"' for name in columns)
@@ -145,7 +145,7 @@ def copies(table: str, of: str, apart: dict[str, str]) -> str:
 
 
 def by_primary_key() -> float:
-    """How long fifty rows take that are named by their ids."""
+    """Return the time for fifty rows by id."""
     from apps.fulfillment.models import FulfillmentOrder
 
     pks = list(FulfillmentOrder.objects.order_by("-pk").values_list("pk", flat=True)[:50])
@@ -154,23 +154,23 @@ def by_primary_key() -> float:
 
 
 def milliseconds(client: "Client", address: str) -> float:
-    """The median over some rounds of what the database takes for all that a page reads."""
+    """Return the median database time over some rounds for a page."""
 
     def show() -> None:
-        answer = client.get(address)
-        assert answer.status_code == 200, answer.content
+        response = client.get(address)
+        assert response.status_code == 200, response.content
 
     return median(spent(show) for _ in range(ROUNDS))
 
 
 def spent(work: Callable[[], object]) -> float:
-    """What the server says that it takes to plan and execute the queries of some work, in milliseconds."""
+    """Return the server's planning and execution time for the queries of some work, in milliseconds."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
     with CaptureQueriesContext(connection) as captured:
         work()
-    reads = [each["sql"] for each in captured.captured_queries if each["sql"].startswith("SELECT")]
+    reads = [query["sql"] for query in captured.captured_queries if query["sql"].startswith("SELECT")]
     total = 0.0
     with connection.cursor() as cursor:
         for sql in reads:

@@ -1,1 +1,1 @@
-"""The processor time of the largest body that each writing route takes: ``python -m benchmarks.bodies``."""
+"""Measure the processor time of the largest body of each writing route: ``python -m benchmarks.bodies``."""

@@ -1,8 +1,8 @@
-"""Prints what the largest body of each writing route takes.
+"""Print the processor time of the largest body of each writing route.
 
-Works on the database of ``DATABASE_URL`` (migrated already), in a shop of its own, within one process and without a
-server: what is measured is the request from its bytes to its answer's. A request ends within a second of processor
-time; what takes longer is marked. Ends with 1 where something is marked, or a writing route is left out.
+Uses the database of ``DATABASE_URL`` (already migrated) with its own shop, in one process without a server: the
+measured time is from the bytes of the request to the bytes of the response. Requests over one second of processor time
+are marked. Exits with 1 if a request is marked or a writing route is left out.
 """
 
 import gc
@@ -17,7 +17,7 @@ ROUNDS = 3
 
 
 def measure(rounds: int) -> Bench:
-    """Send all so many times."""
+    """Send all requests in several rounds."""
     from benchmarks.bodies import apps, catalog, content, customers, documents, fulfillment, metafields, orders
 
     bench, goods = opened()
@@ -35,7 +35,7 @@ def measure(rounds: int) -> Bench:
 
 
 def opened() -> tuple[Bench, Goods]:
-    """A new shop with goods, and what sends requests to it."""
+    """Create a shop with data, and the sender of requests."""
     from django.utils import timezone
 
     from apps.shops.domain import shop_creation
@@ -47,7 +47,7 @@ def opened() -> tuple[Bench, Goods]:
     bench = Bench(client_of(shop, "Bench"))
     bench.client.get(f"{ROOT}/shop.json")
     goods = stock_shop(shop)
-    # As the server does once all is loaded.
+    # The server does the same after loading.
     gc.collect()
     gc.freeze()
     return bench, goods
@@ -62,13 +62,13 @@ def main() -> int:
     django.setup()
     bench = measure(ROUNDS)
     print("| request | body | seconds of processor time | statements | |\n|---|---|---|---|---|")
-    for name, one in bench.least.items():
-        mark = "" if one.seconds <= MOST_SECONDS else "too long"
-        print(f"| {name} | {one.size / 1024:,.0f} KB | {one.seconds:.2f} | {one.statements:,} | {mark} |")
+    for name, first in bench.least.items():
+        mark = "" if first.seconds <= MOST_SECONDS else "too long"
+        print(f"| {name} | {first.size / 1024:,.0f} KB | {first.seconds:.2f} | {first.statements:,} | {mark} |")
     floors = ", ".join(f"{seconds:.3f}" for seconds in bench.floors)
     print(f"\nFloor, the same work in each round: {floors} s.")
     print("".join(f"Not measured: {route}\n" for route in bench.missing()), end="")
-    return int(bool(bench.missing()) or any(one.seconds > MOST_SECONDS for one in bench.least.values()))
+    return int(bool(bench.missing()) or any(first.seconds > MOST_SECONDS for first in bench.least.values()))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ CURRENCIES = ["EUR", "USD", "GBP", "SEK", "JPY"]
 
 
 def send_all(bench: Bench, number: int) -> None:
-    """Make, change and delete the largest of each."""
+    """Create, update and delete the largest of each."""
     _subscriptions(bench, number)
     _handlers(bench, number)
     _services(bench, number)
@@ -21,14 +21,14 @@ def _subscriptions(bench: Bench, number: int) -> None:
         "address": f"https://app.example/{number}/" + "a" * 200,
         "topic": "products/update",
         "format": "json",
-        "fields": ["variants.price", *(f"variants.field_{each}" for each in range(200))],
+        "fields": ["variants.price", *(f"variants.field_{index}" for index in range(200))],
         "filter": terms,
-        "metafield_namespaces": [f"space_{each}" for each in range(50)],
+        "metafield_namespaces": [f"space_{index}" for index in range(50)],
     }
-    made = bench.send("POST webhooks", "POST", "webhooks.json", {"webhook": subscription})["webhook"]["id"]
+    body = bench.send("POST webhooks", "POST", "webhooks.json", {"webhook": subscription})["webhook"]["id"]
     changed = {"webhook": {"filter": terms.replace(".00", ".50")}}
-    bench.send("PUT webhooks", "PUT", f"webhooks/{made}.json", changed)
-    bench.send("DELETE webhooks", "DELETE", f"webhooks/{made}.json")
+    bench.send("PUT webhooks", "PUT", f"webhooks/{body}.json", changed)
+    bench.send("DELETE webhooks", "DELETE", f"webhooks/{body}.json")
 
 
 def _handlers(bench: Bench, number: int) -> None:
@@ -48,13 +48,13 @@ def _handlers(bench: Bench, number: int) -> None:
         "enabled": True,
     }
     path, name = "payment_handlers", "payment_handler"
-    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: handler})[name]["id"]
-    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", {name: {"config": {**config, "merchant_name": "More"}}})
+    body = bench.send(f"POST {path}", "POST", f"{path}.json", {name: handler})[name]["id"]
+    bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", {name: {"config": {**config, "merchant_name": "More"}}})
     credential = {"type": "wallet_token", "token": f"opaque-{time.time_ns()}-" + "a" * 2000}
     instrument = {"id": "pi", "handler_id": f"bodies-{number}", "type": "wallet_pay", "credential": credential}
     redemption = {"redemption": {"checkout_id": f"c-{number}", "payment_instrument": instrument}}
-    bench.send("POST redemptions", "POST", f"{path}/{made}/redemptions.json", redemption)
-    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")
+    bench.send("POST redemptions", "POST", f"{path}/{body}/redemptions.json", redemption)
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{body}.json")
 
 
 def _services(bench: Bench, number: int) -> None:
@@ -65,6 +65,6 @@ def _services(bench: Bench, number: int) -> None:
         "inventory_management": True,
         "tracking_support": True,
     }
-    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: service})[name]["id"]
-    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", {name: {"name": f"{number} " + "b" * 240}})
-    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")
+    body = bench.send(f"POST {path}", "POST", f"{path}.json", {name: service})[name]["id"]
+    bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", {name: {"name": f"{number} " + "b" * 240}})
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{body}.json")

@@ -1,4 +1,4 @@
-"""Sending requests within one process, and noting what they take."""
+"""Send requests within one process and measure them."""
 
 import itertools
 import json
@@ -20,11 +20,11 @@ Body = dict[str, Any]
 
 @dataclass
 class Measured:
-    """What a request takes.
+    """The cost of a request.
 
     Attributes:
-        seconds: Of this process's processor.
-        statements: Sent to the database.
+        seconds: Processor time of this process.
+        statements: Number of database statements.
         size: Bytes of the body.
     """
 
@@ -34,11 +34,11 @@ class Measured:
 
 
 class Bench:
-    """Sends requests and notes what they take.
+    """Sends and measures requests.
 
-    A request is sent in several rounds: the least of its times counts, for what others do on the machine only adds to
-    it. Requests of one name within a round count as one, the longest. Statements are counted in the first round alone:
-    who listens to them makes the product send them another way.
+    A request is sent in several rounds and the least time counts, because other load on the machine only adds time.
+    Requests of one name within a round count as one, the longest. Statements are counted only in the first round,
+    because counting changes how the product sends them.
     """
 
     root = ROOT
@@ -51,17 +51,17 @@ class Bench:
         self.floors: list[float] = []
 
     def made(self, path: str, body: Body) -> Any:
-        """Post without measuring, and return the answer's JSON.
+        """Post without measuring, and return the JSON response.
 
         Raises:
             AssertionError: The body was refused.
         """
-        answer = self.client.post(f"{ROOT}/{path}", body, "application/json")
-        assert answer.status_code in {200, 201, 202}, (path, answer.status_code, answer.content[:500])
-        return answer.json()
+        response = self.client.post(f"{ROOT}/{path}", body, "application/json")
+        assert response.status_code in {200, 201, 202}, (path, response.status_code, response.content[:500])
+        return response.json()
 
     def send(self, name: str, method: str, path: str, body: Body | None = None, client: "Client | None" = None) -> Any:
-        """Send, as another app perhaps, measure, and return the answer's JSON.
+        """Send (optionally as another app), measure, and return the JSON response.
 
         Raises:
             AssertionError: The body was refused.
@@ -79,30 +79,30 @@ class Bench:
 
         with nullcontext() if self.floors else connection.execute_wrapper(counted):
             began = time.process_time()
-            answer = (client or self.client).generic(method, f"{ROOT}/{path}", data, "application/json")
+            response = (client or self.client).generic(method, f"{ROOT}/{path}", data, "application/json")
             seconds = time.process_time() - began
-        assert answer.status_code in {200, 201, 202}, (name, answer.status_code, answer.content[:500])
+        assert response.status_code in {200, 201, 202}, (name, response.status_code, response.content[:500])
         before = self.round.get(name)
         if before is None or seconds > before.seconds:
             self.round[name] = Measured(seconds, statements, len(data))
-        self.sent.add(f"{method} {_plain(answer.resolver_match.route)}")
-        return json.loads(answer.content) if answer.content else None
+        self.sent.add(f"{method} {_plain(response.resolver_match.route)}")
+        return json.loads(response.content) if response.content else None
 
     def end_round(self) -> None:
-        """Keep the least of each request, and measure how fast the machine is just now."""
-        for name, one in self.round.items():
-            known = self.least.setdefault(name, one)
-            self.least[name] = replace(known, seconds=min(known.seconds, one.seconds))
+        """Keep the least time of each request, and measure the current speed of the machine."""
+        for name, first in self.round.items():
+            existing = self.least.setdefault(name, first)
+            self.least[name] = replace(existing, seconds=min(existing.seconds, first.seconds))
         self.round = {}
         self.floors.append(_floor())
 
     def missing(self) -> list[str]:
-        """The writing routes that no request went to."""
+        """Return the writing routes without a request."""
         return sorted(set(writing_routes()) - self.sent)
 
 
 def _floor() -> float:
-    """The processor seconds of a fixed piece of work: rows to texts and back, for comparing machines and moments."""
+    """Return the processor seconds of a fixed piece of JSON work, to compare machines and times."""
     began = time.process_time()
     for _ in range(20):
         rows = [{"id": number, "title": f"Row {number}", "price": "9.90"} for number in range(5_000)]
@@ -111,7 +111,7 @@ def _floor() -> float:
 
 
 def writing_routes() -> Iterator[str]:
-    """Method and pattern of each writing route, from the URL conf."""
+    """Return method and pattern of each writing route, from the URL conf."""
     from backoffice import api_urls
 
     for pattern in _leaves(api_urls.resources):

@@ -1,4 +1,4 @@
-"""Products, variants, pictures, collections and stock."""
+"""Products, variants, images, collections and stock."""
 
 import json
 from itertools import islice, product
@@ -8,57 +8,57 @@ from benchmarks.bodies.bench import ROOT, Bench, Body
 from benchmarks.bodies.setting import COLLECTS, Goods, fields, markup, picture, tags
 
 VARIANTS, IMAGES, RULES, CODES = 2048, 250, 60, 250
-# As many parameters as a query may have, one other among them.
+# The maximum of a query's parameters, minus one for another parameter.
 NAMED = 999
-# Of all new pictures of a body.
+# All new images of a body together.
 MEGAPIXELS = 100
-# Of all variants of a body together.
+# All variants of a body together.
 OF_PARTS = 1000
 Owners = dict[str, int]
 
 
 def variants(first: str = "") -> list[Body]:
-    """As many variants as a product has, told apart by three options."""
+    """Return the maximum number of variants of a product, with three options."""
     values = islice(product(range(8), range(16), range(16)), VARIANTS)
     return [
-        {"option1": f"{first}{one}", "option2": f"{two}", "option3": f"{three}", "price": "9.90", "sku": f"{one}-{two}"}
-        for one, two, three in values
+        {"option1": f"{first}{first_first}", "option2": f"{two}", "option3": f"{three}", "price": "9.90", "sku": f"{first_first}-{two}"}
+        for first_first, two, three in values
     ]
 
 
 def send_all(bench: Bench, goods: Goods) -> Owners:
-    """Send all; returns rows that can own metafields."""
+    """Send all requests; return rows that can own metafields."""
     _of_many_variants(bench)
-    made = bench.send(
+    body = bench.send(
         "POST products, markup, 250 metafields and tags",
         "POST",
         "products.json",
         {"product": {"title": "Largest", "body_html": markup(), "tags": tags(), "metafields": fields()}},
     )["product"]
     _of_references(bench, goods)
-    image = _of_pictures(bench, made["id"])
+    image = _of_pictures(bench, body["id"])
     _of_stock(bench, goods)
     owners = _of_collections(bench, goods)
-    return {"products": made["id"], "variants": made["variants"][0]["id"], "product_images": image, **owners}
+    return {"products": body["id"], "variants": body["variants"][0]["id"], "product_images": image, **owners}
 
 
 def _of_many_variants(bench: Bench) -> None:
     options = [{"name": name} for name in ("One", "Two", "Three")]
     body = {"title": "Largest", "tags": tags(), "options": options, "variants": variants()}
-    made = bench.send(f"POST products, {VARIANTS:,} variants", "POST", "products.json", {"product": body})["product"]
-    path = f"products/{made['id']}"
-    ids = [each["id"] for each in made["variants"]]
+    new_body = bench.send(f"POST products, {VARIANTS:,} variants", "POST", "products.json", {"product": body})["product"]
+    path = f"products/{new_body['id']}"
+    ids = [variant["id"] for variant in new_body["variants"]]
 
     def put(name: str, rows: list[Body]) -> Body:
         changed: Body = bench.send(f"PUT products, {name}", "PUT", f"{path}.json", {"product": {"variants": rows}})
         return changed["product"]
 
-    bench.send("PUT products, all as it was", "PUT", f"{path}.json", {"product": made})
+    bench.send("PUT products, all as it was", "PUT", f"{path}.json", {"product": new_body})
     put(f"{VARIANTS:,} prices", [{"id": pk, "price": "10.90"} for pk in ids])
     put(f"{VARIANTS:,} SKUs", [{"id": pk, "sku": f"NEW-{pk}"} for pk in ids])
-    put(f"{VARIANTS:,} places", [{"id": pk, "position": place} for place, pk in enumerate(reversed(ids), start=1)])
-    named = [{"id": pk, "metafields": fields(count=1)} for pk in ids[:OF_PARTS]]
-    put(f"{OF_PARTS:,} metafields of variants", named + [{"id": pk} for pk in ids[OF_PARTS:]])
+    put(f"{VARIANTS:,} places", [{"id": pk, "position": index} for index, pk in enumerate(reversed(ids), start=1)])
+    parts = [{"id": pk, "metafields": fields(count=1)} for pk in ids[:OF_PARTS]]
+    put(f"{OF_PARTS:,} metafields of variants", parts + [{"id": pk} for pk in ids[OF_PARTS:]])
     first = put("all variants by others", variants("other "))["variants"][0]["id"]
     last = {"variant": {"id": first, "position": VARIANTS}}
     bench.send("PUT variants, from the first place to the last", "PUT", f"variants/{first}.json", last)
@@ -80,24 +80,24 @@ def _of_references(bench: Bench, goods: Goods) -> None:
 def _of_pictures(bench: Bench, product_id: int) -> int:
     path = f"products/{product_id}/images"
     largest = {"image": {"attachment": picture(5000, 5000), "metafields": fields()}}
-    made = bench.send("POST images, 25 megapixels, on its side", "POST", f"{path}.json", largest)["image"]
+    new_body = bench.send("POST images, 25 megapixels, on its side", "POST", f"{path}.json", largest)["image"]
     lossless = {"image": {"attachment": picture(2580, 2580, "PNG")}}
     bench.send("POST images, PNG of 20 MB, on its side", "POST", f"{path}.json", lossless)
     changed = {"image": {"alt": "a" * 512, "position": 2, "metafields": fields("other")}}
-    bench.send("PUT images", "PUT", f"{path}/{made['id']}.json", changed)
-    one = {"attachment": picture(300, 300)}
-    body = {"product": {"title": "Pictures", "images": [one] * IMAGES}}
+    bench.send("PUT images", "PUT", f"{path}/{new_body['id']}.json", changed)
+    single = {"attachment": picture(300, 300)}
+    body = {"product": {"title": "Pictures", "images": [single] * IMAGES}}
     flat = {"attachment": picture(5000, 5000, "PNG", flat=True)}
     vast = {"product": {"title": "Vast", "images": [flat] * (MEGAPIXELS // 25)}}
     bench.send(f"POST products, {MEGAPIXELS} megapixels", "POST", "products.json", vast)
-    many = bench.send(f"POST products, {IMAGES} small pictures", "POST", "products.json", body)["product"]
-    turned = [{"id": each["id"], "alt": "other"} for each in reversed(many["images"])]
+    many_product = bench.send(f"POST products, {IMAGES} small pictures", "POST", "products.json", body)["product"]
+    turned = [{"id": image["id"], "alt": "other"} for image in reversed(many_product["images"])]
     body = {"product": {"images": turned}}
-    bench.send(f"PUT products, {IMAGES} pictures in another order", "PUT", f"products/{many['id']}.json", body)
-    first = f"products/{many['id']}/images/{many['images'][0]['id']}.json"
+    bench.send(f"PUT products, {IMAGES} pictures in another order", "PUT", f"products/{many_product['id']}.json", body)
+    first = f"products/{many_product['id']}/images/{many_product['images'][0]['id']}.json"
     bench.send(f"DELETE images, one of {IMAGES}", "DELETE", first)
-    bench.send(f"DELETE products, {IMAGES} pictures", "DELETE", f"products/{many['id']}.json")
-    pk: int = made["id"]
+    bench.send(f"DELETE products, {IMAGES} pictures", "DELETE", f"products/{many_product['id']}.json")
+    pk: int = new_body["id"]
     return pk
 
 
@@ -106,11 +106,11 @@ def _of_collections(bench: Bench, goods: Goods) -> Owners:
     body: Body = {"title": "By hand", "body_html": markup(), "collects": [{"product_id": pk} for pk in goods.products]}
     body |= {"metafields": fields()}
     path = "custom_collections"
-    made = bench.send(f"POST {path}, {COLLECTS:,} products", "POST", f"{path}.json", {"custom_collection": body})
-    pk = made["custom_collection"]["id"]
-    places = [{"product_id": pk, "position": place} for place, pk in enumerate(reversed(goods.products), start=1)]
-    one = {"custom_collection": {"collects": places}}
-    bench.send(f"PUT {path}, {COLLECTS:,} other places", "PUT", f"{path}/{pk}.json", one)
+    new_body = bench.send(f"POST {path}, {COLLECTS:,} products", "POST", f"{path}.json", {"custom_collection": body})
+    pk = new_body["custom_collection"]["id"]
+    places = [{"product_id": pk, "position": index} for index, pk in enumerate(reversed(goods.products), start=1)]
+    first = {"custom_collection": {"collects": places}}
+    bench.send(f"PUT {path}, {COLLECTS:,} other places", "PUT", f"{path}/{pk}.json", first)
     picture_too = {"custom_collection": {"image": image}}
     bench.send(f"PUT {path}, 25 megapixels, on its side", "PUT", f"{path}/{pk}.json", picture_too)
     collect = bench.client.get(f"{ROOT}/collects.json?collection_id={pk}&limit=1").json()["collects"][0]
@@ -127,8 +127,8 @@ def _of_rules(bench: Bench, goods: Goods) -> int:
     rules = [{"column": "title", "relation": "contains", "condition": f"{n} {'word ' * 45}"} for n in range(RULES)]
     rules[0]["condition"] = "a"
     ruled: Body = {"title": "By rules", "rules": rules, "disjunctive": True, "body_html": markup()}
-    made = bench.send(f"POST {path}, {RULES} rules", "POST", f"{path}.json", {"smart_collection": ruled})
-    pk: int = made["smart_collection"]["id"]
+    body = bench.send(f"POST {path}, {RULES} rules", "POST", f"{path}.json", {"smart_collection": ruled})
+    pk: int = body["smart_collection"]["id"]
     fewer = {"smart_collection": {"rules": [{"column": "title", "relation": "not_equals", "condition": "none"}]}}
     bench.send(f"PUT {path}", "PUT", f"{path}/{pk}.json", fewer)
     everything = urlencode([("sort_order", "manual"), *(("products[]", pk) for pk in goods.products[:NAMED])])
@@ -141,13 +141,13 @@ def _of_rules(bench: Bench, goods: Goods) -> int:
 def _of_stock(bench: Bench, goods: Goods) -> None:
     from apps.shops.domain.countries import get_countries
 
-    here, there = ({"inventory_item_id": goods.item, "location_id": pk} for pk in goods.location)
-    codes = [{"country_code": each.code, "harmonized_system_code": "123456.789012"} for each in get_countries()[:CODES]]
+    own, there = ({"inventory_item_id": goods.item, "location_id": pk} for pk in goods.location)
+    codes = [{"country_code": country.code, "harmonized_system_code": "123456.789012"} for country in get_countries()[:CODES]]
     item = {"inventory_item": {"sku": "S" * 255, "country_harmonized_system_codes": codes}}
     bench.send(f"PUT inventory_items, {CODES} customs numbers", "PUT", f"inventory_items/{goods.item}.json", item)
-    bench.send("POST inventory_levels/set", "POST", "inventory_levels/set.json", here | {"available": 7})
+    bench.send("POST inventory_levels/set", "POST", "inventory_levels/set.json", own | {"available": 7})
     bench.send(
-        "POST inventory_levels/adjust", "POST", "inventory_levels/adjust.json", here | {"available_adjustment": 3}
+        "POST inventory_levels/adjust", "POST", "inventory_levels/adjust.json", own | {"available_adjustment": 3}
     )
     bench.send("POST inventory_levels/connect", "POST", "inventory_levels/connect.json", there)
     bench.send("DELETE inventory_levels", "DELETE", f"inventory_levels.json?{urlencode(there)}")

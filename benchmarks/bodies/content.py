@@ -10,7 +10,7 @@ FILES = 10_000
 
 
 def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
-    """Send all; returns rows that can own metafields."""
+    """Send all requests; return rows that can own metafields."""
     _of_themes(bench, goods)
     _of_apps(bench)
     return _of_blogs(bench)
@@ -22,16 +22,16 @@ def _of_blogs(bench: Bench) -> dict[str, int]:
     path = f"blogs/{blog}/articles"
     article = _titled() | {"body_html": markup(), "summary_html": "word " * 1_000, "tags": tags()}
     name = "articles, markup, 250 tags and metafields"
-    made = bench.send(f"POST {name}", "POST", f"{path}.json", {"article": article})["article"]["id"]
+    body = bench.send(f"POST {name}", "POST", f"{path}.json", {"article": article})["article"]["id"]
     pictured = {"article": {"image": {"attachment": picture(1200, 1200)}, "body_html": markup()[::-1].replace("<", "")}}
-    bench.send(f"PUT {name}", "PUT", f"{path}/{made}.json", pictured)
+    bench.send(f"PUT {name}", "PUT", f"{path}/{body}.json", pictured)
     other = bench.client.post(f"{ROOT}/{path}.json", {"article": article}, "application/json").json()["article"]["id"]
     bench.send("DELETE articles", "DELETE", f"{path}/{other}.json")
-    gone = bench.client.post(f"{ROOT}/blogs.json", {"blog": _titled()}, "application/json").json()["blog"]["id"]
+    deleted_row_id = bench.client.post(f"{ROOT}/blogs.json", {"blog": _titled()}, "application/json").json()["blog"]["id"]
     for _ in range(50):
-        bench.client.post(f"{ROOT}/blogs/{gone}/articles.json", {"article": article}, "application/json")
-    bench.send("DELETE blogs, 50 articles", "DELETE", f"blogs/{gone}.json")
-    return {"blogs": blog, "articles": made}
+        bench.client.post(f"{ROOT}/blogs/{deleted_row_id}/articles.json", {"article": article}, "application/json")
+    bench.send("DELETE blogs, 50 articles", "DELETE", f"blogs/{deleted_row_id}.json")
+    return {"blogs": blog, "articles": body}
 
 
 def _titled() -> Body:
@@ -40,10 +40,10 @@ def _titled() -> Body:
 
 def _of_themes(bench: Bench, goods: Goods) -> None:
     theme = {"theme": {"name": "Largest", "src": "https://themes.example/largest.zip"}}
-    made = bench.send("POST themes", "POST", "themes.json", theme)["theme"]["id"]
-    bench.send("PUT themes", "PUT", f"themes/{made}.json", {"theme": {"name": "Other"}})
-    _unpack(goods, made)
-    bench.send(f"DELETE themes, {FILES:,} files", "DELETE", f"themes/{made}.json")
+    body = bench.send("POST themes", "POST", "themes.json", theme)["theme"]["id"]
+    bench.send("PUT themes", "PUT", f"themes/{body}.json", {"theme": {"name": "Other"}})
+    _unpack(goods, body)
+    bench.send(f"DELETE themes, {FILES:,} files", "DELETE", f"themes/{body}.json")
     main = next(row["id"] for row in bench.client.get(f"{ROOT}/themes.json").json()["themes"] if row["role"] == "main")
     path = f"themes/{main}/assets.json"
     script = "let a = 1;\n" * 23_831
@@ -59,7 +59,7 @@ def _of_themes(bench: Bench, goods: Goods) -> None:
 
 
 def _unpack(goods: Goods, theme_id: int) -> None:
-    """Give a theme as many files as an archive may hold, as the worker does that unpacks it."""
+    """Add as many files to a theme as an archive may contain, as the worker does."""
     from django.utils import timezone
 
     from apps.content.domain import blob_store, themes
@@ -73,13 +73,13 @@ def _unpack(goods: Goods, theme_id: int) -> None:
 
 def _of_apps(bench: Bench) -> None:
     tag = {"script_tag": {"src": "https://scripts.example/" + "a" * 200, "event": "onload"}}
-    made = bench.send("POST script_tags", "POST", "script_tags.json", tag)["script_tag"]["id"]
-    bench.send("PUT script_tags", "PUT", f"script_tags/{made}.json", {"script_tag": {"src": "https://a.example/b"}})
-    bench.send("DELETE script_tags", "DELETE", f"script_tags/{made}.json")
+    body = bench.send("POST script_tags", "POST", "script_tags.json", tag)["script_tag"]["id"]
+    bench.send("PUT script_tags", "PUT", f"script_tags/{body}.json", {"script_tag": {"src": "https://a.example/b"}})
+    bench.send("DELETE script_tags", "DELETE", f"script_tags/{body}.json")
     path, name = "mobile_platform_applications", "mobile_platform_application"
     prints = [":".join([f"{number:02X}"] * 32) for number in range(50)]
     app = {"platform": "android", "application_id": "example.app", "sha256_cert_fingerprints": prints}
-    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: app})[name]["id"]
+    body = bench.send(f"POST {path}", "POST", f"{path}.json", {name: app})[name]["id"]
     fewer = {name: {"sha256_cert_fingerprints": prints[1:]}}
-    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", fewer)
-    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")
+    bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", fewer)
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{body}.json")

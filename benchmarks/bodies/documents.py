@@ -1,32 +1,32 @@
-"""Documents in GraphQL, and an app that leaves a shop."""
+"""GraphQL documents, and uninstalling an app."""
 
 from benchmarks.bodies.bench import Bench
 from benchmarks.bodies.setting import Goods, client_of
 
-# A mutation with what it shows costs twelve points, of which a document has a thousand.
+# A mutation with its result costs twelve points of a document's thousand.
 MUTATIONS, ROWS = 83, 240
 NODE = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
 
 
 def send_all(bench: Bench, goods: Goods, number: int) -> None:
-    """Send all, as an app that then leaves."""
+    """Send all requests, as an app that is then uninstalled."""
     client = client_of(goods.shop, f"Leaving {number}")
-    made = bench.send(f"POST graphql, {MUTATIONS} mutations", "POST", "graphql.json", _creations(number), client)
-    assert not made.get("errors"), str(made)[:500]
-    assert not any(each["userErrors"] for each in made["data"].values()), str(made)[:500]
-    lists = " ".join(f"a{place}: webhookSubscriptions(first: {ROWS}) {{ nodes {{ {NODE} }} }}" for place in range(4))
-    read = bench.send(f"POST graphql, {4 * ROWS} rows", "POST", "graphql.json", {"query": f"{{ {lists} }}"}, client)
-    assert not read.get("errors"), str(read)[:500]
+    body = bench.send(f"POST graphql, {MUTATIONS} mutations", "POST", "graphql.json", _creations(number), client)
+    assert not body.get("errors"), str(body)[:500]
+    assert not any(result["userErrors"] for result in body["data"].values()), str(body)[:500]
+    lists = " ".join(f"a{index}: webhookSubscriptions(first: {ROWS}) {{ nodes {{ {NODE} }} }}" for index in range(4))
+    loaded = bench.send(f"POST graphql, {4 * ROWS} rows", "POST", "graphql.json", {"query": f"{{ {lists} }}"}, client)
+    assert not loaded.get("errors"), str(loaded)[:500]
     bench.send(
         f"DELETE api_permissions, {MUTATIONS} subscriptions", "DELETE", "api_permissions/current.json", None, client
     )
 
 
 def _creations(number: int) -> dict[str, str]:
-    """As many subscriptions as a document may make."""
+    """Return a document that creates the maximum number of subscriptions."""
     fields = [
-        f"a{place}: webhookSubscriptionCreate(topic: PRODUCTS_UPDATE, webhookSubscription: {{uri:"
-        f' "https://leaving.example/{number}/{place}"}}) {{ webhookSubscription {{ id }} userErrors {{ message }} }}'
-        for place in range(MUTATIONS)
+        f"a{index}: webhookSubscriptionCreate(topic: PRODUCTS_UPDATE, webhookSubscription: {{uri:"
+        f' "https://leaving.example/{number}/{index}"}}) {{ webhookSubscription {{ id }} userErrors {{ message }} }}'
+        for index in range(MUTATIONS)
     ]
     return {"query": f"mutation {{ {' '.join(fields)} }}"}

@@ -1,4 +1,4 @@
-"""Fulfillment orders of as many lines as an order has, fulfillments, and their events."""
+"""Fulfillment orders with the maximum of line items, fulfillments, and fulfillment events."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ MESSAGE = "a" * WORDS
 
 @dataclass(frozen=True)
 class Routed:
-    """A fulfillment order with all its lines."""
+    """A fulfillment order with all its line items."""
 
     pk: int
     order: int
@@ -25,12 +25,11 @@ class Routed:
         return f"{ORDERS}/{self.pk}"
 
     def units(self, count: int = 1) -> list[Body]:
-        """So many units of each line."""
+        """Return a quantity of each line item."""
         return [{"id": pk, "quantity": count} for pk in self.lines]
 
 
 def send_all(bench: Bench, goods: Goods, number: int) -> None:
-    """Send all."""
     _of_states(bench, goods, number)
     _of_requests(bench, goods, number)
     _of_parcels(bench, goods)
@@ -39,16 +38,16 @@ def send_all(bench: Bench, goods: Goods, number: int) -> None:
 
 
 def _routed(bench: Bench, goods: Goods, body: Body, **when: Any) -> Routed:
-    """The fulfillment order of a new order, made as the worker makes it."""
+    """Return the fulfillment order of a new order, routed as the worker does."""
     from django.utils import timezone
 
     from apps.fulfillment.domain import routing
     from apps.ground.tenancy import shop_scope
 
-    made = bench.made("orders.json", {"order": body})["order"]
+    order = bench.made("orders.json", {"order": body})["order"]
     with shop_scope(goods.shop):
-        [row] = routing.route_order(made["id"], at=timezone.now(), **when)
-        return Routed(row.pk, made["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
+        [row] = routing.route_order(order["id"], at=timezone.now(), **when)
+        return Routed(row.pk, order["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
 
 
 def _counted(goods: Goods) -> Body:
@@ -57,7 +56,7 @@ def _counted(goods: Goods) -> Body:
 
 
 def _of_states(bench: Bench, goods: Goods, number: int) -> None:
-    """Held, moved, cancelled; scheduled, put off, opened."""
+    """Hold, move and cancel; schedule, reschedule and open."""
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
@@ -72,8 +71,8 @@ def _of_states(bench: Bench, goods: Goods, number: int) -> None:
     bench.made("inventory_levels/connect.json", {"inventory_item_id": goods.item, "location_id": other.pk})
     moved = {"new_location_id": other.pk, NAMED: row.units()}
     name = f"POST {ORDERS}/move, {LINES} lines"
-    answer = bench.send(name, "POST", f"{row.path}/move.json", {"fulfillment_order": moved})
-    there = answer["moved_fulfillment_order"]["id"]
+    response = bench.send(name, "POST", f"{row.path}/move.json", {"fulfillment_order": moved})
+    there = response["moved_fulfillment_order"]["id"]
     bench.send(f"POST {ORDERS}/cancel, {LINES} lines", "POST", f"{ORDERS}/{there}/cancel.json")
     waits = _routed(bench, goods, _counted(goods), fulfill_at=_moment())
     put_off = {"fulfillment_order": {"new_fulfill_at": LATEST}}
@@ -88,70 +87,70 @@ def _moment() -> Any:
 
 
 def _of_requests(bench: Bench, goods: Goods, number: int) -> None:
-    """A service is asked for units, says yes and no, and is asked to leave them."""
+    """Request fulfillment from a service, accept and reject, and request cancellation."""
     service = {"name": f"Requests {number}", "callback_url": f"https://depot.example/{number}"}
     handle = bench.made("fulfillment_services.json", {"fulfillment_service": service})["fulfillment_service"]["handle"]
     line = {"title": "Line", "price": "4.00", "quantity": 4, "fulfillment_service": handle}
     row = _routed(bench, goods, {"line_items": [line] * LINES})
-    for answer in ("reject", "accept"):
-        row, asked = _request(bench, row)
-        bench.send(*_said(f"{asked}/fulfillment_request/accept", "fulfillment_request"))
-        bench.send(*_said(f"{asked}/cancellation_request", "cancellation_request"))
-        bench.send(*_said(f"{asked}/cancellation_request/{answer}", "cancellation_request"))
-    row, asked = _request(bench, row)
-    shown = bench.client.get(f"{bench.root}/{asked}.json").json()["fulfillment_order"]["line_items"]
-    why = [{"fulfillment_order_line_item_id": each["id"], "message": MESSAGE} for each in shown]
-    bench.send(*_said(f"{asked}/fulfillment_request/reject", "fulfillment_request", line_items=why))
-    _, asked = _request(bench, row)
-    bench.made(f"{asked}/fulfillment_request/accept.json", {"fulfillment_request": {}})
-    bench.send(*_said(f"{asked}/close", "fulfillment_order"))
+    for response in ("reject", "accept"):
+        row, request = _request(bench, row)
+        bench.send(*_said(f"{request}/fulfillment_request/accept", "fulfillment_request"))
+        bench.send(*_said(f"{request}/cancellation_request", "cancellation_request"))
+        bench.send(*_said(f"{request}/cancellation_request/{response}", "cancellation_request"))
+    row, request = _request(bench, row)
+    line_items = bench.client.get(f"{bench.root}/{request}.json").json()["fulfillment_order"]["line_items"]
+    why = [{"fulfillment_order_line_item_id": item["id"], "message": MESSAGE} for item in line_items]
+    bench.send(*_said(f"{request}/fulfillment_request/reject", "fulfillment_request", line_items=why))
+    _, request = _request(bench, row)
+    bench.made(f"{request}/fulfillment_request/accept.json", {"fulfillment_request": {}})
+    bench.send(*_said(f"{request}/close", "fulfillment_order"))
 
 
 def _request(bench: Bench, row: Routed) -> tuple[Routed, str]:
-    """Ask for a unit of each line; returns what is left, and the path of what was asked for."""
+    """Request one item of each line; return the remaining fulfillment order and the path of the request."""
     body = {"fulfillment_request": {"message": MESSAGE, NAMED: row.units()}}
     path = f"{row.path}/fulfillment_request.json"
-    answer = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
-    left = answer["unsubmitted_fulfillment_order"] or answer["submitted_fulfillment_order"]
-    lines = [each["id"] for each in left["line_items"]]
-    return Routed(left["id"], row.order, lines), f"{ORDERS}/{answer['submitted_fulfillment_order']['id']}"
+    response = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
+    unsubmitted_fulfillment_order = response["unsubmitted_fulfillment_order"] or response["submitted_fulfillment_order"]
+    lines = [line_item["id"] for line_item in unsubmitted_fulfillment_order["line_items"]]
+    return Routed(unsubmitted_fulfillment_order["id"], row.order, lines), f"{ORDERS}/{response['submitted_fulfillment_order']['id']}"
 
 
 def _said(path: str, wrapper: str, **more: Any) -> tuple[str, str, str, Body]:
-    """A request with the longest message."""
+    """Send a request with the longest message."""
     action = path.split("/", maxsplit=2)[2]
     return f"POST {ORDERS}/{action}, {LINES} lines", "POST", f"{path}.json", {wrapper: {"message": MESSAGE, **more}}
 
 
 def _tracking() -> Body:
-    urls = [f"https://track.example/{place}/".ljust(LONGEST, "a") for place in range(NUMBERS)]
-    return {"numbers": [f"{place}".ljust(LONGEST, "1") for place in range(NUMBERS)], "urls": urls, "company": "Other"}
+    urls = [f"https://track.example/{index}/".ljust(LONGEST, "a") for index in range(NUMBERS)]
+    return {"numbers": [f"{index}".ljust(LONGEST, "1") for index in range(NUMBERS)], "urls": urls, "company": "Other"}
 
 
 def _of_parcels(bench: Bench, goods: Goods) -> None:
-    """Units are sent with as many numbers as parcels have, followed, and taken back."""
+    """Fulfill with the maximum of tracking numbers, add events, and cancel."""
     row = _routed(bench, goods, _counted(goods))
-    sent = {
+    payload = {
         "line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk, NAMED: row.units()}],
         "tracking_info": _tracking(),
         "message": MESSAGE,
     }
     name = f"fulfillments, {LINES} lines, {NUMBERS} numbers"
-    made = bench.send(f"POST {name}", "POST", "fulfillments.json", {"fulfillment": sent})["fulfillment"]["id"]
+    body = bench.send(f"POST {name}", "POST", "fulfillments.json", {"fulfillment": payload})["fulfillment"]["id"]
     tracking = {"fulfillment": {"tracking_info": {**_tracking(), "company": "Another"}}}
-    path = f"fulfillments/{made}"
+    path = f"fulfillments/{body}"
     bench.send(
         f"POST fulfillments/update_tracking, {NUMBERS} numbers", "POST", f"{path}/update_tracking.json", tracking
     )
     event = {"event": {"status": "in_transit", "message": MESSAGE[:255], "city": "a" * 255}}
     events = f"orders/{row.order}/{path}/events"
-    one = bench.send("POST fulfillments/events", "POST", f"{events}.json", event)["fulfillment_event"]["id"]
-    bench.send("DELETE fulfillments/events", "DELETE", f"{events}/{one}.json")
+    first_row_id = bench.send("POST fulfillments/events", "POST", f"{events}.json", event)["fulfillment_event"]["id"]
+    bench.send("DELETE fulfillments/events", "DELETE", f"{events}/{first_row_id}.json")
     bench.send(f"POST fulfillments/cancel, {LINES} lines", "POST", f"{path}/cancel.json")
 
 
 def _of_many(bench: Bench, goods: Goods) -> None:
-    """As many fulfillment orders as a body names; they are made once, for that takes longer than all else."""
+    """Fulfill the maximum of fulfillment orders in one body; they are created once, which takes longest."""
     rows = made_together(goods, PARTS, LINES)
     body = {"fulfillment_order_ids": [row for row, _ in rows][:DEADLINES], "fulfillment_deadline": LATER}
     path = f"{ORDERS}/set_fulfillment_orders_deadline"
@@ -159,7 +158,7 @@ def _of_many(bench: Bench, goods: Goods) -> None:
     parts = [
         {"fulfillment_order_id": row, NAMED: [{"id": line, "quantity": 1} for line in lines]} for row, lines in rows
     ]
-    sent = {"fulfillment": {"line_items_by_fulfillment_order": parts, "tracking_info": _tracking()}}
-    made = bench.send(f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", sent)
-    path = f"fulfillments/{made['fulfillment']['id']}/cancel.json"
+    fulfillment_data = {"fulfillment": {"line_items_by_fulfillment_order": parts, "tracking_info": _tracking()}}
+    new_body = bench.send(f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", fulfillment_data)
+    path = f"fulfillments/{new_body['fulfillment']['id']}/cancel.json"
     bench.send(f"POST fulfillments/cancel, of {PARTS} fulfillment orders", "POST", path)

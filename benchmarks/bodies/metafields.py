@@ -1,18 +1,18 @@
-"""Metafields by routes of their own, of every kind of owner."""
+"""Metafields by their own routes, for every type of owner."""
 
 from benchmarks.bodies.bench import Bench
 
-# The most bytes that a value of type ``json`` has.
+# The maximum bytes of a value of type ``json``.
 LARGEST = 512 * 1024
 
 
 def send_all(bench: Bench, owners: dict[str, int], number: int) -> None:
-    """Make, change and delete the largest metafield of each owner, and of the shop."""
+    """Create, update and delete the largest metafield of each owner and of the shop."""
     for prefix in ["", *(f"{path}/{pk}/" for path, pk in owners.items())]:
         value = "[" + "1, " * (LARGEST // 3 - 10) + "1]"
         field = {"namespace": "largest", "key": f"round{number}", "type": "json", "value": value}
         path = f"{prefix}metafields"
-        made = bench.send("POST metafields, 512 KB of JSON", "POST", f"{path}.json", {"metafield": field})["metafield"]
+        body = bench.send("POST metafields, 512 KB of JSON", "POST", f"{path}.json", {"metafield": field})["metafield"]
         other = {"metafield": {"value": value.replace("1]", "2]")}}
-        bench.send("PUT metafields, 512 KB of JSON", "PUT", f"{path}/{made['id']}.json", other)
-        bench.send("DELETE metafields", "DELETE", f"{path}/{made['id']}.json")
+        bench.send("PUT metafields, 512 KB of JSON", "PUT", f"{path}/{body['id']}.json", other)
+        bench.send("DELETE metafields", "DELETE", f"{path}/{body['id']}.json")

@@ -9,7 +9,7 @@ _PAID = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_p
 
 
 def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
-    """Send all; returns rows that can own metafields."""
+    """Send all requests; return rows that can own metafields."""
     counted = [{"variant_id": pk, "quantity": 2} for pk in goods.variants]
     for name, body in {
         f"{LINES} products with stock, paid": {"line_items": counted, **_PAID},
@@ -19,31 +19,31 @@ def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
         f"{MEMBERS} transactions": _paid(),
         f"{LINES} lines with 10 properties, {MEMBERS} metafields": _described(),
     }.items():
-        made = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": tags(), **body}})["order"]
-        path = f"orders/{made['id']}"
+        new_body = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": tags(), **body}})["order"]
+        path = f"orders/{new_body['id']}"
         changed = {"note": "word " * 900, "tags": "other", "metafields": fields("other")}
         bench.send(f"PUT orders, {name}", "PUT", f"{path}.json", {"order": changed})
-        if made["financial_status"] != "paid":
+        if new_body["financial_status"] != "paid":
             sale = {"transaction": {"kind": "sale", "amount": "0.01", "gateway": "manual"}}
             bench.send(f"POST transactions, {name}", "POST", f"{path}/transactions.json", sale)
         bench.send("POST orders/close", "POST", f"{path}/close.json", {})
         bench.send("POST orders/open", "POST", f"{path}/open.json", {})
-        _refund(bench, name, path, made)
+        _refund(bench, name, path, new_body)
         bench.send(f"POST orders/cancel, {name}", "POST", f"{path}/cancel.json", {})
         bench.send(f"DELETE orders, {name}", "DELETE", f"{path}.json")
-    kept = bench.client.post(f"{ROOT}/orders.json", {"order": {"line_items": [_line()]}}, "application/json").json()
-    return {"orders": kept["order"]["id"]}
+    saved_body = bench.client.post(f"{ROOT}/orders.json", {"order": {"line_items": [_line()]}}, "application/json").json()
+    return {"orders": saved_body["order"]["id"]}
 
 
-def _refund(bench: Bench, name: str, path: str, made: Body) -> None:
-    """A unit of each line, back to stock, and as many movements of money as a body takes."""
-    units = [{"line_item_id": line["id"], "quantity": 1} for line in made["line_items"]]
-    ids = [duty["id"] for line in made["line_items"] for duty in line["duties"]][:LINES]
+def _refund(bench: Bench, name: str, path: str, order_body: Body) -> None:
+    """Refund one item of each line with restock, and the maximum number of transactions."""
+    units = [{"line_item_id": line["id"], "quantity": 1} for line in order_body["line_items"]]
+    ids = [duty["id"] for line in order_body["line_items"] for duty in line["duties"]][:LINES]
     duties = [{"duty_id": pk, "refund_type": "PROPORTIONAL"} for pk in ids]
     body: Body = {"restock": True, "refund_line_items": units, "shipping": {"full_refund": True}}
     body["refund_duties"] = duties
     bench.send(f"POST refunds/calculate, {name}", "POST", f"{path}/refunds/calculate.json", {"refund": body})
-    if made["financial_status"] == "paid":
+    if order_body["financial_status"] == "paid":
         body["transactions"] = [{"amount": "0.01"}] * PAYBACKS
     bench.send(f"POST refunds, {name}", "POST", f"{path}/refunds.json", {"refund": body})
 

@@ -1,4 +1,4 @@
-"""What stands in the shop before anything is measured, and what bodies are made of."""
+"""The shop's initial data, and the parts of request bodies."""
 
 import base64
 import io
@@ -19,14 +19,14 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Goods:
-    """What bodies refer to.
+    """The rows that bodies refer to.
 
     Attributes:
-        shop: Whose.
-        products: As many as a collection takes by one body; the first ``SOLD`` with a counted variant.
+        shop: The shop of the rows.
+        products: As many as one body can add to a collection; the first ``SOLD`` have a tracked variant.
         variants: Those variants.
-        item: The inventory item of the first.
-        location: Where stock lies, and one that stocks nothing yet.
+        item: The inventory item of the first variant.
+        location: The location with stock, and one that stocks nothing yet.
     """
 
     shop: "Shop"
@@ -67,7 +67,7 @@ def stock_shop(shop: "Shop") -> Goods:
 
 
 def client_of(shop: "Shop", name: str) -> "Client":
-    """An app of that name that may do everything in a shop."""
+    """Return a client of an app of that name with every scope."""
     from django.test import Client
     from django.utils import timezone
 
@@ -82,7 +82,7 @@ def client_of(shop: "Shop", name: str) -> "Client":
 
 
 def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[int]]]:
-    """Fulfillment orders of one order at one location, each with its lines; there are so many lines in all."""
+    """Return fulfillment orders of one order at one location, each with its share of the line items."""
     from django.utils import timezone
 
     from apps.fulfillment.domain import location_moves, routing
@@ -99,40 +99,40 @@ def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[
         other = create_location(name="Many", country="Sweden", actor="system", at=at)
         pks = list(row.lines.order_by("pk").values_list("pk", flat=True))
         size = lines // parts
-        found = []
+        results = []
         for first in range(0, lines, size):
-            named = [{"id": pk, "quantity": 1} for pk in pks[first : first + size]]
-            moved = location_moves.move_to_location(row, other.pk, lines=named, actor="system", at=at).moved
-            found.append((moved.pk, list(moved.lines.order_by("pk").values_list("pk", flat=True))))
-        return found
+            line_items = [{"id": pk, "quantity": 1} for pk in pks[first : first + size]]
+            moved = location_moves.move_to_location(row, other.pk, lines=line_items, actor="system", at=at).moved
+            results.append((moved.pk, list(moved.lines.order_by("pk").values_list("pk", flat=True))))
+        return results
 
 
 def tags() -> str:
-    """As many tags as a row takes."""
+    """Return the maximum number of tags of a row."""
     return ", ".join(f"tag {number}" for number in range(TAGS))
 
 
 def fields(value: Any = "text", kind: str = "single_line_text_field", count: int = METAFIELDS) -> list[Body]:
-    """As many metafields as a body may bring."""
+    """Return the maximum number of metafields of a body."""
     return [{"namespace": "bench", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
 
 
 def markup() -> str:
-    """Markup at both its limits: half a megabyte, and as many tags as are taken."""
+    """Return HTML at both its limits: half a megabyte, and the maximum number of tags."""
     return "<p>" + f"<b>{'word ' * 10}</b>\n" * 4_990 + "word " * 40_000 + "</p>"
 
 
 @cache
 def picture(width: int, height: int, kind: str = "JPEG", *, flat: bool = False) -> str:
-    """A picture in Base64: one that does not compress, lying on its side as cameras leave it, or an empty one."""
+    """Return a Base64 image: incompressible and rotated by EXIF like a camera's, or flat."""
     from PIL import Image
 
     exif = Image.Exif()
     if flat:
-        made = Image.new("RGB", (width, height))
+        image = Image.new("RGB", (width, height))
     else:
-        made = Image.frombytes("RGB", (width, height), random.Random(1).randbytes(3 * width * height))
+        image = Image.frombytes("RGB", (width, height), random.Random(1).randbytes(3 * width * height))
         exif[0x0112] = 6
     file = io.BytesIO()
-    made.save(file, kind, exif=exif)
+    image.save(file, kind, exif=exif)
     return base64.b64encode(file.getvalue()).decode()

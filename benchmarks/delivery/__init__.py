@@ -1,1 +1,1 @@
-"""What the webhook engine delivers, beside a floor of the same run."""
+"""Measure the webhook engine's throughput against a minimal sender in the same run."""

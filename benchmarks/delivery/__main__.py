@@ -1,10 +1,10 @@
-"""What the webhook engine delivers, beside the floor of the same run: the same requests by aiohttp alone.
+"""Measure the webhook engine's throughput against the same requests by aiohttp alone, in the same run.
 
 Run: ``python -m benchmarks.delivery [--deliveries 20000] [--only fan_out,hang,…]``
 
-On PostgreSQL of ``DATABASE_URL`` (a database of its own is made there and dropped again), or on SQLite without it. The
-receivers, the database and the dispatchers share the machine. Ratios within one run survive noise, as does processor
-time; numbers do not. Prints one line of JSON for each measure.
+Uses PostgreSQL of ``DATABASE_URL`` (in a new database that is dropped afterwards), or SQLite without it. Endpoints,
+database and dispatchers share the machine. Ratios within one run and processor times are reproducible; absolute numbers
+are not. Prints one line of JSON for each measurement.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--only", help="some of the measures, by name, with commas between")
     options = parser.parse_args()
     count = options.deliveries
-    known: dict[str, Callable[[], dict[str, Any]]] = {
+    existing: dict[str, Callable[[], dict[str, Any]]] = {
         "write": reserves.measure_write,
         "fan_out": lambda: measures.measure_fan_out(count),
         "one_worker": lambda: measures.measure_rate(count, 1, 10),
@@ -40,15 +40,15 @@ def main() -> int:
         "partitions": lambda: retention.measure_partitions(options.rows),
         "recovery": lambda: reserves.measure_recovery(min(100_000, options.rows)),
     }
-    chosen = options.only.split(",") if options.only else list(known)
+    parts = options.only.split(",") if options.only else list(existing)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-    # A benchmark that is ended drops its database as well.
+    # A benchmark that is terminated also drops its database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     prepare()
     try:
-        for name in chosen:
-            found = known[name]()
-            print(json.dumps({"database": "postgresql" if SERVER else "sqlite", "measure": name, **found}), flush=True)
+        for name in parts:
+            figures = existing[name]()
+            print(json.dumps({"database": "postgresql" if SERVER else "sqlite", "measure": name, **figures}), flush=True)
     finally:
         drop()
     return 0

@@ -1,4 +1,4 @@
-"""What is measured, each with figures of its own."""
+"""The measurements, each with its own figures."""
 
 import time
 from typing import Any
@@ -22,19 +22,19 @@ from benchmarks.delivery.world import (
 
 
 def measure_fan_out(count: int) -> dict[str, Any]:
-    """Deliveries written a second by fan-out, ten subscriptions with a filter of five terms."""
+    """Measure deliveries per second created by fan-out, for ten subscriptions with a filter of five terms."""
     text = "id:>0 AND title:New* AND -handle:other AND (tags:a OR tags:z) AND commentable:no"
     shop = shop_with(1, [f"http://127.0.0.1:9/{number}" for number in range(10)], filter=text)
     fill_events(shop, count // 10)
     began = time.perf_counter()
-    made = fan_out_all()
-    found = {"deliveries_a_second": round(made / (time.perf_counter() - began)), "deliveries": made}
+    delivery_count = fan_out_all()
+    figures = {"deliveries_a_second": round(delivery_count / (time.perf_counter() - began)), "deliveries": delivery_count}
     forget()
-    return found
+    return figures
 
 
 def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
-    """Deliveries a second to ten receivers, by one or more dispatchers; what is delivered waits beforehand."""
+    """Measure deliveries per second to ten endpoints by one or more dispatchers; all deliveries wait beforehand."""
     receivers = Receivers(10)
     shop = shop_with(number, [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
     fill_events(shop, count // 10)
@@ -43,30 +43,30 @@ def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
     receivers.ask("take")
     with dispatchers(workers) as running:
         wait_for(receivers, 1)
-        started = sum(processor_seconds(each) for each in running)
+        started = sum(processor_seconds(process) for process in running)
         wait_for(receivers, count)
-        used = sum(processor_seconds(each) for each in running) - started
-        memory = max(memory_mb(each) for each in running)
+        used = sum(processor_seconds(process) for process in running) - started
+        memory = max(memory_mb(process) for process in running)
     arrived = receivers.ask("take")
     after = uvloop.run(floor(receivers.ports))
-    found = {
+    results = {
         "deliveries_a_second": round(rate(arrived)),
         "processor_ms": round(used / count * 1000, 3),
         "memory_mb": round(memory),
         "twice": len(arrived) - count,
-        # Before and after, as other work on the machine comes and goes.
+        # Before and after, because other load on the machine varies.
         "floor_a_second": round((before[0] + after[0]) / 2),
         "floor_processor_ms": round((before[1] + after[1]) / 2 * 1000, 3),
     }
-    found["processor_of_floor"] = round(found["floor_processor_ms"] / found["processor_ms"], 2)
-    found["of_floor"] = round(found["deliveries_a_second"] / found["floor_a_second"], 2)
+    results["processor_of_floor"] = round(results["floor_processor_ms"] / results["processor_ms"], 2)
+    results["of_floor"] = round(results["deliveries_a_second"] / results["floor_a_second"], 2)
     receivers.stop()
     forget()
-    return found
+    return results
 
 
 def measure_latency(count: int) -> dict[str, Any]:
-    """From the event to the receiver, at 500 events a second."""
+    """Measure the time from event to endpoint, at 500 events per second."""
     from django.utils import timezone
 
     from apps.content.domain.blogs import create_blog
@@ -95,7 +95,7 @@ def measure_latency(count: int) -> dict[str, Any]:
 
 
 def _sent_and_arrived(receivers: Receivers) -> list[float]:
-    """How long each took, by the attempts' rows: from the event to its first attempt's end."""
+    """Return times from the event to the end of its first attempt, from the attempts' rows."""
     from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
@@ -111,8 +111,8 @@ def _sent_and_arrived(receivers: Receivers) -> list[float]:
 
 
 def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[str, Any]:
-    """What the healthy receivers get while some accept and never answer, beside what they get when all are well."""
-    found: dict[str, Any] = {}
+    """Measure the throughput of healthy endpoints while others accept and never respond, and without those."""
+    results: dict[str, Any] = {}
     for name, bad in (("all_well", 0), ("some_hang", hanging)):
         receivers = Receivers(healthy, bad)
         shop = shop_with(number + bool(bad), [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
@@ -121,20 +121,20 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
         with dispatchers(1):
             until = time.time() + 120
             while time.time() < until:
-                seen = receivers.ask("count")
-                if seen >= count // healthy * healthy:
+                arrival_count = receivers.ask("count")
+                if arrival_count >= count // healthy * healthy:
                     break
                 time.sleep(0.05)
         arrived = [(at, path) for at, path in receivers.ask("take") if int(path[1:]) in receivers.healthy]
-        found[name] = round(rate(arrived))
+        results[name] = round(rate(arrived))
         receivers.stop()
         forget()
-    found["share"] = round(found["some_hang"] / found["all_well"], 2)
-    return found
+    results["share"] = round(results["some_hang"] / results["all_well"], 2)
+    return results
 
 
 def measure_shops(count: int) -> dict[str, Any]:
-    """Fifty shops, of which one makes nine tenths of the events: how long the others' deliveries take."""
+    """Measure delays of fifty shops while one shop creates nine tenths of the events."""
     from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery
 
@@ -151,11 +151,11 @@ def measure_shops(count: int) -> dict[str, Any]:
     time.sleep(0.5)
     with all_shops_scope():
         rows = Delivery.objects.filter(shop__in=shops[1:], state="done")
-        others = [
-            (first - made).total_seconds()
-            for made, first in rows.values_list("triggered_at", "first_attempt_at")
+        other_rows = [
+            (first - triggered_at).total_seconds()
+            for triggered_at, first in rows.values_list("triggered_at", "first_attempt_at")
             if first is not None
         ]
     receivers.stop()
     forget()
-    return {"others_p99_ms": round(percentile(others, 0.99) * 1000), "others": len(others)}
+    return {"others_p99_ms": round(percentile(other_rows, 0.99) * 1000), "others": len(other_rows)}

@@ -1,4 +1,4 @@
-"""Receivers in a process of their own, and the floor: the same requests to them by aiohttp alone."""
+"""Test endpoints in a separate process, and the floor: the same requests to them by aiohttp alone."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ FLOOR_AT_ONCE = 50
 
 
 class Sink(asyncio.Protocol):
-    """Answers 200 to each request at once, or never; counts them with the moment they came."""
+    """Responds 200 to each request at once, or never; records the arrival times."""
 
     arrived: list[tuple[float, str]] = []
 
@@ -43,7 +43,7 @@ class Sink(asyncio.Protocol):
 
 
 def receive(pipe: Connection, healthy: int, hanging: int) -> None:
-    """Listen on so many ports; then answer questions: ``count``, ``take``, ``stop``."""
+    """Listen on this many ports; then answer the commands ``count``, ``take``, ``stop``."""
 
     async def listen() -> None:
         loop = asyncio.get_running_loop()
@@ -58,8 +58,8 @@ def receive(pipe: Connection, healthy: int, hanging: int) -> None:
             question = pipe.recv()
             if question == "stop":
                 return
-            taken = len(Sink.arrived) if question == "count" else Sink.arrived
-            pipe.send(taken)
+            count = len(Sink.arrived) if question == "count" else Sink.arrived
+            pipe.send(count)
             if question == "take":
                 Sink.arrived = []
 
@@ -67,7 +67,7 @@ def receive(pipe: Connection, healthy: int, hanging: int) -> None:
 
 
 class Receivers:
-    """Receivers in a process of their own; the hanging ones come last."""
+    """Endpoints in a separate process; the hanging ones come last."""
 
     def __init__(self, healthy: int, hanging: int = 0) -> None:
         self.pipe, there = multiprocessing.Pipe()
@@ -86,15 +86,15 @@ class Receivers:
 
 
 async def floor(ports: list[int]) -> tuple[float, float]:
-    """Requests a second by aiohttp alone, with two signatures and the same headers; and its processor time of each."""
+    """Return requests per second by aiohttp alone, with two signatures and the same headers; and its processor time."""
     import aiohttp
 
     body, key = b"x" * BODY_BYTES, b"k" * 40
-    left = iter(range(FLOOR_CALLS))
+    remaining = iter(range(FLOOR_CALLS))
     began, used = time.perf_counter(), time.process_time()
 
     async def work(session: aiohttp.ClientSession, port: int) -> None:
-        for _ in left:
+        for _ in remaining:
             signature = base64.b64encode(hmac.digest(key, body, hashlib.sha256)).decode()
             other = base64.b64encode(hmac.digest(key, body, hashlib.sha256)).decode()
             headers = {f"X-Platform-{number}": "0123456789abcdef" for number in range(8)}

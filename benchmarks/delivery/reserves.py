@@ -1,4 +1,4 @@
-"""What a change pays for its listeners, and what the engine does with very much that waits."""
+"""The cost of webhooks for writes, and the engine under a large backlog."""
 
 import statistics
 import time
@@ -11,7 +11,7 @@ CLAIMS = 100
 
 
 def measure_write() -> dict[str, Any]:
-    """The processor time of creating a customer, by how many subscriptions listen; in turn, so that noise is shared."""
+    """Measure the processor time of creating a customer by number of subscriptions; alternating, to share noise."""
     from django.utils import timezone
 
     from apps.customers.domain.customers import create_customer
@@ -27,7 +27,7 @@ def measure_write() -> dict[str, Any]:
         )
         for count in (0, 1, 20)
     }
-    spent: dict[int, list[float]] = {count: [] for count in shops}
+    used_seconds: dict[int, list[float]] = {count: [] for count in shops}
     for number in range(WRITES + 20):
         for count, shop in shops.items():
             with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -35,15 +35,15 @@ def measure_write() -> dict[str, Any]:
                 create_customer(
                     {"first_name": "Ada", "email": f"c{number}@example.com"}, actor="system", at=timezone.now()
                 )
-                spent[count].append(time.thread_time() - began)
+                used_seconds[count].append(time.thread_time() - began)
     forget()
-    medians = {count: statistics.median(values[20:]) * 1000 for count, values in spent.items()}
-    found = {f"ms_with_{count}": round(median, 3) for count, median in medians.items()}
-    return found | {f"ratio_{count}": round(medians[count] / medians[0], 2) for count in (1, 20)}
+    medians = {count: statistics.median(values[20:]) * 1000 for count, values in used_seconds.items()}
+    figures = {f"ms_with_{count}": round(median, 3) for count, median in medians.items()}
+    return figures | {f"ratio_{count}": round(medians[count] / medians[0], 2) for count in (1, 20)}
 
 
 def measure_backlog(rows: int) -> dict[str, Any]:
-    """How long a claim of ten at each of ten endpoints takes while so much waits there, and the look for what waits."""
+    """Measure claims of ten at each of ten endpoints with a large backlog, and the scan for due deliveries."""
     from django.db import connection
 
     from apps.webhooks.domain.engine import claims, maintenance
@@ -55,7 +55,7 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     multiply(rows)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    endpoints = [each.endpoint for each in maintenance.scan_endpoints()]
+    endpoints = [item.endpoint for item in maintenance.scan_endpoints()]
     room = dict.fromkeys(endpoints, 10)
     claimed, scanned = [], []
     for _ in range(CLAIMS):
@@ -75,7 +75,7 @@ def measure_backlog(rows: int) -> dict[str, Any]:
 
 
 def multiply(rows: int) -> None:
-    """More deliveries like those that are there; only their events are not told apart."""
+    """Copy the existing deliveries; only their events are shared."""
     from django.db import connection
 
     from apps.ground.tenancy import all_shops_scope
@@ -98,7 +98,7 @@ def multiply(rows: int) -> None:
 
 
 def measure_recovery(rows: int) -> dict[str, Any]:
-    """How fast deliveries that were given up get their moments anew, and that these keep to the rate."""
+    """Measure how fast dead letters are rescheduled, and check that replays keep to the rate."""
     from django.conf import settings
     from django.db.models import Max, Min
     from django.utils import timezone

@@ -1,8 +1,7 @@
-"""What letting go of old deliveries costs row by row, and what partitions of their tables would cost those who send.
+"""Measure the cost of deleting old deliveries row by row, and what partitioned tables would cost senders.
 
-The floor of the first is dropping a table that holds the same rows. The second moves the deliveries of one table into
-thirty partitions by ranges of their ids, as many as days that they are kept, and measures the same claims and results
-on both. PostgreSQL only.
+The floor of the first is dropping a table with the same rows. The second moves the deliveries into thirty partitions by
+ranges of ids, as many as days of retention, and measures the same claims and results on both. PostgreSQL only.
 """
 
 import statistics
@@ -20,7 +19,7 @@ ROUNDS = 60
 
 
 def measure_retention(rows: int) -> dict[str, Any]:
-    """A thirtieth of the rows is old: how fast it goes, beside a dropped table, and what claims meanwhile take."""
+    """Measure the deletion of a thirtieth of the rows against a dropped table, and the claims in the same time."""
     from django.db import connection
     from django.utils import timezone
 
@@ -45,13 +44,13 @@ def measure_retention(rows: int) -> dict[str, Any]:
         cursor.execute("DROP TABLE floor")
         dropped = time.perf_counter() - began
     before = _claims(room)
-    done: list[Any] = []
+    result: list[Any] = []
 
     def clear() -> None:
         began = time.perf_counter()
         with all_shops_scope():
-            done.append(retention.delete_expired_rows(timezone.now()))
-        done.append(time.perf_counter() - began)
+            result.append(retention.delete_expired_rows(timezone.now()))
+        result.append(time.perf_counter() - began)
         connection.close()
 
     worker = threading.Thread(target=clear)
@@ -61,8 +60,8 @@ def measure_retention(rows: int) -> dict[str, Any]:
     forget()
     return {
         "rows": rows,
-        "cleared": done[0],
-        "cleared_a_second": round(done[0] / done[1]),
+        "cleared": result[0],
+        "cleared_a_second": round(result[0] / result[1]),
         "floor_ms_drop": round(dropped * 1000, 1),
         "claim_and_result_p95_ms_before": round(percentile(before, 0.95) * 1000, 1),
         "claim_and_result_p95_ms_during": round(percentile(during, 0.95) * 1000, 1),
@@ -70,27 +69,27 @@ def measure_retention(rows: int) -> dict[str, Any]:
 
 
 def measure_partitions(rows: int) -> dict[str, Any]:
-    """Claims of a hundred and their results, in one table and in thirty partitions of it."""
+    """Measure claims of a hundred and their results, in one table and in thirty partitions."""
     room = _fill(4100, rows)
-    whole = _claims(room)
+    undivided = _claims(room)
     _divide()
     parts = _claims(room)
     forget()
     return {
         "rows": rows,
-        "whole_p50_ms": round(statistics.median(whole) * 1000, 2),
+        "whole_p50_ms": round(statistics.median(undivided) * 1000, 2),
         "parts_p50_ms": round(statistics.median(parts) * 1000, 2),
-        "ratio": round(statistics.median(parts) / statistics.median(whole), 2),
+        "ratio": round(statistics.median(parts) / statistics.median(undivided), 2),
     }
 
 
 def _fill(number: int, rows: int) -> dict[int, int]:
-    """Delivered deliveries with an attempt each, and some that wait; how many a claim takes of each endpoint."""
+    """Insert delivered deliveries with an attempt each, and waiting ones; return the number per claim and endpoint."""
     from django.db import connection
 
     from apps.webhooks.domain.engine import maintenance
 
-    shop = shop_with(number, [f"http://127.0.0.1:9/{each}" for each in range(10)])
+    shop = shop_with(number, [f"http://127.0.0.1:9/{index}" for index in range(10)])
     fill_events(shop, 200)
     fan_out_all()
     multiply(rows)
@@ -111,11 +110,11 @@ def _fill(number: int, rows: int) -> dict[int, int]:
             [waiting],
         )
         cursor.execute("VACUUM ANALYZE")
-    return dict.fromkeys([each.endpoint for each in maintenance.scan_endpoints()], 10)
+    return dict.fromkeys([index.endpoint for index in maintenance.scan_endpoints()], 10)
 
 
 def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> list[float]:
-    """Seconds of claims with their results, one after the other."""
+    """Return the seconds of consecutive claims with their results."""
     from apps.webhooks.domain.engine import claims, results
     from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
     from apps.webhooks.domain.engine.results import DeliveryResult
@@ -123,17 +122,17 @@ def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> l
     took: list[float] = []
     while len(took) < ROUNDS and go_on():
         began = time.perf_counter()
-        taken = claims.claim_deliveries(room, AttemptKind.DUE)
-        assert len(taken) == 10 * len(room)
-        assert not results.write_results([DeliveryResult(each, "done", outcome="ok", status=200) for each in taken])
+        deliveries = claims.claim_deliveries(room, AttemptKind.DUE)
+        assert len(deliveries) == 10 * len(room)
+        assert not results.write_results([DeliveryResult(item, "done", outcome="ok", status=200) for item in deliveries])
         took.append(time.perf_counter() - began)
     return took
 
 
 def _divide() -> None:
-    """Put the deliveries into partitions, with the indexes of the one table but for the one that they cannot have.
+    """Move the deliveries into partitions, with all indexes of the table but the impossible one.
 
-    A unique index of a partitioned table must hold the column that divides it.
+    A unique index of a partitioned table must contain the partition key.
     """
     from django.db import connection
 

@@ -1,4 +1,4 @@
-"""A database of the benchmark's own, shops with listeners, events, and dispatchers in processes of their own."""
+"""The benchmark's own database, shops with subscriptions, events, and dispatchers in separate processes."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ SERVER = os.environ.get("DATABASE_URL", "")
 
 
 def prepare() -> None:
-    """A database of our own, migrated."""
+    """Create and migrate the benchmark's own database."""
     os.environ.update(
         BACKOFFICE_DATA_DIR=str(FOLDER / "data"),
         DJANGO_SETTINGS_MODULE="backoffice.settings",
@@ -56,7 +56,7 @@ def drop() -> None:
 
 
 def shop_with(number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_content",), **values: Any) -> Any:
-    """A shop whose one app listens to new blogs, or to what is said, at some addresses."""
+    """Create a shop with one app that subscribes to new blogs, or to the given values, at some addresses."""
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
@@ -70,13 +70,13 @@ def shop_with(number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_
     installation = app_installation.install_app(app, shop, scopes=[*scopes], **by)
     with shop_scope(shop):
         for uri in uris:
-            wanted = {"topic": "blogs/create", "uri": uri, "api_version": "2026-07", **values}
-            subscriptions.create_subscription(installation, wanted, **by)
+            expected = {"topic": "blogs/create", "uri": uri, "api_version": "2026-07", **values}
+            subscriptions.create_subscription(installation, expected, **by)
     return shop
 
 
 def fill_events(shop: Any, count: int) -> None:
-    """Events with a payload of two kilobytes that wait for fan-out."""
+    """Insert events with a payload of two kilobytes that wait for fan-out."""
     import uuid6
     from django.utils import timezone
 
@@ -91,10 +91,10 @@ def fill_events(shop: Any, count: int) -> None:
             events = Event.objects.bulk_create(
                 [
                     Event(
-                        shop=shop, topic="blogs/create", subject_type="content.blog", subject_id=start + place,
+                        shop=shop, topic="blogs/create", subject_type="content.blog", subject_id=start + index,
                         actor="system", changes={}, payload={"2026-07": payload}, group=uuid6.uuid7(), created_at=now,
                     )
-                    for place in range(min(2000, count - start))
+                    for index in range(min(2000, count - start))
                 ]
             )  # fmt: skip
             Pending.objects.bulk_create([Pending(shop=shop, event=event) for event in events])
@@ -103,25 +103,25 @@ def fill_events(shop: Any, count: int) -> None:
 def fan_out_all() -> int:
     from apps.webhooks.domain.engine.fan_out import create_deliveries
 
-    made = 0
-    while (told := create_deliveries()).events:
-        made += told.deliveries
-    return made
+    count = 0
+    while (deliveries := create_deliveries()).events:
+        count += deliveries.deliveries
+    return count
 
 
 @contextmanager
 def dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Dispatchers in processes of their own, ready to work."""
+    """Run dispatchers in separate processes, ready to work."""
     running = [
         subprocess.Popen([sys.executable, "manage.py", "run_webhooks"], cwd=ROOT, env=os.environ) for _ in range(count)
     ]
     try:
         yield running
     finally:
-        for each in running:
-            each.send_signal(signal.SIGTERM)
-        for each in running:
-            each.wait()
+        for process in running:
+            process.send_signal(signal.SIGTERM)
+        for process in running:
+            process.wait()
 
 
 def processor_seconds(process: subprocess.Popen[bytes]) -> float:
@@ -130,7 +130,7 @@ def processor_seconds(process: subprocess.Popen[bytes]) -> float:
 
 
 def memory_mb(process: subprocess.Popen[bytes]) -> float:
-    """The most that a process had in memory so far."""
+    """Return the maximum memory of a process so far."""
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
@@ -166,7 +166,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def forget() -> None:
-    """Take away what waits."""
+    """Delete everything that waits."""
     from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery, Pending, Subscription
 

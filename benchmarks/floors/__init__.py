@@ -1,4 +1,4 @@
-"""The least that an answer can cost: no framework, prepared statements, the same bytes as the product's.
+"""The minimal cost of a response: no framework, prepared statements, the same bytes as the product's.
 
-Floor A lets the database build the JSON; floor B keeps every document ready in a column.
+In floor A the database builds the JSON; in floor B every document is stored in a column.
 """

@@ -1,4 +1,4 @@
-"""Floor A: the database builds the JSON, and its bytes go out as they are."""
+"""Floor A: the database builds the JSON, and its bytes are sent unchanged."""
 
 from typing import Any
 
@@ -13,34 +13,34 @@ CUSTOMER = documents.one(documents.CUSTOMER, "customer")
 
 
 def list_customers(shop_id: int) -> bytes:
-    found: bytes = fetch(CUSTOMERS, shop_id)[0]
-    return found
+    row: bytes = fetch(CUSTOMERS, shop_id)[0]
+    return row
 
 
 def list_products(shop_id: int) -> bytes:
-    found: bytes = fetch(PRODUCTS, shop_id)[0]
-    return found
+    row: bytes = fetch(PRODUCTS, shop_id)[0]
+    return row
 
 
 def list_orders(shop_id: int) -> bytes:
-    found: bytes = fetch(ORDERS, shop_id)[0]
-    return found
+    row: bytes = fetch(ORDERS, shop_id)[0]
+    return row
 
 
 def one_customer(shop_id: int, pk: int) -> bytes | None:
-    found = fetch(CUSTOMER, shop_id, pk)
-    return found[0] if found else None
+    row = fetch(CUSTOMER, shop_id, pk)
+    return row[0] if row else None
 
 
 def make_customer(shop_id: int, body: dict[str, Any]) -> bytes:
     with connection().transaction():
         pk = create_customer(shop_id, body)
-        found: bytes = fetch(CUSTOMER, shop_id, pk)[0]
-        return found
+        row: bytes = fetch(CUSTOMER, shop_id, pk)[0]
+        return row
 
 
 application = serve(
-    Resource("customers", many=list_customers, one=one_customer, create=make_customer),
-    Resource("products", many=list_products),
-    Resource("orders", many=list_orders),
+    Resource("customers", list_rows=list_customers, get_row=one_customer, create=make_customer),
+    Resource("products", list_rows=list_products),
+    Resource("orders", list_rows=list_orders),
 )

@@ -1,4 +1,4 @@
-"""Floor B: every document stands ready in a table of its own; writes store it in the same transaction."""
+"""Floor B: every document is stored in its own table; writes update it in the same transaction."""
 
 from typing import Any
 
@@ -27,15 +27,15 @@ def list_customers(shop_id: int) -> bytes:
 
 
 def one_customer(shop_id: int, pk: int) -> bytes | None:
-    found = fetch(_ONE, shop_id, pk)
-    return b'{"customer":' + found[0] + b"}" if found else None
+    row = fetch(_ONE, shop_id, pk)
+    return b'{"customer":' + row[0] + b"}" if row else None
 
 
 def make_customer(shop_id: int, body: dict[str, Any]) -> bytes:
     with connection().transaction():
         pk = create_customer(shop_id, body)
-        found: bytes = fetch(_STORE, shop_id, shop_id, pk)[0]
-        return b'{"customer":' + found + b"}"
+        row: bytes = fetch(_STORE, shop_id, shop_id, pk)[0]
+        return b'{"customer":' + row + b"}"
 
 
-application = serve(Resource("customers", many=list_customers, one=one_customer, create=make_customer))
+application = serve(Resource("customers", list_rows=list_customers, get_row=one_customer, create=make_customer))

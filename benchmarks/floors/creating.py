@@ -1,4 +1,4 @@
-"""Making a customer with one address and its event row without a framework, with every column the product fills."""
+"""Create a customer with one address and its event without a framework, with every column that the product fills."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
 
 
 def marked(text: str, mark: str = " ") -> str:
-    """Each word behind a mark, and an end; enough for the texts that the benchmark sends."""
+    """Return the text with a mark before each word and an end; sufficient for the benchmark's texts."""
     return mark + _STARTS.sub(mark, text.casefold()) + "\x0f" if text else ""
 
 
@@ -51,9 +51,9 @@ def build_search_columns(customer: dict[str, Any]) -> dict[str, str]:
 
 
 def create_customer(shop_id: int, body: dict[str, Any]) -> int:
-    """Store what a body says, inside the caller's transaction; returns the new id."""
-    given = body["customer"]
-    first, last, email, phone = (given[name] for name in ("first_name", "last_name", "email", "phone"))
+    """Insert the customer of a body in the caller's transaction; return the new id."""
+    customer = body["customer"]
+    first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
     execute = connection().execute
     row: Any = execute(
         _CUSTOMER,
@@ -64,17 +64,17 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
             email,
             email.lower(),
             phone,
-            given["verified_email"],
-            given["note"],
-            given["tags"],
-            *build_search_columns(given).values(),
+            customer["verified_email"],
+            customer["note"],
+            customer["tags"],
+            *build_search_columns(customer).values(),
             time.time_ns(),
         ),
         prepare=True,
     ).fetchone()
     customer_id: int = row[0]
-    place = [given["addresses"][0][name] for name in ("company", "address1", "city", "country", "zip")]
-    row = execute(_ADDRESS, (shop_id, customer_id, first, last, *place), prepare=True).fetchone()
+    index = [customer["addresses"][0][name] for name in ("company", "address1", "city", "country", "zip")]
+    row = execute(_ADDRESS, (shop_id, customer_id, first, last, *index), prepare=True).fetchone()
     execute(_DEFAULT, (row[0], customer_id), prepare=True)
     identity = uuid.uuid4()
     execute(
@@ -84,7 +84,7 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
 
 
 def example(number: int) -> str:
-    """The body that every variant is sent; ``number`` makes it unique. The load generator writes the same."""
+    """Return the body that every variant receives; ``number`` makes it unique. The load generator writes the same."""
     return json.dumps(
         {
             "customer": {

@@ -1,4 +1,4 @@
-"""SQL that builds the JSON of resources in the database, exactly as the interface shows them.
+"""SQL that builds the JSON of resources in the database, exactly as the API renders them.
 
 Each text is a SELECT of columns named like the fields, from ``{table} r``, to which the caller adds the condition.
 """
@@ -42,8 +42,8 @@ FROM customers_customer r
 
 
 def _money(amount: str, currency: str = "r.currency") -> str:
-    one = f"json_build_object('amount', round({amount}, 2)::text, 'currency_code', {currency})"
-    return f"json_build_object('shop_money', {one}, 'presentment_money', {one})"
+    first_amount = f"json_build_object('amount', round({amount}, 2)::text, 'currency_code', {currency})"
+    return f"json_build_object('shop_money', {first_amount}, 'presentment_money', {first_amount})"
 
 
 def _taxes(column: str) -> str:
@@ -102,8 +102,8 @@ def _constants(value: str, names: str) -> str:
 
 
 def _amounts(names: str, *, sets: str) -> str:
-    shown = [f"round(r.{name}, 2)::text AS {name}" for name in names.split()]
-    return ", ".join([*shown, *(f"{_money(f'r.{name}')} AS {name}_set" for name in sets.split())])
+    texts = [f"round(r.{name}, 2)::text AS {name}" for name in names.split()]
+    return ", ".join([*texts, *(f"{_money(f'r.{name}')} AS {name}_set" for name in sets.split())])
 
 
 _OF_LAND = ("province", "country", "country_code", "province_code")
@@ -172,7 +172,7 @@ f.tracking_numbers->>0 AS tracking_number, f.tracking_numbers, f.tracking_urls->
 json_build_object('testcase', r.test, 'authorization', '') AS receipt, f.name,
 'gid://platform/Fulfillment/' || f.id AS admin_graphql_api_id
 """
-# The customer of an order: without the addresses and the summary of orders; an SMS consent only beside a phone.
+# An order's customer: without addresses and order summary; SMS consent only with a phone.
 _BUYER = f"""
 SELECT b.id, nullif(b.email, '') AS email, {_moment("b.created_at")} AS created_at,
 {_moment("b.updated_at")} AS updated_at, nullif(b.first_name, '') AS first_name, nullif(b.last_name, '') AS last_name,
@@ -219,7 +219,7 @@ FROM orders_order r
 
 
 def many(document: str, plural: str, order: str, *, only: str = "TRUE") -> str:
-    """The first page of a resource as one text; takes the shop."""
+    """Return SQL for the first page of a resource as one text; its parameter is the shop."""
     page = f"{document} WHERE r.shop_id = %s AND {only} ORDER BY r.id {order} LIMIT 50"
     return (
         f"""SELECT ('{{"{plural}":' || coalesce(json_agg(row_to_json(page)), '[]') || '}}')::text FROM ({page}) page"""
@@ -227,6 +227,6 @@ def many(document: str, plural: str, order: str, *, only: str = "TRUE") -> str:
 
 
 def one(document: str, singular: str) -> str:
-    """One row of a resource as one text; takes the shop and the id."""
+    """Return SQL for one row of a resource as one text; its parameters are the shop and the id."""
     return f"""SELECT ('{{"{singular}":' || row_to_json(x) || '}}')::text
         FROM ({document} WHERE r.shop_id = %s AND r.id = %s) x"""

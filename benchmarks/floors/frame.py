@@ -1,4 +1,4 @@
-"""What both floors share: a connection per thread, the token check, routes, answers."""
+"""The common code of both floors: a connection per thread, the token check, routes, responses."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ Create = Callable[[int, dict[str, Any]], bytes]
 
 
 class _Bytes(Loader):
-    """JSON and text as the server sent them."""
+    """Loads JSON and text as bytes, as the server sent them."""
 
     format = Format.TEXT
 
@@ -34,34 +34,34 @@ class _Bytes(Loader):
 
 
 def connection() -> psycopg.Connection[Any]:
-    """This thread's own lasting connection."""
-    found: psycopg.Connection[Any] | None = getattr(_thread, "connection", None)
-    if found is None:
-        found = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, prepare_threshold=0)
-        found.execute("SET timezone = 'UTC'")
-        found.execute("SET plan_cache_mode = force_generic_plan")
+    """Return this thread's persistent connection."""
+    matching_connection: psycopg.Connection[Any] | None = getattr(_thread, "connection", None)
+    if matching_connection is None:
+        matching_connection = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True, prepare_threshold=0)
+        matching_connection.execute("SET timezone = 'UTC'")
+        matching_connection.execute("SET plan_cache_mode = force_generic_plan")
         for name in ("json", "text"):
-            found.adapters.register_loader(name, _Bytes)
-        _thread.connection = found
-    return found
+            matching_connection.adapters.register_loader(name, _Bytes)
+        _thread.connection = matching_connection
+    return matching_connection
 
 
 def fetch(sql: str, *values: Any) -> Any:
-    """The first row of a prepared statement."""
+    """Return the first row of a prepared statement."""
     return connection().execute(sql, values, prepare=True).fetchone()
 
 
 class Resource:
-    """What a floor answers for one resource; a missing part is not measured."""
+    """A floor's functions for one resource; a missing function is not measured."""
 
-    def __init__(self, name: str, *, many: List, one: One | None = None, create: Create | None = None) -> None:
-        self.many, self.one, self.create = many, one, create
+    def __init__(self, name: str, *, list_rows: List, get_row: One | None = None, create: Create | None = None) -> None:
+        self.many, self.one, self.create = list_rows, get_row, create
         self.path = f"{PREFIX}{name}.json"
         self.prefix = f"{PREFIX}{name}/"
 
 
 def serve(*resources: Resource) -> Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]:
-    """The WSGI application of some resources."""
+    """Return the WSGI application of some resources."""
     lists = {resource.path: resource for resource in resources}
 
     def application(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
@@ -84,9 +84,9 @@ def serve(*resources: Resource) -> Callable[[dict[str, Any], Callable[..., Any]]
             return "200 OK", resource.many(door[0])
         for resource in resources:
             if path.startswith(resource.prefix) and resource.one is not None:
-                found = resource.one(door[0], int(path[len(resource.prefix) : -len(".json")]))
-                if found is not None:
-                    return "200 OK", found
+                document = resource.one(door[0], int(path[len(resource.prefix) : -len(".json")]))
+                if document is not None:
+                    return "200 OK", document
         return "404 Not Found", b'{"errors":"Not Found"}'
 
     return application

@@ -1,4 +1,4 @@
-"""Serves a floor with the product's own server and settings: ``python -m benchmarks.floors.serve a``."""
+"""Serve a floor with the product's own server and settings: ``python -m benchmarks.floors.serve a``."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""One shop of a million among fifty small ones, and a walk over everything that can be read of it.
+"""Measure every read of one shop with a million rows among fifty small shops.
 
 ``make bench-million``, or ``python -m benchmarks.million [--rows 100000]``. Needs PostgreSQL.
 """

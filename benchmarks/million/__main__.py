@@ -1,4 +1,4 @@
-"""Fills, walks, prints what is over; see the package."""
+"""Fill, read everything, and print what is over its limit; see the package."""
 
 import argparse
 import gc
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parents[1] / "results"
 SMALL = 1_000
-# Of so many, whatever has a bound has reached it.
+# At this number of rows, everything with a bound has reached it.
 MIDDLE = 100_000
 SIZES = ("small", "middle", "big")
 
 
 def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
-    """A client of the interface, and one of the panel, logged in as somebody who may do everything."""
+    """Return a client of the API, and a client of the panel logged in as a user with every permission."""
     from django.test import Client
     from django.utils import timezone
 
@@ -35,8 +35,8 @@ def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
     from apps.staff.models import Membership, User
 
     shop = filling.shop_of(shop_id)
-    person, made = User.objects.get_or_create(email="owner@bench.example", defaults={"first_name": "Sam"})
-    if made:
+    person, _created = User.objects.get_or_create(email="owner@bench.example", defaults={"first_name": "Sam"})
+    if _created:
         with shop_scope(shop):
             Membership.objects.create(shop=shop, user=person, account_owner=True, created_at=timezone.now())
     panel = Client()
@@ -45,27 +45,27 @@ def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
 
 
 def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
-    """Ask for everything once."""
+    """Request everything once."""
     from benchmarks.million import panel, rest
 
     interface, browser = clients(shop_id, token)
     shop = filling.shop_of(shop_id)
     ids.make_the_rest(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
-    found: dict[str, Cost] = {}
-    # A collection of all that is loaded would count as the time of whichever page it comes in.
+    costs: dict[str, Cost] = {}
+    # A garbage collection of everything loaded would count for whichever page it occurs in.
     gc.freeze()
     walked = rest.Walk(description, ids.of_rows(shop_id), rows)
     for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, rows))):
         for name, address in cases:
-            if only not in name or name in found:
+            if only not in name or name in costs:
                 continue
-            found[name] = ask(client, address)
-            if found[name].ms > 200 or found[name].status >= 400:
-                progress(f"{found[name].ms:8.0f} ms  {found[name].status}  {name}")
+            costs[name] = ask(client, address)
+            if costs[name].ms > 200 or costs[name].status >= 400:
+                progress(f"{costs[name].ms:8.0f} ms  {costs[name].status}  {name}")
     for pattern in walked.unreached:
         progress(f"not walked: {pattern}")
-    return found
+    return costs
 
 
 def measure_writes(size: int) -> writes.Shares:
@@ -78,7 +78,7 @@ def measure_writes(size: int) -> writes.Shares:
 
 
 def measure(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
-    """Fill and walk three times, then write a little."""
+    """Fill and read three times, then write a little."""
     seconds: dict[str, float] = {}
     shop_id, token = filling.begin()
     walks: dict[int, dict[str, Cost]] = {}
@@ -94,7 +94,7 @@ def measure(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, f
         walks[number] = walk(shop_id, token, number, only)
         seconds[f"walked at {number:,} in"] = time.monotonic() - began
     small, middle, big = (walks[min(number, size)] for number in (SMALL, MIDDLE, size))
-    # What SQLite writes without an index it does not count.
+    # SQLite does not count writes without index updates.
     counted = bulk.on_postgres() and not only
     shares = writes.measure(clients(shop_id, token)[0], ids.of_rows(shop_id)) if counted else {}
     rows = [Row(name, small[name], middle[name], cost) for name, cost in big.items() if name in small.keys() & middle]
@@ -108,7 +108,7 @@ def progress(text: str) -> None:
 
 
 def main() -> int:
-    """Measure and print; 1 where something is over."""
+    """Measure and print; return 1 if a figure is over its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="customers and orders of the big shop")
     parser.add_argument("--only", default="", help="cases whose name holds this text")

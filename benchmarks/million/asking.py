@@ -1,4 +1,4 @@
-"""Requests within this process, and what the database had to do for each."""
+"""Send requests within this process, and measure the database's work for each."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,18 +17,18 @@ SECONDS = 20
 
 @dataclass
 class Cost:
-    """What a request cost.
+    """The cost of a request.
 
     Attributes:
-        ms: The milliseconds that its statements took the database: processor time of the connection's own process (of
-            this one for SQLite, up to the first row), which others that use the machine move little; from sending to
-            the first rows where that is out of sight.
-        statements: How many there were.
-        slowest: The text of the one that took longest.
-        status: The answer's.
-        size: The answer's bytes.
-        own_ms: The milliseconds that this process worked for it, beside the database; all of a request is here.
-        counted: The number that it answers with, where it is a count.
+        ms: The milliseconds that the database took for its statements: processor time of the connection's server
+            process (of this process for SQLite, up to the first row), which is hardly affected by other load; wall time
+            to the first rows if the server is on another machine.
+        statements: The number of statements.
+        slowest: The text of the slowest statement.
+        status: The response's status.
+        size: The response's bytes.
+        own_ms: The milliseconds of this process without the database; the whole request is included.
+        counted: The number in the response, if it is a count.
     """
 
     ms: float = 0.0
@@ -42,7 +42,7 @@ class Cost:
 
     @property
     def in_all_ms(self) -> float:
-        """The milliseconds of processor time of the database and of this process."""
+        """Return the milliseconds of processor time of the database and of this process."""
         return self.ms + self.own_ms
 
     def note(self, sql: str, ms: float) -> None:
@@ -54,44 +54,44 @@ class Cost:
 
 
 def ask(client: "Client", path: str) -> Cost:
-    """The cheapest of a few tries, so that what other programs do counts less; what is quick is tried twice.
+    """Return the cheapest of a few attempts, which reduces noise; quick requests are sent twice.
 
-    Nothing that was rendered before is re-used, and what a process learns once is no cost of a request.
+    No rendered result is reused, and what a process learns once is not a cost of a request.
     """
     from apps.api.rows import render_cache
 
-    found: list[Cost] = []
+    costs: list[Cost] = []
     for number in range(TRIES + 1):
         render_cache.cache.clear()
         with counted() as cost:
             began = time.process_time()
             response = client.get(path)
             cost.own_ms = (time.process_time() - began) * 1000 - (cost.ms if _within_this_process() else 0)
-            sent: Any = response
-            cost.size = sum(len(part) for part in sent.streaming_content) if sent.streaming else len(sent.content)
+            sent_response: Any = response
+            cost.size = sum(len(part) for part in sent_response.streaming_content) if sent_response.streaming else len(sent_response.content)
         cost.status = response.status_code
         if path.partition("?")[0].endswith("/count.json") and cost.status == 200:
             cost.counted = response.json()["count"]
         if number:
-            found.append(cost)
-        # The first try warms; one that took seconds says enough.
+            costs.append(cost)
+        # The first attempt warms up; one that took seconds is sufficient.
         if cost.ms > 2000 or (number and cost.ms < REPEATED_FROM_MS):
-            found.append(cost)
+            costs.append(cost)
             break
-    return min(found, key=lambda each: each.ms)
+    return min(costs, key=lambda item: item.ms)
 
 
 @contextmanager
 def counted() -> Iterator[Cost]:
-    """Within it, every statement of this process is timed."""
+    """Time every statement of this process within the block."""
     from django.db import connection
 
     cost, now = Cost(), _clock()
 
-    def timed(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    def timed(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
         began = now()
         try:
-            return execute(sql, params, many, context)
+            return execute(sql, params, is_many, context)
         finally:
             cost.note(sql, (now() - began) * 1000)
 
@@ -100,7 +100,7 @@ def counted() -> Iterator[Cost]:
 
 
 def _clock() -> Callable[[], float]:
-    """The seconds that the connection's process has worked, where the database is on this machine; else any seconds."""
+    """Return processor seconds of the connection's server process if the database is local, else wall time."""
     from django.db import connection
 
     connection.ensure_connection()
@@ -119,7 +119,7 @@ def _within_this_process() -> bool:
 
 
 def patient() -> None:
-    """Let no statement take longer than some seconds, which is shown as refused, and none be shared by processes."""
+    """Limit statements to some seconds, which show as refused, and turn off parallel queries."""
     from django.db import connection
 
     if _within_this_process():

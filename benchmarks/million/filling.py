@@ -1,7 +1,7 @@
-"""The data: one shop that grows to a million customers and orders, and fifty small shops beside it.
+"""The data: one shop that grows to a million customers and orders, and fifty small shops.
 
-The rows of the small shops were made in turn and have the highest ids, so that whatever walks a table by its key, over
-all shops, meets them first.
+The rows of the small shops alternate and have the highest ids, so a scan by primary key over all shops meets them
+first.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SMALL_SHOPS = TURN
 SMALL = 5_000  # rows of the small shops together
-# Above every id of the big shop; a multiple of the small shops, which take turns.
+# Above every id of the big shop; a multiple of the number of small shops, which alternate.
 APART = 20_000_000
 CAUSED = 5_000_000
 VENDORS = ("Pottery", "Weavers", "Woodwork", "Smithy", "Tannery")
@@ -28,23 +28,23 @@ ARTICLES, WEEKS = 10_000, 200
 
 @dataclass(frozen=True)
 class Size:
-    """How many rows the big shop has of each kind."""
+    """The number of rows of each kind in the big shop."""
 
     customers: int
 
     @property
     def products(self) -> int:
-        """A tenth."""
+        """Return a tenth of the rows."""
         return max(self.customers // 10, 100)
 
     @property
     def events(self) -> int:
-        """Twice as many."""
+        """Return twice the rows."""
         return self.customers * 2
 
 
 def begin() -> tuple[int, str]:
-    """The big shop without rows and the small ones with theirs; returns the big one and an access token."""
+    """Create the empty big shop and the filled small ones; return the big one and an access token."""
     from django.utils import timezone
 
     from apps.shops.domain import shop_creation
@@ -55,7 +55,7 @@ def begin() -> tuple[int, str]:
     for number in range(SMALL_SHOPS):
         names = {"domain": f"small-{number}.{DOMAIN}", "name": f"Small {number}", "email": "a@b.example"}
         ids.append(shop_creation.create_shop(**names, actor="system", at=now).pk)
-    turns = " ".join(f"WHEN {place} THEN {pk}" for place, pk in enumerate(ids))
+    turns = " ".join(f"WHEN {index} THEN {pk}" for index, pk in enumerate(ids))
     shop, next_shop = (f"(CASE ({number}) % {SMALL_SHOPS} {turns} END)" for number in ("n", "n + 1"))
     first, last = APART + 1, APART + SMALL
     fill_customers(shop, first, last, **_customer_columns())
@@ -68,7 +68,7 @@ def begin() -> tuple[int, str]:
 
 
 def grow(shop_id: int, before: Size | None, after: Size) -> None:
-    """Bring the big shop from one size to another."""
+    """Fill the big shop from one size to another."""
     had = before or Size(0)
     products = 0 if before is None else had.products
     fill_customers(shop_id, had.customers + 1, after.customers, **_customer_columns())
@@ -88,7 +88,7 @@ def grow(shop_id: int, before: Size | None, after: Size) -> None:
 
 
 def _vacuum() -> None:
-    """As autovacuum does with tables that grew by themselves; until then, counts by an index read the tables too."""
+    """Vacuum like autovacuum does with growing tables; without it, index-only counts also read the tables."""
     from django.db import connection
 
     if connection.vendor == "postgresql":
@@ -97,7 +97,6 @@ def _vacuum() -> None:
 
 
 def shop_of(shop_id: int) -> "Shop":
-    """The shop."""
     from apps.shops.models import Shop
 
     return Shop.objects.get(pk=shop_id)
@@ -124,7 +123,8 @@ def _product_columns() -> dict[str, str]:
 
 
 def _order_columns() -> dict[str, str]:
-    """Most orders are closed, paid and sent; few are in any other state, and some pairs of states hardly ever meet."""
+    """Return columns of mostly closed, paid and fulfilled orders; other statuses are rare, some combinations very rare.
+    """
     closed, cancelled = "n % 100 > 4", "n % 400 = 1"
     return {
         "status": f"(CASE WHEN {cancelled} THEN 'cancelled' WHEN {closed} THEN 'closed' ELSE 'open' END)",
@@ -141,7 +141,7 @@ def _order_columns() -> dict[str, str]:
 
 
 def _fill_events(shop: str, first: int, last: int) -> None:
-    """Entries of the audit log, of six topics and as many actors as a shop has staff and apps."""
+    """Insert audit log events of six topics, with as many actors as a shop has staff and apps."""
     from apps.events.models import Event
 
     topics = ("orders/create", "orders/updated", "customers/create", "customers/update", "products/update")
@@ -149,7 +149,7 @@ def _fill_events(shop: str, first: int, last: int) -> None:
     with bulk.loading(Event):
         Rows(first, last).insert(
             Event,
-            # Beyond those that the walks cause, which begin above a million.
+            # Ids above those of the benchmark's own events, which begin above a million.
             id=f"n + {CAUSED}",
             key=random_uuid(),
             shop_id=shop,
@@ -167,7 +167,7 @@ def _fill_events(shop: str, first: int, last: int) -> None:
 
 
 def _fill_further(shop_id: int, before: int, products: int) -> None:
-    """What hangs on products: collections with their places, metafields; a blog; the ledger of stock."""
+    """Insert rows that depend on products: collections, metafields; a blog; stock changes."""
     from apps.catalog.models import Collect
     from apps.inventory.models import StockMovement
     from apps.metafields.models import Metafield
@@ -210,7 +210,7 @@ def _fill_further(shop_id: int, before: int, products: int) -> None:
 
 
 def _collections(shop_id: int) -> int:
-    """A custom collection, whose id is returned, and one smart collection for each kind of rule."""
+    """Create a custom collection, and one smart collection for each kind of rule; return the custom one's id."""
     from django.utils import timezone
 
     from apps.catalog.domain.collections import lifecycle
@@ -225,17 +225,17 @@ def _collections(shop_id: int) -> int:
         "In stock": [("variant_inventory", "greater_than", "10")],
         "Few": [("title", "starts_with", "Mug 99")],
     }
-    made: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+    actor_fields: dict[str, Any] = {"actor": "system", "at": timezone.now()}
     with shop_scope(shop_of(shop_id)):
         custom = lifecycle.create_collection(
-            Collection.Kind.CUSTOM, {"title": "Chosen"}, lifecycle.CollectionParts(), **made
+            Collection.Kind.CUSTOM, {"title": "Chosen"}, lifecycle.CollectionParts(), **actor_fields
         )
-        for title, each in rules.items():
+        for title, rules_part in rules.items():
             values = {
                 "title": title,
-                "rules": [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in each],
+                "rules": [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules_part],
             }
-            lifecycle.create_collection(Collection.Kind.SMART, values, lifecycle.CollectionParts(), **made)
+            lifecycle.create_collection(Collection.Kind.SMART, values, lifecycle.CollectionParts(), **actor_fields)
     return custom.pk
 
 

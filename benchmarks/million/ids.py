@@ -1,4 +1,4 @@
-"""Rows of the big shop to ask for one by one."""
+"""Rows of the big shop to request by id."""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ ROOT = "/admin/api/2026-07"
 
 
 def of_rows(shop_id: int) -> dict[str, int]:
-    """By the last part of a route's path the id of a row in the middle of its table."""
+    """Return the id of a middle row of each table, by the last part of a route's path."""
     from django.apps import apps
     from django.db import connection
 
@@ -19,19 +19,19 @@ def of_rows(shop_id: int) -> dict[str, int]:
         for model in apps.get_models()
         if model.__module__.startswith("apps.") and {"id", "shop"} <= {field.name for field in model._meta.fields}
     }
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     with connection.cursor() as cursor:
         for name, table in tables.items():
             cursor.execute(f'SELECT min(id) FROM "{table}" WHERE shop_id = %s', [shop_id])
             (pk,) = cursor.fetchone()
             if pk is not None:
-                found[name] = pk
+                counts[name] = pk
         cursor.execute("SELECT kind, min(id) FROM catalog_collection WHERE shop_id = %s GROUP BY kind", [shop_id])
-        found |= {f"{kind}_collections": pk for kind, pk in cursor.fetchall()}
-    # Routes call some things by other names than their tables do; the order is one that has everything.
+        counts |= {f"{kind}_collections": pk for kind, pk in cursor.fetchall()}
+    # Routes use other names than the tables for some rows; the order is the one with every part.
     aliases = {"images": "product_images", "webhooks": "subscriptions", "payment_handlers": "payment_handler_configs"}
-    found |= {route: found[table] for route, table in aliases.items() if table in found}
-    return found | _order_with_everything(shop_id)
+    counts |= {route: counts[table] for route, table in aliases.items() if table in counts}
+    return counts | _order_with_everything(shop_id)
 
 
 def _order_with_everything(shop_id: int) -> dict[str, int]:
@@ -47,17 +47,17 @@ def _order_with_everything(shop_id: int) -> dict[str, int]:
 
 
 def make_the_rest(client: "Client", shop_id: int) -> None:
-    """Through the interface, what the big tables have not: an order that is paid and sent, a script tag, a webhook."""
+    """Create by API what the big tables lack: a paid and fulfilled order, a script tag, a webhook."""
     from django.db.models import F
 
     from apps.orders.models import OrderCounter
 
-    # Beyond the numbers of the orders that are still to be filled in.
+    # Above the numbers of the orders that are still to be inserted.
     OrderCounter._base_manager.filter(shop_id=shop_id).update(last_number=F("last_number") + 10_000_000)
     lines = [{"title": "Mug", "price": "10.00", "quantity": 2}]
-    paid = [{"kind": "sale", "status": "success", "amount": "20.00"}]
+    payment = [{"kind": "sale", "status": "success", "amount": "20.00"}]
     bodies: dict[str, object] = {
-        "orders.json": {"order": {"line_items": lines, "transactions": paid}},
+        "orders.json": {"order": {"line_items": lines, "transactions": payment}},
         "script_tags.json": {"script_tag": {"event": "onload", "src": "https://scripts.example/a.js"}},
         "webhooks.json": {
             "webhook": {"topic": "orders/create", "address": "https://hooks.example/a", "format": "json"}

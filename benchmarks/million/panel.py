@@ -34,9 +34,9 @@ WORDS = (
     "state:enabled",
     "lu",
 )
-# Words that are searched for beside a filter.
+# Search words used together with a filter.
 SEARCHED = ("grace", "mug 99", "nobodyatall")
-# By the name of a filter the words that are typed into it: of many rows, of some, of none.
+# By filter name, the typed words: of many rows, of some, of none.
 TYPED = {
     "vendor": ("smithy", "nobody"),
     "type": ("Kitchen", "nothing"),
@@ -44,16 +44,16 @@ TYPED = {
     "channel": ("web", "nosuch"),
     "product": ("mug 1017", "nothing"),
 }
-# How many rows the list has of which the weight is told.
+# The number of rows of the list for which the size is reported.
 OF_THE_WEIGHT = 25
 Query = dict[str, str]
 
 
 def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, str]]:
-    """What each case is called, and its address; lists are opened once to learn what they offer.
+    """Return the name and address of each case; lists are opened once to learn their options.
 
     Raises:
-        AssertionError: A list was opened and does not say what it offers.
+        AssertionError: A list opened without its options.
     """
     from django.contrib import admin
 
@@ -67,9 +67,9 @@ def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, 
         path = get_panel_url(shop, f"admin:{name}_changelist")
         response: Any = client.get(path)
         yield f"panel {name}", path
-        listed = response.context_data.get("cl") if response.status_code == 200 else None
-        assert listed or response.status_code != 200 or name in _TOGETHER, f"{name} does not say what it offers"
-        for called, query in _choices(listed, screen, name, rows) if listed else _together(name):
+        entries = response.context_data.get("cl") if response.status_code == 200 else None
+        assert entries or response.status_code != 200 or name in _TOGETHER, f"{name} does not say what it offers"
+        for called, query in _choices(entries, screen, name, rows) if entries else _together(name):
             yield f"panel {name}?{called}", f"{path}?{urlencode(query)}"
         row = model._base_manager.filter(**_of(model, shop)).order_by("id").values_list("pk", flat=True).first()
         if row is not None:
@@ -85,15 +85,15 @@ def _of(model: Any, shop: "Shop") -> dict[str, Any]:
 
 
 def _choices(page: "ChangeList", screen: Any, name: str, rows: int) -> Iterator[tuple[str, Query]]:
-    """The queries that a list's links, fields, filters and search box make, each with what it is called."""
+    """Yield the queries of a list's links, fields, filters and search box, with their names."""
     sorts = list(_sorts(page))
-    # The session remembers the size; all other pages have fifty rows.
+    # The session remembers the page size; all other pages have fifty rows.
     plain = [{"size": str(OF_THE_WEIGHT)}, {"size": "50"}, *sorts, *_links(page), {"p": "3"}]
     if page.search_fields:
         plain += [{"q": word} for word in WORDS]
     yield from ((_called(query), query) for query in plain)
     yield from _together(name)
-    typed = [found for spec in page.filter_specs for found in _typed(spec, rows)]
+    typed = [queries for spec in page.filter_specs for queries in _typed(spec, rows)]
     yield from typed
     beside = [*sorts, *_views(page), *([{"q": word} for word in SEARCHED] if page.search_fields else ())]
     for (called, query), other in itertools.product(typed, beside):
@@ -119,7 +119,7 @@ def _sorts(page: "ChangeList") -> Iterator[Query]:
 
 
 def _links(page: "ChangeList") -> Iterator[Query]:
-    """What one chooses by a click."""
+    """Return the filter links."""
     from apps.panel.admin_base.typed_filters import TypedFilter
 
     for spec in page.filter_specs:
@@ -135,14 +135,14 @@ def _links(page: "ChangeList") -> Iterator[Query]:
 
 
 def _views(page: "ChangeList") -> Iterator[Query]:
-    """The views that the list has by itself."""
+    """Return the list's predefined views."""
     for spec in page.filter_specs:
         if getattr(spec, "parameter_name", "") == "view":
             yield from ({"view": str(value)} for value, _ in getattr(spec, "lookup_choices", ()))
 
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
-    """What is typed into a filter: what few rows have, what many, what those at one end, and what none has."""
+    """Return input for a filter: of few rows, of many, of those at one end, and of none."""
     from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
@@ -170,7 +170,7 @@ def _day(second: float) -> str:
     return datetime.fromtimestamp(BEGIN + second, UTC).date().isoformat()
 
 
-# Filters that are often chosen together; and whatever is asked of pages that are no lists of Django's.
+# Filters that are often combined, and queries of pages that are not Django changelists.
 _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "orders_order": (
         {"view": "open", "fulfillment_status__exact": "fulfilled"},

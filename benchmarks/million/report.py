@@ -1,4 +1,4 @@
-"""What is over its limit, and what each screen of the panel costs in all, as tables."""
+"""Tables of what is over its limit, and of the total cost of each panel screen."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,21 +8,21 @@ from benchmarks.million.asking import Cost
 
 MOST_MS, MOST_MS_OF_A_COUNT = 50, 100
 MOST_GROWTH = 3
-# Below this, growth says more about the clock than about the query.
+# Below this, growth depends more on the clock than on the query.
 GROWTH_FROM_MS = 10
-# A number is exact, so it grows with what it counts; reading an index alone takes so long for each million of rows.
+# An exact count grows with its rows; an index-only scan takes this long per million rows.
 MS_FOR_A_MILLION_COUNTED = 100
-# A page of the panel: processor time of the database and of the process, and the bytes of a list of 25 rows.
+# A panel page: processor time of the database and of the process, and the bytes of a list of 25 rows.
 MOST_MS_OF_A_PAGE, MOST_BYTES_OF_A_LIST = 500, 60_000
 _SCREEN = re.compile(r"panel (?P<screen>\w+)(?P<rest>.*)")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case: its cost at a thousand rows, at some between, and at many.
+    """One case: its cost at a thousand rows, at an intermediate size, and at many.
 
-    What has a bound (a list counts 10,000 rows and no more, a search looks at as many, a walk has an end) grows up to
-    it, which is reached between; what still grows behind that has none.
+    A bounded query (a list counts 10,000 rows at most, a search reads as many) grows up to its bound, which the
+    intermediate size reaches; a query that still grows after that is unbounded.
     """
 
     name: str
@@ -32,27 +32,27 @@ class Row:
 
     @property
     def is_count(self) -> bool:
-        """Whether the answer is an exact number."""
+        """Return True if the response is an exact count."""
         return "count.json" in self.name
 
     @property
     def limit(self) -> int:
-        """The most milliseconds that the database may take."""
+        """Return the maximum milliseconds of the database."""
         return MOST_MS_OF_A_COUNT if self.is_count else MOST_MS
 
     @property
     def growth(self) -> float:
-        """How many times as long the big one takes as the small one."""
+        """Return the ratio of the cost at many rows to the cost at few."""
         return self.big.ms / max(self.small.ms, 0.01)
 
     @property
     def later_growth(self) -> float:
-        """How many times as long the big one takes as the one between."""
+        """Return the ratio of the cost at many rows to the intermediate cost."""
         return self.big.ms / max(self.middle.ms, 0.01)
 
     @property
     def reaches_a_bound(self) -> bool:
-        """Whether it grows from a thousand rows and no longer from the size between, or as what it counts."""
+        """Return True if the cost grows up to the intermediate size and no longer after it, or with the count."""
         if self.growth <= MOST_GROWTH or self.big.ms <= GROWTH_FROM_MS:
             return False
         if self.is_count:
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Why it is not as it should be; empty where it is."""
+        """Return why the case fails; empty if it passes."""
         if self.big.status >= 500 or self.small.status >= 500:
             return "refused"
         if self.big.ms > self.limit:
@@ -82,7 +82,7 @@ class Row:
 
 
 def print_rows(rows: Sequence[Row]) -> list[Row]:
-    """Print what is over as Markdown, the slowest first; returns that."""
+    """Print the failed cases as Markdown, the slowest first; return them."""
     over = sorted((row for row in rows if row.verdict), key=lambda row: -row.big.ms)
     print("| case | at 1,000 | statements | between | at the end | statements | growth | |")
     print("|---|---|---|---|---|---|---|---|")
@@ -99,34 +99,34 @@ def print_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def _print_bounded(rows: Sequence[Row]) -> None:
-    """Of these, what grew up to a bound: its number, and the slowest."""
-    for kind, found in (
+    """Print the number of cases that grew up to a bound, and the slowest of them."""
+    for kind, matching_rows in (
         ("counts, which grow with what they count", [row for row in rows if row.is_count]),
         ("others, which grow up to a bound that they have", [row for row in rows if not row.is_count]),
     ):
-        if found:
-            most = max(found, key=lambda row: row.big.ms)
+        if matching_rows:
+            most = max(matching_rows, key=lambda row: row.big.ms)
             print(
-                f"Of these, {len(found)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
+                f"Of these, {len(matching_rows)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
                 f" ({most.small.ms:.1f} ms at 1,000, {most.middle.ms:.1f} ms between)."
             )
 
 
 def print_pages(rows: Sequence[Row]) -> None:
-    """Print what the pages of each screen of the panel take in all, and what they weigh."""
+    """Print the total time of each panel screen's pages, and their sizes."""
     screens: dict[str, list[tuple[str, Cost]]] = {}
     for row in rows:
-        if found := _SCREEN.fullmatch(row.name):
-            screens.setdefault(found["screen"], []).append((found["rest"], row.big))
+        if match := _SCREEN.fullmatch(row.name):
+            screens.setdefault(match["screen"], []).append((match["rest"], row.big))
     print("\n| screen | list of 25 | | its slowest sort, filter or search | | change page | |")
     print("|---|---|---|---|---|---|---|")
     for screen, pages in screens.items():
-        named = dict(pages)
+        named_pages = dict(pages)
         slowest = max((cost.in_all_ms for rest, cost in pages if rest.startswith("?")), default=None)
-        asked = sum(rest.startswith("?") for rest, _ in pages)
+        count = sum(rest.startswith("?") for rest, _ in pages)
         print(
-            f"| {screen} | {_told(named.get('?size=25'))}"
-            f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {asked or ''} | {_told(named.get(' change'))} |"
+            f"| {screen} | {_told(named_pages.get('?size=25'))}"
+            f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {count or ''} | {_told(named_pages.get(' change'))} |"
         )
     _print_slowest("pages of the panel", (row for row in rows if row.name.startswith("panel")))
     _print_slowest("searches from anywhere", (row for row in rows if row.name.startswith("palette")))
@@ -139,9 +139,9 @@ def _told(cost: Cost | None) -> str:
 
 
 def _print_slowest(kind: str, rows: Iterable[Row]) -> None:
-    found = sorted(rows, key=lambda row: row.big.in_all_ms)
-    if found:
+    matching_rows = sorted(rows, key=lambda row: row.big.in_all_ms)
+    if matching_rows:
         print(
-            f"\n{len(found):,} {kind}: {found[len(found) // 2].big.in_all_ms:.0f} ms of processor time in all at the"
-            f" median, {found[-1].big.in_all_ms:.0f} ms the slowest ({found[-1].name})."
+            f"\n{len(matching_rows):,} {kind}: {matching_rows[len(matching_rows) // 2].big.in_all_ms:.0f} ms of processor time in all at the"
+            f" median, {matching_rows[-1].big.in_all_ms:.0f} ms the slowest ({matching_rows[-1].name})."
         )

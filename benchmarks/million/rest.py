@@ -1,4 +1,4 @@
-"""Every GET route of the interface, with every filter by itself and every pair of words, as OpenAPI names them."""
+"""Every GET route of the API, with every filter by itself and every pair of terms, from the OpenAPI document."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from benchmarks.data import BEGIN
 
 PREFIX = "/admin/api/"
-# These say how a page is cut and shown; a walk through pages is a case of its own.
+# These parameters change only the page and its format; paging has its own case.
 OF_THE_PAGE = {"limit", "fields", "page_info"}
-# Parameters that lists have and no description names.
+# Parameters of lists that the document does not name.
 QUERIES = (
     "grace",
     "grace hopper",
@@ -44,7 +44,7 @@ QUERIES = (
 
 
 def moment(second: int) -> str:
-    """A second of the data, as clients write it."""
+    """Return a time of the data in API format."""
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(BEGIN + second))
@@ -55,17 +55,16 @@ class Walk:
 
     Args:
         description: The OpenAPI document.
-        ids: By the name of a table the id of a row of the big shop.
-        rows: How many customers the shop has, by which its moments are known.
+        ids: By table name, the id of a row of the big shop.
+        rows: The number of customers of the shop, which determines its times.
     """
 
     def __init__(self, description: Mapping[str, Any], ids: Mapping[str, int], rows: int) -> None:
-        """See the class."""
         self.description = description
         self.ids = ids
         self.rows = rows
         self.unreached: list[str] = []
-        # What the name of a case says instead of what differs with the number of rows.
+        # Labels for values that depend on the number of rows.
         self.called: dict[object, str] = {
             moment(rows): "the end",
             moment(rows - 20): "20 s before the end",
@@ -76,7 +75,7 @@ class Walk:
         }
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """What each case is called, and its address."""
+        """Yield the name and address of each case."""
         for pattern, methods in self.description["paths"].items():
             if "get" not in methods or not pattern.startswith("/admin/"):
                 continue
@@ -86,12 +85,12 @@ class Walk:
                 continue
             name = pattern.split("/", 4)[-1] if pattern.startswith(PREFIX) else pattern
             for query in self._queries(pattern, methods["get"].get("parameters", ())):
-                said = {key: self._said(key, value) for key, value in query.items()}
+                labels = {key: self._said(key, value) for key, value in query.items()}
                 query |= self._needed(pattern)
-                yield f"{name}{'?' + urlencode(said, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
+                yield f"{name}{'?' + urlencode(labels, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
 
     def _needed(self, pattern: str) -> dict[str, Any]:
-        """What a route is refused without."""
+        """Return the required parameters of a route."""
         return (
             {"location_ids": self.ids["locations"]}
             if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json")
@@ -107,22 +106,22 @@ class Walk:
         return f"{path}?{urlencode(query)}" if query else path
 
     def _path(self, pattern: str) -> str | None:
-        """The pattern with ids of rows that are there; None where nothing of the kind is."""
+        """Return the path with ids of existing rows; None if a row is missing."""
         parts: list[str] = []
         for part in pattern.split("/"):
             if not part.startswith("{"):
                 parts.append(part)
                 continue
-            found = self.ids.get("/".join(parts[4:]))
-            if found is None:
-                found = self.ids.get(parts[-1])
-            if found is None:
+            response = self.ids.get("/".join(parts[4:]))
+            if response is None:
+                response = self.ids.get(parts[-1])
+            if response is None:
                 return None
-            parts.append(str(found) + part.partition("}")[2])
+            parts.append(str(response) + part.partition("}")[2])
         return "/".join(parts)
 
     def _queries(self, pattern: str, parameters: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        schemas = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
+        schemas = {parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"}
         yield {}
         if "limit" in schemas:
             yield {"limit": 250}
@@ -131,16 +130,16 @@ class Walk:
             if name not in OF_THE_PAGE:
                 yield from ({name: value} for value in values)
         words = [name for name, schema in schemas.items() if "enum" in schema]
-        for one, other in itertools.combinations(words, 2):
-            for first, second in itertools.product(filters[one], filters[other]):
+        for first_first, other in itertools.combinations(words, 2):
+            for first, second in itertools.product(filters[first_first], filters[other]):
                 if "any" not in {first, second}:
-                    yield {one: first, other: second}
+                    yield {first_first: first, other: second}
         yield from self._together(pattern, schemas)
         if pattern.endswith("customers/search.json"):
             yield from self._searches()
 
     def _together(self, pattern: str, schemas: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Filters that are often sent together."""
+        """Yield filters that are often combined."""
         if "created_at_min" in schemas and "status" in schemas and "orders" in pattern:
             yield {"status": "any", "created_at_min": moment(self.rows - 20)}
             yield {"status": "closed", "updated_at_min": moment(self.rows)}
@@ -161,7 +160,7 @@ class Walk:
                 yield {"query": "country:Sweden", "order": f"{order} {direction}"}
 
     def _values(self, name: str, schema: Mapping[str, Any], pattern: str) -> Sequence[object]:
-        """What a filter is tried with: what few rows have, what many have, and what none has."""
+        """Return values for a filter: of few rows, of many, and of none."""
         if "enum" in schema:
             return list(schema["enum"])
         if name.endswith("_min"):
@@ -181,9 +180,9 @@ class Walk:
             return ["product-10", "news-10", "no-such-handle"]
         if name == "tag":
             return ["news", "week-7", "nosuch"]
-        known = name.removesuffix("s").removesuffix("_id")
-        found = self.ids.get(f"{known}s") or self.ids.get(known)
-        return [found or 17]
+        existing = name.removesuffix("s").removesuffix("_id")
+        response = self.ids.get(f"{existing}s") or self.ids.get(existing)
+        return [response or 17]
 
 
 _TEXTS: dict[str, Sequence[object]] = {

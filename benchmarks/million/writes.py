@@ -1,4 +1,4 @@
-"""How many changes of the large tables no index learns of (HOT), under stock, orders and changes of customers."""
+"""Measure heap-only (HOT) updates of the large tables, for stock, orders and customers."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel", "customers_customer", "orders_order")
 TIMES = 100
-# By kind of writes and table: how many rows were updated, and how many of these without touching an index.
+# By kind of write and table: the number of updated rows, and how many of them heap-only.
 Shares = dict[str, dict[str, tuple[int, int]]]
 MUST = 80
 
 
 def measure(client: "Client", ids: dict[str, int]) -> Shares:
-    """Write, and count. Tables that were just filled are tidied up first, for what they wait for holds room back."""
+    """Write and count; vacuum first, because new rows' pending cleanup uses space in the pages."""
     from django.db import connection
 
     with connection.cursor() as cursor:
         for table in TABLES:
             cursor.execute(f"VACUUM (ANALYZE) {table}")
-    found: Shares = {}
+    results: Shares = {}
     for name, path, method, bodies in _kinds(ids):
         before = _counters()
         for body in bodies:
@@ -30,19 +30,19 @@ def measure(client: "Client", ids: dict[str, int]) -> Shares:
             if response.status_code >= 400:
                 raise SystemExit(f"{name}: {response.status_code} {response.content[:300]!r}")
         after = _counters()
-        found[name] = {
+        results[name] = {
             table: (after[table][0] - before[table][0], after[table][1] - before[table][1])
             for table in TABLES
             if after[table][0] > before[table][0]
         }
-    return found
+    return results
 
 
-def print_shares(found: Shares) -> bool:
-    """Print a table; whether a share is too small."""
+def print_shares(shares: Shares) -> bool:
+    """Print a table; return True if a share is too small."""
     print("\n| writes | table | updates | without an index | |\n|---|---|---|---|---|")
     short = False
-    for name, tables in found.items():
+    for name, tables in shares.items():
         for table, (updates, hot) in tables.items():
             share = 100 * hot / updates
             short = short or share < MUST

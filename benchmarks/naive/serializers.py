@@ -1,4 +1,4 @@
-"""A field per column, nested where the answer is nested."""
+"""A serializer field per column, nested where the response is nested."""
 
 from typing import Any
 
@@ -108,10 +108,10 @@ class CustomerSerializer(serializers.ModelSerializer):
     @transaction.atomic
     def create(self, validated_data: dict[str, Any]) -> Customer:
         search = build_search_columns(validated_data)
-        given = validated_data.pop("addresses")
+        input_addresses = validated_data.pop("addresses")
         shop_id = validated_data["shop_id"]
         customer = Customer.objects.create(email_key=validated_data["email"].lower(), **search, **validated_data)
-        addresses = [Address.objects.create(customer=customer, shop_id=shop_id, **item) for item in given]
+        addresses = [Address.objects.create(customer=customer, shop_id=shop_id, **item) for item in input_addresses]
         customer.default_address = addresses[0]
         customer.save()
         Event.objects.create(

@@ -1,4 +1,4 @@
-"""What ``startproject`` writes, with DRF and the benchmark's database."""
+"""The settings of ``startproject``, with DRF and the benchmark's database."""
 
 import environ
 

@@ -1,4 +1,4 @@
-"""The three routes that are measured."""
+"""The three measured routes."""
 
 from django.urls import path
 
