@@ -22,7 +22,7 @@ test: environment node_modules/.package-lock.json
 test-pooled: environment node_modules/.package-lock.json
 	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
 
-## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, translation catalogs
+## check: lint, types, layers, migrations, deployment settings, OpenAPI document, Postman collection, API changelog, translation catalogs
 # mypy takes as long as all other checks together.
 check: environment
 	@$(MAKE) --no-print-directory --jobs 2 check-types check-others

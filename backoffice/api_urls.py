@@ -34,7 +34,7 @@ urlpatterns = [
     path("admin/oauth/access_token", issue_access_token),
     api_path("admin/oauth/access_scopes.json", AccessScopeView, get="list"),
     api_path("admin/api_permissions/current.json", InstallationView, delete="destroy"),
-    path("admin/api/<path:rest>", not_found),
+    path("admin/api/<path:path>", not_found),
     *image_urlpatterns,
     path("docs/", include("apps.api.reference.urls")),
     path("account/", include("apps.customers.public.urls")),

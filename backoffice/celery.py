@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 MAX_CLOCK_DIFFERENCE = 7200
 
 TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
-TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.kombu_redis:ImpatientTransport"
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.kombu_redis:NoRetryTransport"
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(

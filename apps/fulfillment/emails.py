@@ -23,7 +23,7 @@ def send_shipping_confirmation(job: Job, **arguments: int) -> None:
     shop, order = get_current_shop(), row.order
     with languages.language_override(order.customer_locale, shop.primary_locale):
         text = render_to_string(
-            "fulfillment/shipped.txt",
+            "fulfillment/shipping_confirmation.txt",
             {
                 "shop": shop,
                 "order": order,

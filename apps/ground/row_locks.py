@@ -22,7 +22,7 @@ def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
         no_key: If True, other transactions can still add rows that refer to this row.
 
     Raises:
-        Gone: The row was deleted.
+        RowDeleted: The row was deleted.
     """
     rows = type(row)._default_manager.select_for_update(no_key=no_key)
     try:
@@ -40,7 +40,7 @@ def get_for_update(model: type[M], pk: object, *, no_key: bool = False) -> M:
         no_key: If True, other transactions can still add rows that refer to this row.
 
     Raises:
-        Gone: The row was deleted.
+        RowDeleted: The row was deleted.
     """
     rows: models.Manager[M] = model._default_manager
     row = rows.select_for_update(no_key=no_key).filter(pk=pk).first()

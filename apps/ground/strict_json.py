@@ -73,9 +73,9 @@ def parse_json(body: bytes, *, limit: int) -> Any:
     """Parse JSON in UTF-8, with ``Decimal`` for numbers with a decimal point; return None for an empty text.
 
     Raises:
-        TooLong: The text has more bytes than ``limit``.
-        Unstorable: A text in the value cannot be stored.
-        BadJson: The text is malformed.
+        JsonTooLong: The text has more bytes than ``limit``.
+        UnstorableText: A text in the value cannot be stored.
+        InvalidJson: The text is malformed.
     """
     if len(body) > limit:
         raise JsonTooLong(f"is longer than {limit} bytes")

@@ -47,7 +47,7 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime:
         zone: The time zone of a text without an offset.
 
     Raises:
-        NotADate: The text has another format, or the time is outside of 1970 to 9999.
+        InvalidDate: The text has another format, or the time is outside of 1970 to 9999.
     """
     if len(text) > 64:
         raise InvalidDate(text)

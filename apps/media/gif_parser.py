@@ -36,7 +36,7 @@ def parse_gif_structure(data: bytes) -> GifStructure:
     """Parse the blocks of a GIF.
 
     Raises:
-        GifRefused: The structure is broken, truncated, without frames or extremely fragmented.
+        InvalidGif: The structure is broken, truncated, without frames or extremely fragmented.
     """
     walker = _Walker(data)
     try:

@@ -57,7 +57,7 @@ def load_image_from_body(
         longest_url: The maximum length of a URL.
 
     Raises:
-        PictureRefused: The image is missing, given twice, invalid or cannot be downloaded.
+        UploadRefused: The image is missing, given twice, invalid or cannot be downloaded.
     """
     if attachment is not None and src is not None:
         raise UploadRefused("cannot have both attachment and src")
@@ -78,7 +78,7 @@ def load_uploaded_image(data: bytes, name: str) -> ValidatedImage:
         name: The original file name.
 
     Raises:
-        PictureRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
     """
     try:
         info = identify_image(data, is_cleaned_next=True)

@@ -40,12 +40,12 @@ def get_allowed_hosts() -> HostList:
 
 
 def get_refused_hosts() -> HostList:
-    """Return internal hosts with public addresses, such as the database and the broker: `OUTGOING_REFUSED_HOSTS`.
+    """Return internal hosts with public addresses, such as the database and the broker: `OUTGOING_BLOCKED_HOSTS`.
 
     Raises:
         ImproperlyConfigured: An entry is neither a host nor a network.
     """
-    return _load("OUTGOING_REFUSED_HOSTS")
+    return _load("OUTGOING_BLOCKED_HOSTS")
 
 
 def _load(setting: str) -> HostList:

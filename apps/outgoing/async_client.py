@@ -104,7 +104,7 @@ class AsyncClient:
         """Send a request once and return the beginning of the response.
 
         Raises:
-            FetchFailed: No response came in time, or the guard refused the URL; error statuses are returned.
+            HttpRequestFailed: No response came in time, or the guard refused the URL; error statuses are returned.
         """
         try:
             route = self._routes.get(url)

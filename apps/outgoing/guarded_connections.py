@@ -56,7 +56,7 @@ class CallBudget:
         """Subtract received bytes from the limit.
 
         Raises:
-            BadAnswer: The limit is exceeded.
+            BadResponse: The limit is exceeded.
         """
         self.room -= received
         if self.room < 0:

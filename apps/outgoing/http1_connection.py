@@ -124,7 +124,7 @@ class Http1Connection(asyncio.Protocol):
         """Send a request and wait for the response until a time of the monotonic clock.
 
         Raises:
-            FetchFailed: There was no usable response; the connection is closed.
+            HttpRequestFailed: There was no usable response; the connection is closed.
         """
         loop = asyncio.get_running_loop()
         self._response, self._progress, self.has_received = loop.create_future(), progress, False

@@ -5,7 +5,7 @@
 effect.
 
 Hosts in `OUTGOING_ALLOW` may be reached although they are private, also by plain HTTP and on any port.
-`OUTGOING_REFUSED_HOSTS` lists internal hosts with public addresses. `OUTGOING_REFUSED_HOST_CHECK` is the optional
+`OUTGOING_BLOCKED_HOSTS` lists internal hosts with public addresses. `OUTGOING_BLOCKED_HOST_CHECK` is the optional
 dotted path of a function that refuses host names, such as shop domains.
 """
 
@@ -144,7 +144,7 @@ def check_url(url: str, *, schemes: Collection[str]) -> Target:
     """Check the text of a URL, when it is saved and again when it is used.
 
     The function does no lookups: unknown names are no error here, and resolved addresses are checked at the socket.
-    Only `OUTGOING_REFUSED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
+    Only `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
 
     Args:
         url: An absolute URL from a user or app.
@@ -247,7 +247,7 @@ def _is_private(name: str) -> bool:
     if "." not in name or name.endswith(LOCAL_SUFFIXES) or name == socket.gethostname().lower():
         return True
     check: Callable[[str], bool] | None = None
-    if path := getattr(settings, "OUTGOING_REFUSED_HOST_CHECK", ""):
+    if path := getattr(settings, "OUTGOING_BLOCKED_HOST_CHECK", ""):
         check = import_string(path)
     return get_refused_hosts().has(name) or (check is not None and check(name))
 

@@ -103,7 +103,7 @@ def download_file(url: str, *, limits: Limits, schemes: Collection[str] = ("http
     """Download a URL into a temporary file, following at most three redirects, which are checked as well.
 
     Raises:
-        FetchFailed: The download failed; the message is the reason.
+        HttpRequestFailed: The download failed; the message is the reason.
     """
     meter = CallBudget.start(limits.total_seconds)
     for _ in range(MAX_REDIRECTS + 1):
@@ -131,7 +131,7 @@ def send_request(
     """Call another server once and return the beginning of the response; redirects are not followed.
 
     Raises:
-        FetchFailed: No response came in time, or the guard refused the URL; error statuses are returned.
+        HttpRequestFailed: No response came in time, or the guard refused the URL; error statuses are returned.
     """
     meter = CallBudget.start(limits.total_seconds)
     with _exchange(method, _check_url(url, schemes), meter, limits, body=body, headers=headers) as response:

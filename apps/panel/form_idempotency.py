@@ -86,9 +86,9 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
         The response of the work, or for a repeated submission a redirect to the first result.
 
     Raises:
-        NotOurs: The key belongs to another user.
-        SentBefore: The key was already used with other values.
-        StillWorking: The first submission is still running.
+        InvalidFormKey: The key belongs to another user.
+        AlreadySubmitted: The key was already used with other values.
+        SubmissionInProgress: The first submission is still running.
     """
     key = request.POST.get(FORM_KEY_FIELD, "")
     if request.method != "POST" or getattr(request, "works_once", False) or not (key or keyed):

@@ -29,7 +29,7 @@ def normalize_number(text: str, currency: str) -> str:
         currency: The currency of the amount; empty if unknown.
 
     Raises:
-        Unclear: The number is ambiguous, or names another currency.
+        InvalidNumber: The number is ambiguous, or names another currency.
     """
     number = _without_currency(text.strip(), currency)
     spaced_match = _SPACED.fullmatch(number.lstrip("-"))

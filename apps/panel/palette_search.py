@@ -92,10 +92,10 @@ def _find_rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
         page = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
         icon = getattr(getattr(model_admin, "menu", None), "icon", "search")
         kind = capfirst(str(model._meta.verbose_name))
-        description = " · ".join([kind, *model_admin.told_in_search(row)])
+        description = " · ".join([kind, *model_admin.palette_details(row)])
         link = reverse(page, args=(row.pk,))
         yield RowSearchResult(
-            title=name, description=description, link=link, icon=icon, image=model_admin.picture_in_search(row)
+            title=name, description=description, link=link, icon=icon, image=model_admin.palette_image(row)
         )
 
 
@@ -104,10 +104,10 @@ def _search_models(
 ) -> Iterator[tuple[Model, str, Any]]:
     """Yield the first matching rows of each model admin, with their titles."""
     model_admins: Iterable[Any] = filter(accepts, admin.site._registry.values())
-    for screen in sorted(model_admins, key=lambda screen: screen.place_in_search):
+    for screen in sorted(model_admins, key=lambda screen: screen.palette_order):
         if screen.get_search_fields(request) and screen.has_view_permission(request):
             rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
             related = screen.list_select_related
             first_rows = list((rows.select_related(*related) if isinstance(related, tuple) else rows)[:ROWS_PER_MODEL])
-            names = screen.names_in_search(first_rows) if first_rows else {}
+            names = screen.palette_titles(first_rows) if first_rows else {}
             yield from ((row, names[row.pk], screen) for row in first_rows)

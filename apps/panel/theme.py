@@ -90,7 +90,7 @@ ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
-    """A read-only field: the value is formatted by the form field's ``shown`` method, if there is one.
+    """A read-only field: the value is formatted by the form field's ``render_read_only`` method, if there is one.
 
     Other decimals are shown without trailing zeros.
     """
@@ -98,7 +98,7 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
     @cached_property
     def contents(self) -> SafeString:
         """Return the formatted value, cached because the theme's templates read it several times."""
-        format_value = getattr(self.form.fields.get(self.field["field"]), "shown", None)
+        format_value = getattr(self.form.fields.get(self.field["field"]), "render_read_only", None)
         value = self.resolved_field[2] if self.resolved_field else None
         if format_value is not None and value not in {None, ""}:
             return format_value(value)

@@ -48,7 +48,7 @@ class SearchField(Protocol):
             zone: The time zone of dates without an offset.
 
         Raises:
-            MisfitError: The value does not fit.
+            InvalidValueError: The value does not fit.
         """
 
 

@@ -24,6 +24,6 @@ def register_staff_topics() -> None:
         ("staff/deactivate", gettext_noop("Staff member deactivated")),
         ("staff/login_failed", gettext_noop("Login failed")),
         ("staff/login_locked", gettext_noop("Login locked after failed attempts")),
-        ("staff/refused", gettext_noop("Access refused")),
+        ("staff/refused", gettext_noop("Access denied")),
     ):
         topics.register_topic(name, scope="read_users", render=_payload, label=label, offered=False)

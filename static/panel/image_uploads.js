@@ -115,7 +115,7 @@
       if (request.status === 200 && answer?.ticket) fillTile(tile, answer);
       else {
         tile.remove();
-        const failed = translate("The upload failed. Try again. If you were signed out, sign in first.");
+        const failed = translate("The upload failed. Try again. If you were logged out, log in first.");
         say(`${file.name}: ${answer?.error ?? failed}`);
       }
       ended();

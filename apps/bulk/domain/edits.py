@@ -48,7 +48,7 @@ def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: dateti
         at: The current time.
 
     Raises:
-        RowsRefused: If there are no rows, or more than ``MAX_ROWS``.
+        SelectionRefused: If there are no rows, or more than ``MAX_ROWS``.
     """
     if not 0 < len(ids) <= MAX_ROWS:
         raise SelectionRefused(_("Select 1 to {limit} rows.").format(limit=format(MAX_ROWS, ",")))
@@ -64,7 +64,7 @@ def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) ->
     """Save the operations and a dry run of the first rows; nothing is changed.
 
     Raises:
-        NotReady: If the edit has started already.
+        WrongEditState: If the edit has started already.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).update(operations=operations, actor=actor):
         raise WrongEditState(_("This bulk edit has already started."))
@@ -94,7 +94,7 @@ def start_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start the edit.
 
     Raises:
-        NotReady: If the edit has started already, or has no operations.
+        WrongEditState: If the edit has started already, or has no operations.
     """
     ready = BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).exclude(operations={})
     if not ready.update(state=State.RUNNING, actor=actor, started_at=at):
@@ -108,7 +108,7 @@ def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Stop a running edit; remaining rows stay unchanged.
 
     Raises:
-        NotReady: If the edit is not running.
+        WrongEditState: If the edit is not running.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.RUNNING).update(state=State.STOPPED, finished_at=at):
         raise WrongEditState(_("This bulk edit is not running."))
@@ -120,7 +120,7 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start to undo the edit for all rows without later changes.
 
     Raises:
-        NotReady: If the edit has not ended, or is undone already.
+        WrongEditState: If the edit has not ended, or is undone already.
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):

@@ -289,11 +289,11 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         staged_images, upload_errors = (
             collect_uploads(request, self.shop(request).pk) if writes and request.method == "POST" else ([], [])
         )
-        request.pictures_brought, request.pictures_refused = staged_images, upload_errors  # type: ignore[attr-defined]
+        request.staged_images, request.upload_errors = staged_images, upload_errors  # type: ignore[attr-defined]
         product = self.get_object(request, object_id) if object_id else None
         count = _count_variants(product) if product else 0
         context = {
-            "brought": staged_images,
+            "uploads": staged_images,
             "most_files": MAX_FILES,
             "most_rows": MAX_GRID_ROWS,
             "upload_url": self.url("upload"),
@@ -309,8 +309,8 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     ) -> type[forms.ModelForm[Product]]:
         """Pass the uploaded images to the form."""
         form = super().get_form(request, obj, change, **kwargs)
-        form.brought = getattr(request, "pictures_brought", [])  # type: ignore[attr-defined]
-        form.refused_pictures = getattr(request, "pictures_refused", [])  # type: ignore[attr-defined]
+        form.staged_images = getattr(request, "staged_images", [])  # type: ignore[attr-defined]
+        form.upload_errors = getattr(request, "upload_errors", [])  # type: ignore[attr-defined]
         return form
 
     def lock_row(self, instance: Product) -> None:

@@ -32,7 +32,7 @@ class StagedImage:
     """An uploaded image of the form that is not saved yet.
 
     Attributes:
-        picture: The stored file.
+        image: The stored file.
         ticket: The signed ticket that identifies the image in the form.
         alt: The alternative text.
     """
@@ -63,7 +63,7 @@ def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage
     """Store an uploaded file.
 
     Raises:
-        PictureRefused: The file is not an image or exceeds a limit.
+        UploadRefused: The file is not an image or exceeds a limit.
         StorageFailed: The storage rejects the file.
     """
     if size > MAX_BYTES:

@@ -67,7 +67,7 @@ class VariantGridData:
         primary: The location where new variants are stocked.
         levels: The available quantity by item and location.
         images: The saved images of the product.
-        waiting: The images uploaded with the form.
+        staged_images: The images uploaded with the form.
     """
 
     locations: Sequence[Location] = ()
@@ -144,7 +144,7 @@ class VariantRow(BaseVariantForm):
             form_field.widget.attrs["data-cell"] = name
 
     @property
-    def given(self) -> Values:
+    def values_to_store(self) -> Values:
         """Leave out cost and image if the form was rendered before these fields existed."""
         return {
             name: value
@@ -165,7 +165,7 @@ class VariantRow(BaseVariantForm):
     def get_variant_input(self) -> VariantInput:
         """Add cost and image to the input of the variant."""
         variant = super().get_variant_input()
-        values = self.given
+        values = self.values_to_store
         if "cost" in values:
             variant.item["cost"] = values["cost"] or 0
         if "picture" in values:
@@ -270,11 +270,11 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
         """Pass locations, stock and images to the rows."""
-        waiting = getattr(request, "pictures_brought", [])
-        surroundings = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
-        row = type("Row", (VariantRow,), {"grid_data": surroundings})
+        waiting = getattr(request, "staged_images", [])
+        grid_data = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
+        row = type("Row", (VariantRow,), {"grid_data": grid_data})
         formset_class = super().get_formset(request, obj, **{"form": row, "labels": get_option_labels(obj), **kwargs})
-        formset_class.surroundings = surroundings  # type: ignore[attr-defined]
+        formset_class.grid_data = grid_data  # type: ignore[attr-defined]
         return formset_class
 
     def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:

@@ -89,7 +89,7 @@ class _WritableCollectionSerializer(_BaseCollectionSerializer):
     handle = HandleField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
 
-    def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
+    def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
         """Set ``published_at`` from ``published`` and ignore a blank handle of an existing collection."""
         set_published_at(attrs, instance.published_at if instance else None)
         if instance is not None and attrs.get("handle") == "":
@@ -109,7 +109,7 @@ class RulesField(JsonField):
     """Unparsed rules: a condition may be a number, which a JSON field would not return exactly."""
 
     def to_internal_value(self, data: object) -> object:
-        """Return the data unchanged; ``check`` validates the rules."""
+        """Return the data unchanged; ``validate_across_fields`` validates the rules."""
         return data
 
 
@@ -140,7 +140,7 @@ class SmartCollectionSerializer(_WritableCollectionSerializer):
 
     def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
         """Validate the rules."""
-        super().check(attrs, instance, errors)
+        super().validate_across_fields(attrs, instance, errors)
         if "rules" in attrs:
             try:
                 attrs["rules"] = check_rules(attrs["rules"])

@@ -119,7 +119,7 @@ def _parse_global_metafields(data: RequestData, errors: Errors) -> list[Metafiel
     for field, key in GLOBAL_METAFIELDS.items():
         if data.get(field) in (None, ""):
             continue
-        row = {"namespace": "outside", "key": key, "type": "single_line_text_field", "value": data[field]}
+        row = {"namespace": "global", "key": key, "type": "single_line_text_field", "value": data[field]}
         row_errors: Errors = {}
         drafts += _parse_metafields([row], row_errors, field)
         if row_errors:

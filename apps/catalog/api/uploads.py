@@ -31,7 +31,7 @@ class ImageUploadViewSet(ShopViewSet[M]):
         """Store the image of an entry.
 
         Raises:
-            PictureRefused: The image cannot be downloaded, read or stored.
+            UploadRefused: The image cannot be downloaded, read or stored.
         """
         image = image_files.store_image_from_body(
             self.shop.pk,

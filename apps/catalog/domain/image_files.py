@@ -53,7 +53,7 @@ def store_image_from_body(
     """Store the image of a request body; see ``intake.load_image_from_body``.
 
     Raises:
-        PictureRefused: There is no image, there are two, or it cannot be downloaded, read or stored.
+        UploadRefused: There is no image, there are two, or it cannot be downloaded, read or stored.
         StorageFailed: The storage rejects the file.
     """
     return _save_image(
@@ -65,7 +65,7 @@ def store_uploaded_image(shop_id: int, data: bytes, name: str) -> StoredImage:
     """Validate an image by its pixels and store it under a new key.
 
     Raises:
-        PictureRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
         StorageFailed: The storage rejects the file.
     """
     return _save_image(shop_id, uploads.load_uploaded_image(data, name))
@@ -87,7 +87,7 @@ def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredIma
     """Store the image at a URL; an image that this installation serves is read directly from the storage.
 
     Raises:
-        PictureRefused: The image cannot be downloaded, read or stored.
+        UploadRefused: The image cannot be downloaded, read or stored.
         StorageFailed: The storage rejects the file.
     """
     served = parse_image_url(src)

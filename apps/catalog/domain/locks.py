@@ -17,7 +17,7 @@ def lock_product(product_id: int) -> Product:
     """Lock and return a product until the end of the transaction, so that its parts have a single writer.
 
     Raises:
-        Gone: The product has been deleted.
+        RowDeleted: The product has been deleted.
     """
     return get_for_update(Product, product_id, no_key=True)
 
@@ -26,7 +26,7 @@ def lock_collection(collection_id: int) -> Collection:
     """Lock and return a collection until the end of the transaction.
 
     Raises:
-        Gone: The collection has been deleted.
+        RowDeleted: The collection has been deleted.
     """
     return get_for_update(Collection, collection_id, no_key=True)
 

@@ -63,7 +63,7 @@ def update_product(product: Product, attrs: Attrs, parts: ProductParts, *, actor
     """Update a product; parts that are None stay, other parts are replaced by their list.
 
     Raises:
-        Gone: The product has been deleted.
+        RowDeleted: The product has been deleted.
         OptionsRefused: Options and variants are inconsistent.
         TooManyImages: The product would exceed the limit of images.
         TooManyVariants: The product would exceed the limit of variants.
@@ -96,7 +96,7 @@ def delete_product(product: Product, *, actor: str, at: datetime) -> None:
     """Delete a product with its variants, stock, images, image files and collects.
 
     Raises:
-        Gone: The product has been deleted.
+        RowDeleted: The product has been deleted.
     """
     lock_stock(product_id=product.pk, deleting=True)
     collects.lock_collections_of_product(product.pk)

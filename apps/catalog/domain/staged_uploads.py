@@ -35,7 +35,7 @@ def load_staged_image(ticket: str, shop_id: int) -> StoredImage:
     """Return the image of a ticket.
 
     Raises:
-        NotStaged: The ticket is invalid, expired or of another shop, or its image is already in use.
+        StagedImageUnavailable: The ticket is invalid, expired or of another shop, or its image is already in use.
     """
     try:
         ticket_shop_id, key, name, width, height = signing.loads(ticket, salt=_SALT, max_age=TICKET_MAX_AGE)

@@ -43,7 +43,7 @@ def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | N
     Must be called before the transaction because it may download.
 
     Raises:
-        PictureRefused: There are two images, or the image is unusable.
+        UploadRefused: There are two images, or the image is unusable.
     """
     attachment, src, filename = values.get("attachment"), values.get("src"), values.get("filename")
     if attachment is None and src is None:
@@ -60,7 +60,7 @@ def store_article_image(data: bytes, name: str) -> ArticleImage:
     """Store an image under a sanitized name.
 
     Raises:
-        PictureRefused: The content is not a supported image.
+        UploadRefused: The content is not a supported image.
     """
     return _store(uploads.load_uploaded_image(data, name))
 

@@ -48,7 +48,7 @@ def create_article(
         at: The time of the event.
 
     Raises:
-        Gone: The blog has been deleted.
+        RowDeleted: The blog has been deleted.
         IntegrityError: Another article of the blog has the handle.
     """
     blog = get_for_update(Blog, blog_id, no_key=True)
@@ -92,7 +92,7 @@ def update_article(
         at: The time of the event.
 
     Raises:
-        Gone: The article has been deleted.
+        RowDeleted: The article has been deleted.
         IntegrityError: Another article of the blog has the handle.
     """
     blog = get_for_update(Blog, article.blog_id, no_key=True)
@@ -134,7 +134,7 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     """Delete an article.
 
     Raises:
-        Gone: The article has been deleted.
+        RowDeleted: The article has been deleted.
     """
     blog = get_for_update(Blog, article.blog_id, no_key=True)
     refresh_for_update(article)

@@ -47,7 +47,7 @@ def update_blog(
     """Update a blog and set metafields; the handle does not change with the title.
 
     Raises:
-        Gone: The blog has been deleted.
+        RowDeleted: The blog has been deleted.
         IntegrityError: Another blog has the handle.
     """
     refresh_for_update(blog, no_key=True)
@@ -64,7 +64,7 @@ def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
     """Delete a blog with its articles.
 
     Raises:
-        Gone: The blog has been deleted.
+        RowDeleted: The blog has been deleted.
     """
     # The full lock keeps others from adding articles.
     get_for_update(Blog, blog.pk)

@@ -29,7 +29,7 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
     """Store an image under a sanitized name; return the existing file if it is the same.
 
     Raises:
-        PictureRefused: The file is not a supported image.
+        UploadRefused: The file is not a supported image.
         StorageFailed: The storage cannot write the file.
     """
     image = article_images.store_article_image(data, name)

@@ -164,7 +164,7 @@ def rename_theme(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
     """Rename a theme.
 
     Raises:
-        Gone: The theme has been deleted.
+        RowDeleted: The theme has been deleted.
     """
     refresh_for_update(theme, no_key=True)
     if name == theme.name:

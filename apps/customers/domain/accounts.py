@@ -84,7 +84,7 @@ def create_activation_url(customer: Customer, *, actor: str, at: datetime) -> st
 
     Raises:
         AccountsDisabled: The shop has no customer accounts.
-        AlreadyEnabled: The account is active.
+        AccountAlreadyActive: The account is active.
     """
     nonce = _renew_nonce(customer, at=at)
     record_event("customers/activation_url", customer, actor=actor, at=at)
@@ -122,7 +122,7 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
 
     Raises:
         AccountsDisabled: The shop has no customer accounts.
-        AlreadyEnabled: The account is active.
+        AccountAlreadyActive: The account is active.
         InviteRefused: ``{field: [messages]}``.
     """
     shop = get_current_shop()
@@ -177,7 +177,7 @@ def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Custo
     A missing customer and a wrong token take the same time: one signature and one query.
 
     Raises:
-        LinkDead: The link is not valid.
+        ActivationLinkInvalid: The link is not valid.
     """
     nonce = verify_token(ACTIVATION, token, shop_id=get_current_shop().pk, customer_id=customer_id)
     customer: Customer | None = Customer.objects.filter(pk=customer_id).first()
@@ -206,7 +206,7 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
 
     Raises:
         PasswordRefused: ``{field: [messages]}``.
-        LinkDead: The link was used or replaced concurrently.
+        ActivationLinkInvalid: The link was used or replaced concurrently.
     """
     if errors := validate_password(password, confirmation):
         raise PasswordRefused(errors)
@@ -231,7 +231,7 @@ def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
     """Decline an invitation, which makes the link invalid.
 
     Raises:
-        LinkDead: The customer was not invited, or the link was used or replaced concurrently.
+        ActivationLinkInvalid: The customer was not invited, or the link was used or replaced concurrently.
     """
     updated = Customer.objects.filter(
         pk=customer.pk, activation_nonce=customer.activation_nonce, state=State.INVITED
@@ -262,7 +262,7 @@ def disable_account(customer: Customer, *, actor: str, at: datetime) -> Customer
     """Disable the account: the password and open links stop working immediately.
 
     Raises:
-        NotDisablable: The customer has no account and no invitation.
+        AccountNotActive: The customer has no account and no invitation.
     """
     updated = Customer.objects.filter(pk=customer.pk, state__in=(State.ENABLED, State.INVITED)).update(
         state=State.DISABLED, password="", activation_nonce="", activation_expires_at=None

@@ -141,7 +141,7 @@ def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: da
 
     Raises:
         AddressRefused: The country is unknown.
-        Gone: The address was deleted concurrently.
+        RowDeleted: The address was deleted concurrently.
     """
     customer = lock_customer(address.customer)
     refresh_for_update(address, no_key=True)
@@ -230,7 +230,7 @@ def set_default_address(address: Address, *, actor: str, at: datetime) -> Addres
     """Make an address the customer's default.
 
     Raises:
-        Gone: The address was deleted concurrently.
+        RowDeleted: The address was deleted concurrently.
     """
     customer = lock_customer(address.customer)
     refresh_for_update(address, no_key=True)

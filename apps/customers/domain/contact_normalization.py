@@ -33,7 +33,7 @@ def normalize_email(text: str) -> str:
     """Return an email address as stored: composed Unicode without surrounding spaces.
 
     Raises:
-        NotAnEmail: The text is no email address, is longer than 255 characters, or has too long a domain.
+        InvalidEmail: The text is no email address, is longer than 255 characters, or has too long a domain.
     """
     email = unicodedata.normalize("NFC", text.strip())
     try:
@@ -66,7 +66,7 @@ def normalize_phone(text: str, country_code: str) -> str:
         country_code: The country of a number without a country prefix.
 
     Raises:
-        NotAPhone: The text is no phone number.
+        InvalidPhone: The text is no phone number.
     """
     if len(text) > _MAX_TYPED_PHONE or not re.search(r"\d", text):
         raise InvalidPhone(text)

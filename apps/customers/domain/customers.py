@@ -301,7 +301,7 @@ def delete_customer(customer: Customer, *, actor: str, at: datetime) -> None:
     """Delete a customer with the addresses and the consent history.
 
     Raises:
-        HasOrders: The customer has orders.
+        CustomerHasOrders: The customer has orders.
     """
     customer = lock_customer(customer)
     if customer.orders_count:

@@ -25,7 +25,7 @@ def lock_customer(customer: Customer) -> Customer:
 
     Raises:
         BeingErased: A worker is erasing the personal data.
-        Gone: The customer was deleted concurrently.
+        RowDeleted: The customer was deleted concurrently.
     """
     current = get_for_update(Customer, customer.pk)
     raise_if_being_erased(current)

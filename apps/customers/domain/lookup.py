@@ -47,7 +47,7 @@ class ContactMatch:
         """Return the customer that email and phone agree on, or None.
 
         Raises:
-            KeysDisagree: Email and phone belong to different customers, or the customer with the phone has another
+            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has another
                 email.
         """
         by_email, by_phone = self.by_email, self.by_phone

@@ -95,9 +95,9 @@ def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor:
 
     Raises:
         BeingErased: A worker is erasing the personal data of one customer.
-        Gone: A customer was deleted concurrently.
+        RowDeleted: A customer was deleted concurrently.
         MergeRefused: Both customers are the same, one was erased, or choices or values are invalid.
-        MergeUnderWay: A worker is already merging one of the two customers.
+        MergeInProgress: A worker is already merging one of the two customers.
     """
     merge_rules.check_choices(choices)
     if keep.pk == other.pk:
@@ -120,7 +120,7 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
     Raises:
         BeingErased: A worker is erasing the personal data of one customer.
         MergeRefused: Both customers are the same, or the data of one was erased.
-        MergeUnderWay: Another job is merging one of the two customers.
+        MergeInProgress: Another job is merging one of the two customers.
     """
     if keep.pk == other.pk:
         raise MergeRefused(_("You can't merge a customer with itself."))
@@ -234,7 +234,7 @@ def _lock_customers(keep_id: int, other_id: int) -> tuple[Customer, Customer] | 
     """Lock and return both customers; None if the other was already merged into this one.
 
     Raises:
-        Gone: A customer was deleted.
+        RowDeleted: A customer was deleted.
     """
     rows = Customer.objects.select_for_update(of=("self",)).filter(pk__in=(keep_id, other_id)).order_by("pk")
     customers = {row.pk: row for row in rows}

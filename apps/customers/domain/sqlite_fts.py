@@ -87,7 +87,7 @@ def clear_erased_text(job: Job, **_: object) -> None:
     Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
 
     Raises:
-        LogInUse: A reader needs the log; the job is retried.
+        WriteAheadLogBusy: A reader needs the log; the job is retried.
     """
     with connection.cursor() as cursor:
         if _exists():

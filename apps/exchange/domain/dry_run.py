@@ -33,8 +33,8 @@ def validate_file(import_job: Import) -> RowResults:
     An interrupted validation continues after its last saved row.
 
     Raises:
-        Busy: If another worker processes the file.
-        ClaimLost: If another worker has taken over.
+        ImportBusy: If another worker processes the file.
+        ImportLeaseLost: If another worker has taken over.
         UnreadableFile: If the file as a whole can't be read.
     """
     allowed_resources = get_allowed_resources(import_job.actor)

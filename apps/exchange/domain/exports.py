@@ -111,7 +111,7 @@ def _publish_file(export: Export, path: str, rows: int) -> None:
     """Make the file available, or delete it.
 
     Raises:
-        Overtaken: If the export is ready or expired already.
+        ExportSuperseded: If the export is ready or expired already.
     """
     try:
         if not _mark_ready(export, path, rows):

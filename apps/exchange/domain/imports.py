@@ -136,7 +136,7 @@ def start_import(import_job: Import, *, without_unknown: bool = False, actor: st
         at: The current time.
 
     Raises:
-        NotChecked: If the file is not validated, or confirmed already.
+        ImportNotValidated: If the file is not validated, or confirmed already.
         UnknownColumns: If there are unknown columns without consent.
     """
     if import_job.problem:
@@ -176,7 +176,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
 
     Raises:
         MappingRefused: If two columns mean the same or the grouping column is missing.
-        NotMapped: If the import is not waiting for confirmation.
+        ColumnsNotMappable: If the import is not waiting for confirmation.
     """
     check_mapping(names.values(), get_importers()[kind])
     mapping: ColumnMapping = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}

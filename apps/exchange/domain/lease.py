@@ -42,7 +42,7 @@ class ImportLease:
         """Extend the lease and save progress; locks the import's row until the transaction ends.
 
         Raises:
-            ClaimLost: If another worker has taken over.
+            ImportLeaseLost: If another worker has taken over.
         """
         own_row = Import.objects.filter(pk=self.import_id, claim=self.token)
         if not own_row.update(claimed_until=Now() + LEASE, done=done_rows, **values):
@@ -54,7 +54,7 @@ def acquire_lease(import_job: Import, state: Import.State) -> Iterator[ImportLea
     """Acquire the lease of an import in this state.
 
     Raises:
-        Busy: If another worker has the lease, or the state has changed.
+        ImportBusy: If another worker has the lease, or the state has changed.
     """
     claim = ImportLease(import_job.pk, uuid.uuid4())
     is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())

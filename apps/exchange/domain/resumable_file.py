@@ -70,7 +70,7 @@ class ExportParts:
         """Store a new part if enough was written since the last one; the file must be at its end.
 
         Raises:
-            Overtaken: If the export is no longer to be written.
+            ExportSuperseded: If the export is no longer to be written.
             NotStored: If the storage fails.
         """
         end = self._file.tell()

@@ -26,8 +26,8 @@ def run_import(import_job: Import) -> RowResults:
     """Import a file; rows that were imported before an interruption are skipped.
 
     Raises:
-        Busy: If another worker processes the file.
-        ClaimLost: If another worker has taken over.
+        ImportBusy: If another worker processes the file.
+        ImportLeaseLost: If another worker has taken over.
         UnreadableFile: If the file can't be read as a whole.
     """
     allowed_resources = get_allowed_resources(import_job.actor)

@@ -107,7 +107,7 @@ def parse_order_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of an order to a body.
 
     Raises:
-        Unreadable: If a cell can't be understood.
+        UnreadableCell: If a cell can't be understood.
     """
     first = rows[0]
     return {
@@ -145,7 +145,7 @@ def _parse_tax_groups(prefix: str, row: Cells, count: int, owner: str) -> list[l
     """Parse the taxes of shipping lines or duties.
 
     Raises:
-        Unreadable: If there are too many groups, or the lists have different lengths.
+        UnreadableCell: If there are too many groups, or the lists have different lengths.
     """
     cells = {name: parse_list_cell(row.get(f"{prefix}_{cell}", "")) for cell, name in _TAX.items()}
     group_count = max(map(len, cells.values()))
@@ -200,7 +200,7 @@ def _parse_duties(row: Cells) -> Body:
     """Parse the duties of a line item.
 
     Raises:
-        Unreadable: If the lists have different lengths.
+        UnreadableCell: If the lists have different lengths.
     """
     prices = parse_value_list(row.get("line_duty", ""))
     taxes = _parse_tax_groups("line_duty", row, len(prices), "duties")
@@ -230,7 +230,7 @@ def _build_tax_lines(name: str, values: Mapping[str, Sequence[str]]) -> list[Obj
     """Build tax lines from lists of titles, rates and prices; each list may be missing.
 
     Raises:
-        Unreadable: If the lists have different lengths.
+        UnreadableCell: If the lists have different lengths.
     """
     counts = {len(value_list) for value_list in values.values() if value_list}
     if len(counts) > 1:

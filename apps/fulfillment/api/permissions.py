@@ -47,7 +47,7 @@ class LocationScopedView(ApiView):
 
         Raises:
             ScopeMissing: If the app lacks the scope that the location requires.
-            AnothersService: If only another app may act for this side.
+            OtherAppsService: If only another app may act for this side.
         """
         scope = scope_filter.get_required_scope(location, self.access.installation.app_id, side)
         if scope is None:

@@ -39,7 +39,7 @@ class ApiClient:
         """Return the JSON of a path.
 
         Raises:
-            FetchFailed: If there is no response.
+            HttpRequestFailed: If there is no response.
             Refused: If the response is an error.
         """
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path)

@@ -58,7 +58,7 @@ def request_fulfillment(
 
     Raises:
         NotPossible: If it is not open, is requested already, or its location belongs to the shop.
-        UnitsRefused: If lines or quantities are invalid.
+        QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.REQUEST_FULFILLMENT)

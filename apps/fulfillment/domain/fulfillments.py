@@ -79,7 +79,7 @@ def create_fulfillment(
     Raises:
         FulfillmentRefused: If there are no fulfillment orders, duplicates, or several orders or locations.
         NotPossible: If the status of a fulfillment order does not allow it.
-        UnitsRefused: If a quantity is larger than what remains.
+        QuantitiesRefused: If a quantity is larger than what remains.
     """
     order, fulfillment_orders = _lock_parts(parts)
     remaining = line_quantities.get_remaining_of_many(list(fulfillment_orders.values()))

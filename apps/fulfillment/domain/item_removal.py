@@ -48,7 +48,7 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
         at: The current time.
 
     Raises:
-        TakenOn: If a fulfillment service has accepted a part of these quantities.
+        AcceptedByService: If a fulfillment service has accepted a part of these quantities.
     """
     rows = (
         FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)

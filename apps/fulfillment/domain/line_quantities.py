@@ -42,7 +42,7 @@ def lock_fulfillment_order(fulfillment_order: FulfillmentOrder) -> FulfillmentOr
     """Lock the order and return the reloaded fulfillment order.
 
     Raises:
-        Gone: If the order was deleted in the meantime.
+        RowDeleted: If the order was deleted in the meantime.
     """
     order = lock_order(Order(pk=fulfillment_order.order_id))
     return load_fulfillment_orders(order, [fulfillment_order.pk])[0]
@@ -52,7 +52,7 @@ def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[Fulfillmen
     """Load fulfillment orders of a locked order by ids.
 
     Raises:
-        Gone: If an id is not a fulfillment order of this order.
+        RowDeleted: If an id is not a fulfillment order of this order.
     """
     rows = FulfillmentOrder.objects.filter(order=order, pk__in=pks).select_related("assigned_location__service")
     fulfillment_orders = list(rows.order_by("pk"))
@@ -104,7 +104,7 @@ def parse_quantities_of(
         path: The path in the body, for error messages.
 
     Raises:
-        UnitsRefused: If a line is unknown or duplicate, or a quantity exceeds what remains.
+        QuantitiesRefused: If a line is unknown or duplicate, or a quantity exceeds what remains.
     """
     if not rows:
         return available

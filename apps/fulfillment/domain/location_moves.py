@@ -107,7 +107,7 @@ def move_to_location(
     Raises:
         NotPossible: If fulfillment is requested or in progress.
         NotMovable: If the location is unknown, is the current one, or stocks none of the items.
-        UnitsRefused: If lines or quantities are invalid.
+        QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.MOVE)

@@ -55,7 +55,7 @@ def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: st
     """Enqueue routing of new orders; an order that comes with a fulfillment was shipped already.
 
     Raises:
-        PartsRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
+        FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
     """
     routing_arguments: list[ReadOnlyAttrs] = []
     for order, parts in orders:
@@ -140,7 +140,7 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     """Close the open, waiting and scheduled fulfillment orders of an order that is being canceled.
 
     Raises:
-        TakenOn: If a fulfillment service has accepted a request; the service must accept a cancellation first.
+        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a cancellation first.
     """
     rows = list(
         FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
@@ -166,7 +166,7 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
     """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added ones.
 
     Raises:
-        TakenOn: If a fulfillment service has accepted a request for a quantity to remove.
+        AcceptedByService: If a fulfillment service has accepted a request for a quantity to remove.
     """
     if fewer:
         remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)

@@ -120,7 +120,7 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
         actor: The actor who requested the data.
 
     Raises:
-        Uncalled: If the service does not support this request.
+        PullNotSupported: If the service does not support this request.
     """
     pull = Pull.objects.select_for_update().filter(service=service, kind=kind).first()
     if pull is None:

@@ -16,7 +16,7 @@ def parse_json_object(body: bytes) -> Mapping[str, object]:
     """Parse a response as a JSON object.
 
     Raises:
-        AnswerRefused: If it is not valid JSON or not an object.
+        InvalidResponse: If it is not valid JSON or not an object.
     """
     try:
         value = parse_json(body, limit=MAX_BYTES)

@@ -77,7 +77,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
 
     Raises:
         CallbackRefused: If the callback URL is not allowed.
-        LimitReached: If the shop has the maximum number of active locations.
+        LocationLimitReached: If the shop has the maximum number of active locations.
         NameTaken: If the name is reserved for the shop itself.
     """
     shop = lock_shop()
@@ -136,7 +136,7 @@ def delete_service(
 
     Raises:
         DestinationRefused: If the destination is inactive or belongs to a service.
-        Gone: If the service was deleted in the meantime.
+        RowDeleted: If the service was deleted in the meantime.
     """
     lock_shop()
     refresh_for_update(service)

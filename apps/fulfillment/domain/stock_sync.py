@@ -55,7 +55,7 @@ def parse_stock(body: bytes) -> dict[str, int]:
     """Parse the quantities by SKU from a response.
 
     Raises:
-        AnswerRefused: If it is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
+        InvalidResponse: If it is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
     """
     return {sku: _parse_quantity(sku, value) for sku, value in parse_json_object(body).items()}
 

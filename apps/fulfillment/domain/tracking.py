@@ -75,7 +75,7 @@ def lock_fulfillment(fulfillment: Fulfillment) -> Fulfillment:
     """Lock the order and return the reloaded fulfillment.
 
     Raises:
-        Gone: If the order was deleted in the meantime.
+        RowDeleted: If the order was deleted in the meantime.
     """
     order = lock_order(Order(pk=fulfillment.order_id))
     row = Fulfillment.objects.filter(pk=fulfillment.pk).select_related("location__service").first()
@@ -157,7 +157,7 @@ def delete_event(event: FulfillmentEvent, *, actor: str, at: datetime) -> None:
     """Delete a tracking event.
 
     Raises:
-        Gone: If the event was deleted in the meantime.
+        RowDeleted: If the event was deleted in the meantime.
     """
     row = lock_fulfillment(event.fulfillment)
     record_event("fulfillment_events/delete", event, actor=actor, at=at)

@@ -54,7 +54,7 @@ def parse_tracking_numbers(body: bytes) -> dict[str, str]:
     """Parse the tracking numbers by fulfillment name from a response.
 
     Raises:
-        AnswerRefused: If it is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true, "message": ""}``.
+        InvalidResponse: If it is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true, "message": ""}``.
     """
     response = parse_json_object(body)
     if response.get("success", True) is not True:

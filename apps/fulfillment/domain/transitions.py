@@ -87,7 +87,7 @@ def hold_fulfillment_order(
 
     Raises:
         NotPossible: If the fulfillment order is in progress or finished.
-        UnitsRefused: If lines or quantities are invalid.
+        QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     before = row.status
@@ -219,7 +219,7 @@ def set_deadlines(
         at: The current time.
 
     Raises:
-        UnknownOrders: If an id does not exist.
+        UnknownFulfillmentOrders: If an id does not exist.
         NotPossible: If a fulfillment order is finished.
     """
     ids = sorted(set(pks))

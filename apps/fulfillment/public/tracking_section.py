@@ -5,7 +5,7 @@ from apps.ground.types import Attrs
 from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 
-TEMPLATE = "fulfillment/parcels.html"
+TEMPLATE = "fulfillment/tracking.html"
 
 
 def get_tracking_context(order: Order) -> Attrs:
@@ -14,4 +14,4 @@ def get_tracking_context(order: Order) -> Attrs:
         customer_tracking.get_shipments(order),
         customer_tracking.get_unshipped_items(order, get_line_items(order)),
     )
-    return {"parcels": shipments, "waiting": unshipped} if shipments or unshipped else {}
+    return {"shipments": shipments, "unshipped": unshipped} if shipments or unshipped else {}

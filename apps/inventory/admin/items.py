@@ -189,7 +189,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         ] or all_locations[:GRID_COLUMNS]
         response = self.page(
             request,
-            "panel/inventory/stock_grid.html",
+            "panel/inventory/grid.html",
             _("Stock"),
             term=term,
             only_low=only_low,

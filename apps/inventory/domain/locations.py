@@ -62,7 +62,7 @@ def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
         fields: Columns of ``Location``, and ``country`` as a name.
 
     Raises:
-        LimitReached: The shop has the maximum number of active locations.
+        LocationLimitReached: The shop has the maximum number of active locations.
         UnknownCountry: The country does not exist.
         ValidationError: A value is invalid.
     """
@@ -129,7 +129,7 @@ def deactivate_location(location: Location, *, actor: str, at: datetime) -> Loca
     """Deactivate a location, so that it no longer sells, stocks or fulfills.
 
     Raises:
-        StillNeeded: The location is needed, or is already inactive.
+        LocationInUse: The location is needed, or is already inactive.
     """
     shop = lock_shop()
     # Wait for movements to this location and block later ones, which take a shared lock on the row.
@@ -151,7 +151,7 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
     """Activate a location.
 
     Raises:
-        LimitReached: The shop has the maximum number of active locations.
+        LocationLimitReached: The shop has the maximum number of active locations.
         TransitionRefused: The location is already active.
     """
     lock_shop()

@@ -105,7 +105,7 @@ def set_available(
         relocate: As in ``connect``.
 
     Raises:
-        Gone: The item has been deleted.
+        RowDeleted: The item has been deleted.
         QuantityOutOfRange: The quantity is negative or too large.
         LocationInactive: The location is deactivated.
         NotShared: The item is stocked at a location that does not share its items, and must not be relocated.
@@ -210,7 +210,7 @@ def connect_item(
         relocate: Disconnect other locations that cannot share the item.
 
     Raises:
-        Gone: The item has been deleted.
+        RowDeleted: The item has been deleted.
         LocationInactive: The location is deactivated.
         NotShared: Another location stocks the item, one of the two does not share its items, and the item must not be
             relocated.
@@ -240,7 +240,7 @@ def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: 
     """Disconnect an item from a location and write its remaining quantity off.
 
     Raises:
-        Gone: The item has been deleted.
+        RowDeleted: The item has been deleted.
         NotStocked: The location does not stock the item.
         LastLevel: No other location stocks the item.
     """
@@ -274,7 +274,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
     """Lock items before their levels so that no level is created or deleted; movements may still be added.
 
     Raises:
-        Gone: An item has been deleted.
+        RowDeleted: An item has been deleted.
     """
     ids = set(item_ids)
     if len(_LOCK_ITEMS.fetch(list(ids))) < len(ids):
@@ -312,7 +312,7 @@ def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) 
     """Update an item in place and notify the item listeners.
 
     Raises:
-        Gone: The item has been deleted.
+        RowDeleted: The item has been deleted.
     """
     refresh_for_update(item, no_key=True)
     update_items([(item, attrs)], actor=actor, at=at)

@@ -28,7 +28,7 @@ class BrokerCircuitBreaker:
         """Notify the broker once about the jobs with these keys.
 
         Raises:
-            BrokerAway: The broker failed a moment ago.
+            BrokerUnavailable: The broker failed a moment ago.
             Exception: The broker is down; the client's exception.
         """
         if self._open_until:

@@ -97,7 +97,7 @@ def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
     """Lock owners of one type against deletion until the transaction ends; they may still be updated.
 
     Raises:
-        Gone: An owner was deleted.
+        RowDeleted: An owner was deleted.
     """
     ids = sorted(set(pks))
     if connection.vendor != "postgresql":

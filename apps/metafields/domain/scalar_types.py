@@ -41,7 +41,7 @@ def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
     """Read a text that can be stored; numbers are converted to their digits.
 
     Raises:
-        Unfit: The value is not a text, or is too long.
+        InvalidValue: The value is not a text, or is too long.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise InvalidValue("must be a text")
@@ -59,7 +59,7 @@ def read_decimal(value: object) -> str:
     """Read a decimal number; return its digits as given.
 
     Raises:
-        Unfit: The value is not a number, or has too many digits.
+        InvalidValue: The value is not a number, or has too many digits.
     """
     if isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT:
         raise InvalidValue("must be a number")
@@ -75,7 +75,7 @@ def parse_json_text(text: str) -> object:
     """Parse JSON, which must not be empty or contain characters that cannot be stored.
 
     Raises:
-        Unfit: The text is not valid JSON.
+        InvalidValue: The text is not valid JSON.
     """
     try:
         body = text.encode()
@@ -90,7 +90,7 @@ def read_url(value: object) -> str:
     """Read the URL of a web page, an email address or a phone number.
 
     Raises:
-        Unfit: The value is not such a URL.
+        InvalidValue: The value is not such a URL.
     """
     text = read_text(value, limit=MAX_URL)
     if _PERSONAL.fullmatch(text):

@@ -44,7 +44,7 @@ def read_value(name: str, value: object) -> str:
     """Convert a value into the stored text.
 
     Raises:
-        Unfit: The value does not fit the type.
+        InvalidValue: The value does not fit the type.
     """
     reader = _get_reader(name)
     if reader is None:

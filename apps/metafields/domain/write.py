@@ -267,7 +267,7 @@ def create_metafield(kind: OwnerType, owner_id: int, values: Attrs, *, actor: st
     """Create a metafield of an owner; ``values`` are validated columns.
 
     Raises:
-        Gone: The owner was deleted.
+        RowDeleted: The owner was deleted.
         NameTaken: The owner already has a metafield with the namespace and key.
         IdTaken: Another owner of the type has the value, for type ``id``.
     """
@@ -289,7 +289,7 @@ def update_metafield(metafield: Metafield, values: Attrs, *, actor: str, at: dat
     """Update a metafield if any value differs; return True if it changed. ``values`` are validated columns.
 
     Raises:
-        Gone: The metafield was deleted.
+        RowDeleted: The metafield was deleted.
         IdTaken: Another owner of the type has the value, for type ``id``.
     """
     refresh_for_update(metafield, no_key=True)
@@ -307,7 +307,7 @@ def delete_metafield(metafield: Metafield, *, actor: str, at: datetime) -> None:
     """Delete a metafield.
 
     Raises:
-        Gone: The metafield was deleted.
+        RowDeleted: The metafield was deleted.
     """
     refresh_for_update(metafield)
     record_event(f"{_get_owner_type(metafield).topic_prefix}/delete", metafield, actor=actor, at=at)

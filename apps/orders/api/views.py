@@ -121,12 +121,14 @@ class OrderViewSet(ShopViewSet[Order]):
         return self.json_response({"notice": CANCELLED_NOTICE, "order": rendered_order})
 
     def close(self, request: Request, **_: int) -> HttpResponse:
+        """Archive an order."""
         self._flat({})
         with transaction.atomic():
             order = transitions.close_order(self.get_object(), actor=self.actor, at=self.at)
             return self.render_object(order.pk)
 
     def reopen(self, request: Request, **_: int) -> HttpResponse:
+        """Take an order out of the archive."""
         self._flat({})
         with transaction.atomic():
             order = transitions.reopen_order(self.get_object(), actor=self.actor, at=self.at)

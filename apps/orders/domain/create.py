@@ -45,7 +45,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
     Raises:
         OrderRefused: ``{field: [messages]}`` of all invalid values.
-        BuyerRefused: The customer can be neither found nor created.
+        OrderCustomerRefused: The customer can be neither found nor created.
         PaymentRefused: A transaction is not possible.
         NotEnoughStock: A variant has too little stock and must not be oversold.
     """

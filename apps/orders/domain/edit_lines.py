@@ -106,9 +106,9 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
 
     Raises:
         EditRefused: The order is canceled or closed, nothing changes, or ``{field: [messages]}`` of invalid values.
-        ChangedMeanwhile: The order has changed since the caller read it.
+        EditConflict: The order has changed since the caller read it.
         NotEnoughStock: A variant has too little stock and must not be oversold.
-        TakenOn: A fulfillment service has accepted items that are to be removed.
+        AcceptedByService: A fulfillment service has accepted items that are to be removed.
     """
     order = lock_order(order)
     _check_editable(order, edit)

@@ -46,7 +46,7 @@ def get_or_create_customer(order: Order, data: ReadOnlyAttrs | None, *, actor: s
 
     Raises:
         BeingErased: The customer's personal data is being erased.
-        BuyerRefused: The id is unknown, or the details are invalid.
+        OrderCustomerRefused: The id is unknown, or the details are invalid.
     """
     customer = _find_or_create(order, data, actor=actor, at=at)
     if customer is not None:
@@ -102,7 +102,7 @@ class OrderCustomers:
         """Return the customer of an order, as ``get_or_create_customer`` does; a new customer is not saved yet.
 
         Raises:
-            BeingErased, BuyerRefused: See ``get_or_create_customer``.
+            BeingErased, OrderCustomerRefused: See ``get_or_create_customer``.
             IntegrityError: The phone belongs to a customer who is new too, and can be named only once saved.
         """
         attrs = _customer_attrs(order, data)
@@ -157,7 +157,7 @@ def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
     """Return the locked customer with the email, else with the phone; orders change neither.
 
     Raises:
-        BuyerRefused: See ``_single_match``.
+        OrderCustomerRefused: See ``_single_match``.
     """
     return _single_match(find_by_contacts(email=attrs.get("email"), phone=attrs.get("phone")))
 
@@ -166,7 +166,7 @@ def _single_match(matches: ContactMatch) -> Customer | None:
     """Return the customer with the email, else with the phone.
 
     Raises:
-        BuyerRefused: The phone belongs to a customer with another email.
+        OrderCustomerRefused: The phone belongs to a customer with another email.
     """
     try:
         return matches.by_email or matches.resolve_customer()
@@ -193,7 +193,7 @@ def _build_draft(order: Order, attrs: Attrs, *, at: datetime) -> CustomerDraft |
     """Build the new customer of an order; None if the details are not enough.
 
     Raises:
-        BuyerRefused: The details are invalid.
+        OrderCustomerRefused: The details are invalid.
     """
     if attrs.keys() == {"phone"}:
         # A phone number alone does not create a customer; the order stores it.

@@ -10,7 +10,7 @@ def lock_order(order: Order) -> Order:
     Locking order: order, customer, the shop's order counter, stock, products.
 
     Raises:
-        Gone: The order has been deleted.
+        RowDeleted: The order has been deleted.
     """
     return get_for_update(Order, order.pk)
 

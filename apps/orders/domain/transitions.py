@@ -72,7 +72,7 @@ def cancel_order(
 
     Raises:
         NotCancellable: The order is canceled already, or has fulfilled items.
-        NoRefunds: A refund is requested, but no app can refund.
+        RefundsUnavailable: A refund is requested, but no app can refund.
         DomainError: A hook refuses.
     """
     order = lock_order(order)
@@ -169,7 +169,7 @@ def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
     """Reopen an order; does nothing if it is open.
 
     Raises:
-        NotOpenable: The order is canceled.
+        NotReopenable: The order is canceled.
     """
     order = lock_order(order)
     if order.cancelled_at is not None:

@@ -79,9 +79,9 @@ def update_order(
         drafts: Validated metafields.
 
     Raises:
-        ChangeRefused: ``{field: [messages]}`` of all invalid values.
+        OrderUpdateRefused: ``{field: [messages]}`` of all invalid values.
         BeingErased: The personal data of the order or of its customer is being erased.
-        BuyerRefused: The customer's id is unknown.
+        OrderCustomerRefused: The customer's id is unknown.
     """
     cleaned, errors = clean_order_values(attrs)
     if errors:

@@ -1,6 +1,6 @@
 """Determine the columns of a list: the defaults, or the user's choice in the user's order.
 
-A list offers its ``list_display`` followed by its ``list_extra``. A choice is stored per user, shop and list. The URL
+A list offers its ``list_display`` followed by its ``optional_columns``. A choice is stored per user, shop and list. The URL
 parameter ``columns`` overrides it, as saved views do. The sort parameter ``o`` of a URL numbers all offered columns, so
 the sort order does not depend on the visible columns.
 """
@@ -50,7 +50,7 @@ class Columns:
         self.defaults = [name for name in defaults if name not in _CHECKBOX_COLUMNS]
         self._available = [
             *self.defaults,
-            *(name for name in model_admin.list_extra if name not in self.defaults),
+            *(name for name in model_admin.optional_columns if name not in self.defaults),
         ]
         self.choosable = len(self._available) >= MIN_CHOOSABLE_COLUMNS and all(
             isinstance(name, str) for name in self._available

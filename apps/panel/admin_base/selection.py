@@ -28,7 +28,7 @@ def get_selected_ids(request: HttpRequest, rows: QuerySet[ShopOwned], *, limit: 
     """Return the IDs of the rows selected for a bulk action, in ascending order.
 
     Raises:
-        RowsRefused: No rows, more than ``most`` rows, or an incomplete search result are selected.
+        InvalidSelection: No rows, more than ``most`` rows, or an incomplete search result are selected.
     """
     across = request.POST.get("select_across") == "1"
     return _get_ids(
@@ -43,7 +43,7 @@ def get_listed_ids(change_list: PanelChangeList, *, limit: int) -> list[int]:
     """Return the IDs of all rows of a list, in ascending order.
 
     Raises:
-        RowsRefused: As for ``get_selected_ids``.
+        InvalidSelection: As for ``get_selected_ids``.
     """
     return _get_ids(
         change_list.matching, limit, searched=bool(change_list.query), truncation_note=change_list.truncation_note

@@ -104,7 +104,7 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
             handler off first, which requires a reason.
 
     Raises:
-        InUse: The handler is enabled in production.
+        HandlerInUse: The handler is enabled in production.
     """
     if unless_in_use and handler.enabled and handler.environment == PaymentHandlerConfig.Environment.PRODUCTION:
         raise HandlerInUse(_("This payment handler is on in production. Turn it off before you delete it."))

@@ -43,7 +43,7 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
         at: The time of the redemption.
 
     Raises:
-        NotRedeemable: Errors by dotted field.
+        TokenNotRedeemable: Errors by dotted field.
         IntegrityError: The token was redeemed before, in this shop or another.
     """
     if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):

@@ -99,9 +99,9 @@ def create_refund(
         may_backdate: Allow ``processed_at`` in the past.
 
     Raises:
-        NotPermitted: The actor is a staff member without permission to refund.
+        RefundNotPermitted: The actor is a staff member without permission to refund.
         RefundRefused: ``{field: [messages]}`` with every problem.
-        TakenOn: A fulfillment service has accepted items that are to be canceled.
+        AcceptedByService: A fulfillment service has accepted items that are to be canceled.
         TooManyRefunds: A development or trial shop exceeds five refunds per minute.
         NotBackdatable: ``processed_at`` is in the past without permission, or in the future.
     """

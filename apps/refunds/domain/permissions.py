@@ -18,7 +18,7 @@ def check_may_refund(actor: str) -> None:
     """Check that the actor may refund; apps and the system pass, because their scopes are checked elsewhere.
 
     Raises:
-        NotPermitted: The actor is a staff member without permission to refund.
+        RefundNotPermitted: The actor is a staff member without permission to refund.
     """
     kind, _colon, number = actor.partition(":")
     if kind != "staff":

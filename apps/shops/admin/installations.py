@@ -51,8 +51,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         gettext_lazy("Apps"),
         search_terms=pgettext_lazy("search", "plugin, extension, add-on, integration, api, token"),
     )
-    intro = gettext_lazy("Programs that use this shop's interface. Each app has only the access that you grant.")
-    empty_text = gettext_lazy("No app is installed. Install one to let a program read or change this shop's data.")
+    intro = gettext_lazy("Programs that connect to this shop. Each app only has the access that you grant.")
+    empty_text = gettext_lazy("No apps yet. Install an app to connect a program to this shop.")
     list_display = ("app_name", "may_do", "created_at", "last_used")
     list_display_links = ("app_name",)
     search_fields = ("app__name__icontains",)
@@ -82,9 +82,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
-            _("change {changing} of {number} kinds of data").format(changing=changing, number=len(access))
+            _("edits {changing} of {number} data types").format(changing=changing, number=len(access))
             if access
-            else _("nothing")
+            else _("no access")
         )
 
     @display(description=gettext_lazy("Last used"), ordering="last_used_at")
@@ -128,7 +128,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             return cast(
                 "HttpResponse", submit_once_or_redirect(request, lambda: self._install(request, form), keyed=True)
             )
-        return self.page(request, "panel/apps/install.html", _("Install an app"), form=form)
+        return self.page(request, "panel/apps/install.html", _("Install app"), form=form)
 
     @transaction.atomic
     def _install(self, request: HttpRequest, form: scope_fields.NewAppForm) -> HttpResponse:
@@ -197,7 +197,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
                 self.message_user(request, format_errors(error), messages.ERROR)
             else:
                 self.message_user(
-                    request, _("{name} is uninstalled.").format(name=installation.app.name), messages.SUCCESS
+                    request, _("{name} uninstalled.").format(name=installation.app.name), messages.SUCCESS
                 )
             return HttpResponseRedirect(self.url("changelist"))
         title = _("Uninstall {name}").format(name=installation.app.name)
@@ -234,17 +234,15 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         installation = self.get_row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
         if token is None:
-            raise Http404(_("The app has no such token."))
+            raise Http404(_("This app has no token with this ID."))
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
                 revoke_token(token, **self.event_kwargs(request))
-                self.message_user(
-                    request, _("The token {prefix}… is revoked.").format(prefix=token.prefix), messages.SUCCESS
-                )
+                self.message_user(request, _("Token {prefix}… revoked.").format(prefix=token.prefix), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", installation.pk))
             wrong = True
-        title = _("Revoke a token")
+        title = _("Revoke token")
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
     # --- purchases ---
@@ -261,7 +259,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
                 form.add_domain_errors(error)
             else:
                 self.message_user(
-                    request, _("Purchase created. It expires in two days without a decision."), messages.SUCCESS
+                    request,
+                    _("Purchase created. It expires after two days if the shop does not approve it."),
+                    messages.SUCCESS,
                 )
                 return HttpResponseRedirect(self.url("change", installation.pk))
         title = _("Purchase for {name}").format(name=installation.app.name)
@@ -286,7 +286,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
         else:
-            text = _("{name} is approved.") if decision == "approve" else _("{name} is declined.")
+            text = _("{name} approved.") if decision == "approve" else _("{name} declined.")
             self.message_user(request, text.format(name=purchase.name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", installation.pk))
 

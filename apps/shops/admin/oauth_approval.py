@@ -94,7 +94,9 @@ def show_registration_review(model_admin: ExtraViewsAdmin[Any], request: HttpReq
         installation = app_installation.install_app(
             app, shop, scopes=app.requested_scopes, **model_admin.event_kwargs(request)
         )
-        model_admin.message_user(request, _("{name} has the requested access.").format(name=app.name), messages.SUCCESS)
+        model_admin.message_user(
+            request, _("{name} now has the requested access.").format(name=app.name), messages.SUCCESS
+        )
         return HttpResponseRedirect(reverse("admin:shops_installation_change", args=[installation.pk]))
     current_scopes, requested_scopes = (
         current_installation.all_scopes if current_installation else frozenset(),
@@ -117,13 +119,13 @@ def _read_request(request: HttpRequest) -> AuthorizationRequest:
     """Return the checked authorization request.
 
     Raises:
-        AuthorizationRefused: The request is invalid.
+        OAuthError: The request is invalid.
     """
     query = request.GET
     names = ("client_id", "redirect_uri", "scope", "state", "response_type")
     for name in names:
         if len(query.getlist(name)) > 1:
-            raise OAuthError("invalid_request", _("{name} must be given once.").format(name=name))
+            raise OAuthError("invalid_request", _("{name} must occur exactly once.").format(name=name))
     values = {name: query.get(name, "") for name in names}
     options = [*query.getlist("grant_options[]"), *query.getlist("grant_options")]
     return oauth.check_authorization_request(as_staff_request(request).shop, grant_options=options, **values)

@@ -22,7 +22,9 @@ class PurchaseForm(forms.Form):
     """The form for a one-time purchase."""
 
     name = forms.CharField(
-        max_length=255, label=gettext_lazy("Description"), help_text=gettext_lazy("Shown to the shop when it decides.")
+        max_length=255,
+        label=gettext_lazy("Description"),
+        help_text=gettext_lazy("The shop sees this text before approving."),
     )
     price = MoneyField(label=gettext_lazy("Price"))
     test = forms.BooleanField(required=False, label=gettext_lazy("Test purchase without payment"))

@@ -54,7 +54,7 @@ class RegistrationForm(scope_fields.ScopesForm):
         label=gettext_lazy("Redirect URLs"),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         help_text=gettext_lazy(
-            "URLs that staff may be redirected to after approval, one per line, exactly as the app sends them."
+            "Allowed redirect URLs after approval, one per line. They must match the app's requests exactly."
         ),
     )
 
@@ -94,7 +94,7 @@ class AppAdmin(PanelAdmin[App]):
         search_terms=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
     )
     intro = gettext_lazy("Apps developed by this shop, with the access they request. Each shop decides what to grant.")
-    empty_text = gettext_lazy("No app is registered. Register an app so that it can request access to shops.")
+    empty_text = gettext_lazy("No apps yet. Register an app so that it can request access to shops.")
     list_display = ("name", "for_whom", "asks_for", "at_work_in")
     list_display_links = ("name",)
     search_fields = ("name__icontains",)
@@ -121,8 +121,8 @@ class AppAdmin(PanelAdmin[App]):
     def asks_for(self, app: App) -> str:
         """Return the number of requested kinds of data."""
         count = len(scope_fields.describe_scopes(app.requested_scopes))
-        text = ngettext("{number} kind of data", "{number} kinds of data", count)
-        return text.format(number=count) if count else _("set by each request")
+        text = ngettext("{number} data type", "{number} data types", count)
+        return text.format(number=count) if count else _("listed in each request")
 
     @display(description=gettext_lazy("Installed in"))
     def at_work_in(self, app: App) -> str:
@@ -150,7 +150,7 @@ class AppAdmin(PanelAdmin[App]):
                 )
             except (ValidationError, DomainError) as error:
                 form.add_domain_errors(error)
-        return self.page(request, "panel/apps/registration.html", _("Register an app"), form=form)
+        return self.page(request, "panel/apps/registration.html", _("Register app"), form=form)
 
     def _register(self, request: HttpRequest, form: RegistrationForm) -> HttpResponse:
         app = app_registration.register_app(form.values, owner=self.shop(request), **self.event_kwargs(request))
@@ -210,14 +210,14 @@ class AppAdmin(PanelAdmin[App]):
             except DomainError as error:
                 self.message_user(request, format_errors(error), messages.ERROR)
                 return HttpResponseRedirect(self.url("delete", app.pk))
-            self.message_user(request, _("{name} is removed.").format(name=app.name), messages.SUCCESS)
+            self.message_user(request, _("{name} deleted.").format(name=app.name), messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
         installation = oauth.find_installation(app, self.shop(request))
         shops: int = app.shops  # type: ignore[attr-defined]
         return self.page(
             request,
             "panel/apps/remove.html",
-            _("Remove {name}").format(name=app.name),
+            _("Delete {name}").format(name=app.name),
             original=app,
             here=installation,
             elsewhere=shops - (installation is not None),

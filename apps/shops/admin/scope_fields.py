@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from apps.shops.models.scopes import SCOPES, expand_scopes
 
 # Degrees of access; pages translate these texts.
-READ_ACCESS, WRITE_ACCESS = gettext_noop("see"), gettext_noop("see and change")
+READ_ACCESS, WRITE_ACCESS = gettext_noop("view"), gettext_noop("view and edit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class ScopesForm(forms.Form):
         super().__init__(data)
         current_scopes = set(scopes or ())
         for row in get_scope_rows():
-            choices = [("", _("Nothing"))]
-            choices += [("read", _("See"))] if row.read_scope else []
-            choices += [("write", _("See and change") if row.read_scope else _("Change"))] if row.write_scope else []
+            choices = [("", _("No access"))]
+            choices += [("read", _("View"))] if row.read_scope else []
+            choices += [("write", _("View and edit") if row.read_scope else _("Edit"))] if row.write_scope else []
             initial = (
                 "write" if row.write_scope in current_scopes else "read" if row.read_scope in current_scopes else ""
             )

@@ -82,8 +82,9 @@ class ShopForm(PanelForm[Shop]):
         required=False,
         label=gettext_lazy("Presentment currencies"),
         help_text=gettext_lazy(
-            "Customers also see prices in these currencies: converted with the rate (units per unit of the shop "
-            "currency) and rounded, or the fixed prices of variants. Without a rate, only fixed prices are shown."
+            "Customers also see prices in these currencies. Prices are converted at the rate (for one unit "
+            "of the shop currency) and rounded, unless a variant has a fixed price. Without a rate, only "
+            "fixed prices are shown."
         ),
     )
 
@@ -153,7 +154,7 @@ class ShopAdmin(PanelAdmin[Shop]):
             {"fields": ("address1", "address2", ("zip", "city"), ("province", "province_code"), "country_code")},
         ),
         (
-            gettext_lazy("Standards and formats"),
+            gettext_lazy("Regional formats and units"),
             {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
         ),
         (gettext_lazy("Customers and taxes"), {"fields": ("customer_accounts", "taxes_included")}),

@@ -81,7 +81,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
     Past events keep the app's name, and pending webhooks are still signed and delivered.
 
     Raises:
-        StillAtWork: A shop has the app installed.
+        AppStillInstalled: A shop has the app installed.
     """
     locked_app = get_for_update(App, app.pk)
     with all_shops_scope():

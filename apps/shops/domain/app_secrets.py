@@ -43,7 +43,7 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
         at: The current time.
 
     Raises:
-        GraceRefused: The grace period is out of range.
+        InvalidGracePeriod: The grace period is out of range.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:
         raise InvalidGracePeriod(gettext_noop("must be between 0 and 7 days"))

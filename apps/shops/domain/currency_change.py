@@ -44,7 +44,7 @@ def check_currency_change(shop: Shop, currency: str) -> None:
     """Check that a shop may change to a currency; the current currency is always allowed.
 
     Raises:
-        CurrencyRefused: The currency is unknown, or the shop already has amounts.
+        CurrencyChangeRefused: The currency is unknown, or the shop already has amounts.
     """
     current = Shop.objects.values_list("currency", flat=True).get(pk=shop.pk)
     if currency == current:

@@ -95,7 +95,7 @@ def check_authorization_request(
     """Check an authorization request; nothing is changed, and no redirect happens before this check.
 
     Raises:
-        AuthorizationRefused: The request is invalid.
+        OAuthError: The request is invalid.
     """
     app = App.objects.filter(api_key=client_id).first() if client_id.isascii() and "\0" not in client_id else None
     if app is None:
@@ -127,7 +127,7 @@ def _check_shop(app: App, shop: Shop) -> None:
     """Raise if the app is private to another shop."""
     if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or find_installation(app, shop):
         return
-    raise OAuthError("access_denied", _("This app was made for another shop and can't be installed here."))
+    raise OAuthError("access_denied", _("This app is for another shop and can't be installed here."))
 
 
 def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
     """Return the app that authenticates with its secret.
 
     Raises:
-        AuthorizationRefused: The app is unknown or the secret is wrong; the error does not tell which.
+        OAuthError: The app is unknown or the secret is wrong; the error does not tell which.
     """
     is_wellformed = client_id.isascii() and "\0" not in client_id
     app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
@@ -219,7 +219,7 @@ def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = 
         at: The current time.
 
     Raises:
-        AuthorizationRefused: The code is invalid, expired or belongs to another request; nothing is granted.
+        OAuthError: The code is invalid, expired or belongs to another request; nothing is granted.
     """
     with all_shops_scope():
         row = AuthorizationCode.objects.select_related("shop").filter(digest=hash_token(code)).first()
@@ -290,7 +290,7 @@ def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> Issued
         at: The current time.
 
     Raises:
-        AuthorizationRefused: The app is a public app, is not installed, or the shop is ambiguous.
+        OAuthError: The app is a public app, is not installed, or the shop is ambiguous.
     """
     if app.distribution == App.Distribution.PUBLIC:
         raise OAuthError("unauthorized_client", "Marketplace apps must ask staff for approval.")

@@ -108,7 +108,7 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
         own: The shop currency.
 
     Raises:
-        PresentmentRefused: All problems, each beginning with its currency.
+        InvalidPresentment: All problems, each beginning with its currency.
     """
     if len(rows) > MAX_CURRENCIES:
         raise InvalidPresentment(too_many("currencies", MAX_CURRENCIES))

@@ -66,7 +66,7 @@ def create_purchase(
 
     Raises:
         NotInstalled: The app is not installed.
-        PurchaseRefused: ``{field: [messages]}``.
+        InvalidPurchase: ``{field: [messages]}``.
     """
     with shop_scope(installation.shop):
         if installation.uninstalled_at is not None:

@@ -64,7 +64,7 @@ def make_read_only(shop: Shop, *, at: datetime) -> None:
     The call can be repeated after a failure.
 
     Raises:
-        StillInUse: A table is busy for too long; the shop is partly read-only.
+        TableBusy: A table is busy for too long; the shop is partly read-only.
     """
     # New work checks this column; running work is waited for at the tables.
     Shop.objects.filter(pk=shop.pk, read_only_at=None).update(read_only_at=at)
@@ -76,7 +76,7 @@ def make_writable(shop: Shop) -> None:
     """Make the shop writable again.
 
     Raises:
-        StillInUse: A table could not be locked; the shop is partly read-only.
+        TableBusy: A table could not be locked; the shop is partly read-only.
     """
     _execute_per_table(lambda model: _get_drop_statements(model, shop.pk))
     Shop.objects.filter(pk=shop.pk).update(read_only_at=None)

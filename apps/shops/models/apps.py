@@ -34,8 +34,8 @@ class App(Timestamped):
     """
 
     class Distribution(models.TextChoices):
-        CUSTOM = "custom", gettext_lazy("Custom: made for chosen shops")
-        PRIVATE = "private", gettext_lazy("Private: made by the shop itself")
+        CUSTOM = "custom", gettext_lazy("Custom: for selected shops")
+        PRIVATE = "private", gettext_lazy("Private: developed by the shop itself")
         PUBLIC = "public", gettext_lazy("Public: from the app marketplace")
 
     name = models.CharField(gettext_lazy("name"), max_length=255)
@@ -44,9 +44,9 @@ class App(Timestamped):
     distribution = models.CharField(
         gettext_lazy("distribution"), max_length=20, choices=Distribution, default=Distribution.CUSTOM
     )
-    application_url = models.URLField(gettext_lazy("application url"), max_length=2048, blank=True)
+    application_url = models.URLField(gettext_lazy("app URL"), max_length=2048, blank=True)
     redirect_urls = models.JSONField(
-        gettext_lazy("redirect urls"), default=list, blank=True, validators=[check_redirect_urls]
+        gettext_lazy("redirect URLs"), default=list, blank=True, validators=[check_redirect_urls]
     )
     scopes = models.JSONField(gettext_lazy("scopes"), default=list, null=True, blank=True)
     owner = models.ForeignKey(

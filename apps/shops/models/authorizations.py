@@ -20,7 +20,7 @@ class AuthorizationCode(ShopOwned):
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("app"))
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    redirect_uri = models.CharField(gettext_lazy("redirect uri"), max_length=2048)
+    redirect_uri = models.CharField(gettext_lazy("redirect URI"), max_length=2048)
     scopes = models.JSONField(gettext_lazy("scopes"), default=list)
     per_user = models.BooleanField(default=False)
     expires_at = models.DateTimeField()

@@ -19,7 +19,7 @@ class AppPurchase(ShopOwned):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending", gettext_lazy("Waits for the shop")
+        PENDING = "pending", gettext_lazy("Waiting for approval")
         ACTIVE = "active", gettext_lazy("Approved")
         DECLINED = "declined", gettext_lazy("Declined")
         EXPIRED = "expired", gettext_lazy("Expired")

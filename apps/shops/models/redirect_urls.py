@@ -57,12 +57,12 @@ def _find_host_problem(parts: SplitResult) -> str:
     if parts.scheme not in {"https", "http"} or not _HOST.fullmatch(host):
         return _("must begin with https:// and contain a host.")
     if parts.scheme == "http" and not is_loopback(host):
-        return _("must use HTTPS. HTTP is only allowed for URLs of this machine.")
+        return _("must use HTTPS. HTTP is only allowed for localhost.")
     return _("must not contain a user name.") if "@" in parts.netloc else ""
 
 
 def _find_query_problem(parts: SplitResult) -> str:
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     if len(set(names)) < len(names) or any(name in CALLBACK_PARAMETERS or name.endswith("[]") for name in names):
-        return _("has a query parameter that occurs twice or that the callback adds itself.")
+        return _("has a query parameter that occurs twice or that is added automatically.")
     return ""

@@ -13,7 +13,7 @@ from apps.ground.stored_messages import register_message
 RESOURCES = {
     "script_tags": gettext_noop("scripts on storefront pages"),
     "products": gettext_noop("products, variants, images and collections"),
-    "inventory": gettext_noop("stock levels"),
+    "inventory": gettext_noop("inventory levels"),
     "content": gettext_noop("blogs and articles"),
     "themes": gettext_noop("themes and their files"),
     "locations": gettext_noop("locations"),
@@ -33,7 +33,7 @@ SCOPES: dict[str, str] = {
     **{f"write_{word}": f"See and change {label}" for word, label in RESOURCES.items()},
     "read_users": "See " + gettext_noop("the staff of the shop"),
     "write_metafields": gettext_noop("Change the shop's own metafields"),
-    "write_past_refunds": gettext_noop("Import refunds that were made earlier, as an app from the marketplace"),
+    "write_past_refunds": gettext_noop("Import past refunds as a marketplace app"),
     "write_theme_code": gettext_noop("Change theme files as a marketplace app"),
 }
 

@@ -34,8 +34,8 @@ class Shop(Timestamped):
 
     class CustomerAccounts(models.TextChoices):
         DISABLED = "disabled", gettext_lazy("Disabled: everyone checks out as a guest")
-        OPTIONAL = "optional", gettext_lazy("Optional: customers may sign in")
-        REQUIRED = "required", gettext_lazy("Required: customers must sign in")
+        OPTIONAL = "optional", gettext_lazy("Optional: customers can log in")
+        REQUIRED = "required", gettext_lazy("Required: customers must log in")
 
     class WeightUnit(models.TextChoices):
         GRAM = "g", gettext_lazy("Grams")
@@ -47,7 +47,7 @@ class Shop(Timestamped):
         gettext_lazy("handle"),
         max_length=63,
         unique=True,
-        help_text=gettext_lazy("The shop's part of the panel's address."),
+        help_text=gettext_lazy("The shop's part of the panel URL."),
     )
     domain = models.CharField(gettext_lazy("domain"), max_length=255, unique=True, validators=[DOMAIN])
     name = models.CharField(gettext_lazy("name"), max_length=255)
@@ -56,7 +56,7 @@ class Shop(Timestamped):
         gettext_lazy("customer email"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("Shown to customers instead of the e-mail."),
+        help_text=gettext_lazy("Customers see this address instead of the shop's email."),
     )
     owner_name = models.CharField(gettext_lazy("owner"), max_length=255, blank=True)
     phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
@@ -88,20 +88,21 @@ class Shop(Timestamped):
     )
     taxes_included = models.BooleanField(gettext_lazy("taxes included"), default=False)
     low_stock_at = models.PositiveSmallIntegerField(
-        gettext_lazy("low stock at"),
+        gettext_lazy("low-stock threshold"),
         validators=[MaxValueValidator(MAX_LOW_STOCK)],
         null=True,
         blank=True,
         help_text=gettext_lazy(
-            "Where so many or fewer of an item are left at a location, it is listed as low in stock. Empty: nothing is."
+            "Items with this quantity or less at a location are listed as low stock. Leave blank to list no items."
         ),
     )
     two_factor_from = models.DateField(
-        gettext_lazy("second factor required from"),
+        gettext_lazy("require two-factor authentication from"),
         null=True,
         blank=True,
         help_text=gettext_lazy(
-            "From this day on, staff enter this shop with a second factor only. Until then they are reminded."
+            "From this date, staff must use two-factor authentication to access this shop. They are reminded "
+            "until then."
         ),
     )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)

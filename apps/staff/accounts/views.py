@@ -143,7 +143,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     if session is None:
         raise Http404("You have no such other session.")
     session.end()
-    messages.success(request, _("{device} is signed out.").format(device=sessions.describe_device(session.user_agent)))
+    messages.success(request, _("{device} is logged out.").format(device=sessions.describe_device(session.user_agent)))
     return redirect("profile")
 
 
@@ -154,7 +154,7 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     other_sessions = list(_other_sessions(request))
     for session in other_sessions:
         session.end()
-    messages.success(request, _("You are signed out everywhere else ({count}).").format(count=len(other_sessions)))
+    messages.success(request, _("You are logged out everywhere else ({count}).").format(count=len(other_sessions)))
     return redirect("profile")
 
 

@@ -73,7 +73,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
 
-    @display(description=gettext_lazy("Person"), header=True, ordering="user__first_name")
+    @display(description=gettext_lazy("Name"), header=True, ordering="user__first_name")
     def person(self, membership: Membership) -> tuple[str, str]:
         """Return name and email address."""
         return str(membership.user), membership.user.email

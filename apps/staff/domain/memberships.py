@@ -96,8 +96,8 @@ def invite_member(
     A name in both lists gets full access.
 
     Raises:
-        AlreadyHere: The user already is a staff member of the shop.
-        BeyondYourOwn: The new permissions exceed those of ``by``.
+        AlreadyMember: The user already is a staff member of the shop.
+        PermissionsExceeded: The new permissions exceed those of ``by``.
     """
     levels = _build_levels(permissions, view_only)
     _check_grant({}, levels, by)
@@ -105,7 +105,7 @@ def invite_member(
     if user is None:
         user = User.objects.create_user(email, first_name=first_name, last_name=last_name)
     if Membership.rows().filter(user=user).exists():
-        raise AlreadyMember(_("works in this shop already"))
+        raise AlreadyMember(_("is already a staff member of this shop"))
     membership = Membership(shop=shop, user=user)
     changes = {"permissions": [[], _filter_by_level(levels, Level.FULL)], **_apply_levels(membership, levels)}
     membership.save()
@@ -120,9 +120,9 @@ def change_permissions(
     """Set full and view-only permissions; a name in both lists gets full access.
 
     Raises:
-        OwnPlace: ``by`` changes their own membership.
+        OwnMembership: ``by`` changes their own membership.
         OwnerProtected: The membership is that of an account owner.
-        BeyondYourOwn: A changed permission exceeds the level of ``by``.
+        PermissionsExceeded: A changed permission exceeds the level of ``by``.
     """
     membership = _lock_membership(membership)
     _check_changeable(membership, by)
@@ -162,7 +162,7 @@ def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
     """Delete a membership and revoke the user's tokens in the shop.
 
     Raises:
-        OwnPlace: ``by`` removes themselves.
+        OwnMembership: ``by`` removes themselves.
         OwnerProtected: The user is an account owner and ``by`` is no operator.
         LastOwner: The user is the only account owner.
     """
@@ -179,14 +179,16 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
     """Activate or deactivate a user; sessions and tokens end with the next request.
 
     Raises:
-        OwnPlace: ``by`` changes themselves.
+        OwnMembership: ``by`` changes themselves.
         OwnerProtected: The user is an account owner and ``by`` is no operator.
         WorksElsewhere: The user works in other shops and ``by`` is no operator.
     """
     membership = _lock_membership(membership)
     _check_changeable(membership, by)
     if not by.is_superuser and _works_elsewhere(membership):
-        raise WorksElsewhere(_("They also work in other shops. Remove them from this shop instead."))
+        raise WorksElsewhere(
+            _("This person is also a staff member of other shops. Remove them from this shop instead.")
+        )
     if membership.user.is_active == active:
         return
     User.objects.filter(pk=membership.user_id).update(is_active=active)
@@ -201,7 +203,7 @@ def _lock_membership(membership: Membership) -> Membership:
     """Lock all memberships of the shop and return this one; all rows matter for the check of the last owner.
 
     Raises:
-        Gone: The membership was deleted.
+        RowDeleted: The membership was deleted.
     """
     rows = {row.pk: row for row in Membership.rows().select_for_update().order_by("pk").select_related("user")}
     if membership.pk not in rows:
@@ -213,14 +215,14 @@ def _check_changeable(membership: Membership, by: User) -> None:
     if by.is_superuser:
         return
     if membership.user_id == by.pk:
-        raise OwnMembership(_("You cannot change your own permissions or membership. Ask another staff member."))
+        raise OwnMembership(_("You can't change your own permissions or membership. Ask another staff member."))
     if membership.account_owner:
         raise OwnerProtected(_("Only operators can change an account owner."))
 
 
 def _check_last_owner(membership: Membership) -> None:
     if membership.account_owner and not Membership.rows().filter(account_owner=True).exclude(pk=membership.pk).exists():
-        raise LastOwner(_("A shop needs at least one account owner. Add another owner first."))
+        raise LastOwner(_("A shop needs at least one account owner. Add another account owner first."))
 
 
 def _check_grant(before: Levels, after: Levels, by: User) -> None:

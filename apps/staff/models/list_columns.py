@@ -18,7 +18,7 @@ class ListColumns(ShopOwned):
     columns = models.CharField(max_length=1000)
 
     class Meta:
-        verbose_name = gettext_lazy("choice of columns")
+        verbose_name = gettext_lazy("column settings")
         constraints = (models.UniqueConstraint(fields=("shop", "user", "screen"), name="staff_listcolumns_once"),)
 
     def __str__(self) -> str:

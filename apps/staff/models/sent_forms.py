@@ -24,8 +24,8 @@ class SentForm(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
-        verbose_name = gettext_lazy("sent form")
-        verbose_name_plural = gettext_lazy("sent forms")
+        verbose_name = gettext_lazy("submitted form")
+        verbose_name_plural = gettext_lazy("submitted forms")
         indexes = (models.Index(fields=("created_at",), name="staff_sentform_age"),)
 
     def __str__(self) -> str:

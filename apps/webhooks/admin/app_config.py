@@ -76,7 +76,7 @@ def apply_config_view(screen: PanelAdmin[Subscription], request: HttpRequest, ap
             form.add_error(None, error.sentence)
     return screen.page(
         request,
-        "panel/webhooks/app_config.html",
+        "panel/webhooks/configuration.html",
         _("Configuration file of {name}").format(name=app.name),
         app=app,
         form=form,

@@ -103,7 +103,7 @@ def parse_config(text: str) -> AppConfig:
     """Parse a file.
 
     Raises:
-        ConfigurationRefused: The file is not valid TOML, or one of its values is invalid.
+        ConfigRefused: The file is not valid TOML, or one of its values is invalid.
     """
     if len(text.encode(errors="replace")) > MAX_BYTES:
         raise ConfigRefused(_("The file is too large (maximum is {size} KiB).").format(size=MAX_BYTES // 1024))
@@ -132,7 +132,7 @@ def apply_config(app: App, configuration: AppConfig, *, at: datetime, actor: str
     """Change an app to match its file, in one transaction.
 
     Raises:
-        ConfigurationRefused: The file belongs to another app, or one of its subscriptions is invalid.
+        ConfigRefused: The file belongs to another app, or one of its subscriptions is invalid.
     """
     if configuration.client_id and configuration.client_id != app.api_key:
         raise ConfigRefused(_("client_id belongs to another app."))
@@ -156,7 +156,7 @@ def compare_config(app: App, configuration: AppConfig, *, at: datetime) -> Confi
     """Return the changes that applying a file would make, without making them.
 
     Raises:
-        ConfigurationRefused: The file cannot be applied.
+        ConfigRefused: The file cannot be applied.
     """
     with transaction.atomic():
         difference = apply_config(app, configuration, at=at)

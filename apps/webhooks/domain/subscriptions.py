@@ -66,7 +66,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
     Raises:
         SubscriptionRefused: Values are invalid, by field.
-        ScopeNeeded: The app lacks the scope of the topic.
+        TopicScopeMissing: The app lacks the scope of the topic.
     """
     shop, app = installation.shop, installation.app
     subscription = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
@@ -110,7 +110,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
 
     Raises:
         SubscriptionRefused: Values are invalid, by field.
-        ScopeNeeded: The app no longer has the scope of the topic.
+        TopicScopeMissing: The app no longer has the scope of the topic.
     """
     _lock(subscription)
     before = {name: getattr(subscription, name) for name in (*WRITABLE_FIELDS, "warnings", "key_digest")}
@@ -139,7 +139,7 @@ def delete_subscription(subscription: Subscription, *, actor: str, at: datetime)
     """Delete a subscription; its waiting deliveries are not sent either.
 
     Raises:
-        Gone: Another request has deleted the subscription.
+        RowDeleted: Another request has deleted the subscription.
     """
     _lock(subscription)
     _increment_version(subscription)
@@ -198,7 +198,7 @@ def require_topic_scope(installation: Installation, topic: str) -> None:
     """Check that an app may receive a topic.
 
     Raises:
-        ScopeNeeded: The app lacks the scope of the topic.
+        TopicScopeMissing: The app lacks the scope of the topic.
     """
     if scope := topics.get_missing_scope(topic, installation.all_scopes):
         raise TopicScopeMissing(scope)
@@ -208,7 +208,7 @@ def _lock(subscription: Subscription) -> None:
     """Lock the shops of a subscription, then the subscription, and reload it.
 
     Raises:
-        Gone: Another request has deleted the subscription.
+        RowDeleted: Another request has deleted the subscription.
     """
     if subscription.shop_id is not None:
         lock_shop()

@@ -54,7 +54,7 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
 
     Raises:
         BackupRefused: The shop does not exist, the directory has other contents, or running work does not end.
-        StillInUse: The shop could not be made read-only.
+        TableBusy: The shop could not be made read-only.
     """
     shop = Shop.objects.filter(domain=domain).first()
     if shop is None:

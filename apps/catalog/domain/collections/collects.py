@@ -131,7 +131,7 @@ def append_products(collection_id: int, product_ids: Sequence[int], *, actor: st
     """Append products to a custom collection in the given order; return the ids that were added.
 
     Raises:
-        Gone: The collection has been deleted.
+        RowDeleted: The collection has been deleted.
         ProductNotFound: A product does not exist.
     """
     collection = lock_collection(collection_id)

@@ -91,7 +91,7 @@ def update_collection(
     """Update a collection; products that ``parts`` does not list stay in the collection.
 
     Raises:
-        Gone: The collection has been deleted.
+        RowDeleted: The collection has been deleted.
         ProductNotFound: A product to add does not exist.
     """
     row = lock_collection(collection.pk)
@@ -134,7 +134,7 @@ def delete_collection(collection: Collection, *, actor: str, at: datetime) -> No
     """Delete a collection and its image file; the products are not deleted.
 
     Raises:
-        Gone: The collection has been deleted.
+        RowDeleted: The collection has been deleted.
     """
     row = lock_collection(collection.pk)
     record_event("collections/delete", row, actor=actor, at=at)
@@ -154,7 +154,7 @@ def set_collection_order(
     """Set the sort order of a collection and, for a manual order, the products that come first.
 
     Raises:
-        Gone: The collection has been deleted.
+        RowDeleted: The collection has been deleted.
         UnknownProducts: A product is not in the collection.
     """
     row = lock_collection(collection.pk)

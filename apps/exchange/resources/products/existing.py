@@ -87,7 +87,7 @@ def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
 def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
     """Return search engine texts of products by their names in bodies."""
     rows = Metafield.objects.filter(
-        owner_resource="product", owner_id__in=product_ids, namespace="outside", key__in=list(_KEYS)
+        owner_resource="product", owner_id__in=product_ids, namespace="global", key__in=list(_KEYS)
     )
     texts: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for row in rows:

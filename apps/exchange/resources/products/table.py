@@ -70,7 +70,7 @@ def parse_product_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of a product to a body.
 
     Raises:
-        Unreadable: If a cell can't be understood.
+        UnreadableCell: If a cell can't be understood.
     """
     first = rows[0]
     if is_true(first.get("Gift Card", "")):

@@ -22,7 +22,7 @@ class Transport(Protocol):
         """Send a delivery; return once the other side has stored it.
 
         Raises:
-            FetchFailed: The delivery was not confirmed.
+            HttpRequestFailed: The delivery was not confirmed.
         """
 
     async def close(self) -> None:
