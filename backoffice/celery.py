@@ -16,7 +16,7 @@ from kombu.transport import TRANSPORT_ALIASES
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
 # Allowed clock difference in seconds between the scheduler, which sets a message's expiry, and the worker that checks
-# it. Without workers, messages wait this long.
+# it. Without workers, messages wait for at most this time.
 MAX_CLOCK_DIFFERENCE = 7200
 
 TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
@@ -76,7 +76,7 @@ app.conf.update(
             "schedule": 3600,
             "options": {"expires": MAX_CLOCK_DIFFERENCE + 1800},
         },
-        # At night (UTC), because it reads every order.
+        # At night (UTC), because the checks read every order.
         "check consistency": {
             "task": "backoffice.reconcile",
             "schedule": crontab(hour=3, minute=17),
@@ -93,7 +93,7 @@ app.conf.update(
 
 @app.task(name="backoffice.run_job")
 def run_job(*keys: str) -> None:
-    """Run the next job; if the message names several jobs, notify workers again for the rest."""
+    """Run the next job; if the message names several jobs, notify other workers of the remaining jobs."""
     from apps.jobs.domain.queue import handle_notification
 
     handle_notification(*map(uuid.UUID, keys))

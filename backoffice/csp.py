@@ -36,7 +36,7 @@ class ShopCSPMiddleware(CSPMiddleware):
         parts: PolicyParts = super().get_policy_parts(request, response, report_only)
         sources = get_script_sources(request)
         if request.path.startswith(_REFERENCE):
-            # Readers enter an access token there: only the product's own scripts and styles may load.
+            # Readers enter an access token on this page, so only the product's own scripts and styles may load.
             parts.replace = {"script-src": sources, "style-src": ["'self'"], **(parts.replace or {})}
             return parts
         # Alpine, which the panel theme uses, compiles its attributes with the Function constructor.

@@ -92,7 +92,7 @@ def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
         database["DISABLE_SERVER_SIDE_CURSORS"] = True
         options.setdefault("prepare_threshold", None)
         return database | _PERSISTENT
-    # Without a threshold psycopg prepares nothing, not even on request.
+    # Without a threshold psycopg prepares no statements, even if a call requests it.
     options.setdefault("prepare_threshold", 5)
     options.setdefault(
         "options",

@@ -46,7 +46,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     status = "unavailable" if not ready else "ok" if all(optional.values()) else "degraded"
     report: dict[str, object] = {"status": status, "checks": checks, "parts": optional}
     if (board := supervisor.board) is not None:
-        # A process that answers can serve; the number of other processes is for information only.
+        # This process can serve, because it answers; the number of other processes is for information only.
         report["processes"] = {"serving": board.serving(), "of": board.places}
     return JsonResponse(report, status=200 if ready else 503)
 

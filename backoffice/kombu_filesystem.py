@@ -16,8 +16,8 @@ POLL_SECONDS = 0.25
 class FolderChannel(Channel):
     """A channel that writes messages atomically.
 
-    kombu's own channel creates the file before writing it; a worker that reads it in between finds no message and
-    stops.
+    kombu's own channel creates the file before writing it; a worker that reads it in between finds no message
+    and stops.
     """
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
@@ -42,6 +42,6 @@ class FolderTransport(Transport):
     polling_interval = POLL_SECONDS
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Hand on the next message; ``socket.timeout`` after a look or two, however long the caller would wait."""
+        """Deliver the next message; raise ``socket.timeout`` after one or two polls, regardless of ``timeout``."""
         max_wait = None if timeout is None else min(timeout, POLL_SECONDS)
         super().drain_events(connection, timeout=max_wait)  # type: ignore[no-untyped-call]

@@ -36,7 +36,7 @@ _STAFF_PREFIXES = ("/accounts/", "/admin/", "/s/")
 _AUTHORIZE = "/admin/oauth/authorize"
 # Probes accept any host, because monitoring calls processes by IP address.
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# The length that the database columns allow.
+# The maximum length of a request id in the database.
 _REQUEST_ID = re.compile(r"[\w.:=+/-]{8,36}", re.ASCII)
 
 

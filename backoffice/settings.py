@@ -94,7 +94,8 @@ JOB_SWEEP_SECONDS = 10
 # Maximum number of a shop's concurrent jobs on all machines; 0 means no limit.
 MAX_JOBS_PER_SHOP = variables.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000)
 
-# A partial payload that repeats the previous one within this many seconds is not sent; 0 sends all.
+# A partial payload that is equal to the previous payload is not sent again within this many seconds; 0 sends
+# all payloads.
 WEBHOOK_DEBOUNCE_SECONDS = variables.get_integer("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
 # Maximum number of deliveries per second when a subscription's missed events are replayed.
 WEBHOOK_REPLAYS_PER_SECOND = variables.get_integer("BACKOFFICE_WEBHOOK_REPLAYS_PER_SECOND", 50, least=1, most=1000)

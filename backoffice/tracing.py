@@ -35,7 +35,7 @@ FLUSH_MILLISECONDS = 2000
 
 
 def trace_requests(get_response: GetResponse) -> GetResponse:
-    """Record a span for each request, in the trace of a trusted proxy; a middleware."""
+    """Record a span for each request, within the trace of a trusted proxy; a middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
         with _record_span(str(request.method), SpanKind.SERVER, parent=_extract_trace(request)) as span:

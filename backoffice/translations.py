@@ -48,9 +48,9 @@ def collect_texts(root: Path) -> dict[TranslatableText, list[str]]:
             name = str(path.relative_to(root))
             source = path.read_text()
             for text in _parse_python(source) if path.suffix == ".py" else _parse_template(source, name):
-                places = texts_by_file.setdefault(text, [])
-                if name not in places:
-                    places.append(name)
+                files = texts_by_file.setdefault(text, [])
+                if name not in files:
+                    files.append(name)
     for path in sorted([*(root / SCRIPTS_FOLDER).glob("*.js"), *(root / "frontend").rglob("*.js")]):
         for text in _parse_script(path.read_text()):
             texts_by_file.setdefault(text, []).append(str(path.relative_to(root)))
@@ -109,9 +109,9 @@ def update_catalog(
 
     Args:
         path: The ``.po`` file; the ``.mo`` file and the JavaScript translations are written too.
-        texts: The result of ``collect``.
-        translations: Additional translations by ``singular|||plural``; a context precedes the text, separated by
-            U+0004.
+        texts: The result of ``collect_texts``.
+        translations: Additional translations by ``singular|||plural``; a context precedes the text, separated
+            by U+0004.
     """
     old_catalog = read_catalog(path) if path.exists() and path.stat().st_size else Catalog(locale=path.parts[-3])
     new_catalog = Catalog(

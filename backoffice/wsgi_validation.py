@@ -2,7 +2,7 @@
 
 * A content type with an unknown charset makes Django raise outside of its own error handling.
 * A chunked body has no length under WSGI, and Django would read it as empty.
-* Too large a body is rejected before it is read.
+* A body that is too large is rejected before it is read.
 * Any exception while Django builds the request becomes a JSON error without details.
 """
 

@@ -38,8 +38,7 @@ def _each(of: int, yes: str, no: str) -> str:
 
 
 def _fill_orders(rows: Rows, own: Values) -> None:
-    """Insert paid orders of three items of two at 10.00 with taxes of 2.00 and shipping of 5.00; a refund takes 19.00.
-    """
+    """Insert paid orders of three items of two at 10.00, taxes of 2.00, shipping of 5.00; a refund takes 19.00."""
     from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
     duty, total = _each(DECLARED, "3", "0"), f"(71 + {_each(DECLARED, '3', '0')})"

@@ -1,5 +1,4 @@
-"""Insert products with options, variants, images and stock, and orders with fulfillments, as the product stores them.
-"""
+"""Insert products with options, variants, images and stock, and orders with fulfillments."""
 
 import json
 from typing import Any

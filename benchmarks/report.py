@@ -15,7 +15,9 @@ def rate(results: Results, variant: str, scenario: str) -> float | None:
 
 def print_rates(results: Results) -> None:
     """Print responses per second of every variant."""
-    scenarios = list(dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant))
+    scenarios = list(
+        dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant)
+    )
     print(
         "\n| answers per second (p99 in ms) | "
         + " | ".join(scenarios)
@@ -43,7 +45,9 @@ def cost(results: Results, variant: str, scenario: str) -> float | None:
 
 def print_costs(results: Results) -> None:
     """Print processor time per response, of web processes and database: the least of all rounds."""
-    scenarios = list(dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant))
+    scenarios = list(
+        dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant)
+    )
     print(f"\n| processor milliseconds per answer, web + database | {' | '.join(scenarios)} |")
     print("|---|" + "---|" * len(scenarios))
     for variant, matching_variant in results["variants"].items():

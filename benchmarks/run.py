@@ -46,7 +46,9 @@ def cold_start(database: Database, times: int) -> list[float]:
     durations = []
     for _ in range(times):
         environment = {**database.environment, "WEB_PROCESSES": "1"}
-        with servers.started("start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token) as server:
+        with servers.started(
+            "start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token
+        ) as server:
             durations.append(server.seconds_to_first_answer)
     return durations
 

@@ -53,8 +53,10 @@ def main() -> None:
         for order in ORDERS:
             with shop_scope(shop):
                 Collection.objects.filter(pk=collection.pk).update(sort_order=order)
-            duration = milliseconds(client, collection.pk, "")
-            print(f"  {order:14} {duration:6.1f} ms  {duration / by_id:4.2f} x  {'ok' if duration <= 3 * by_id else 'MISSED'}")
+            ms = milliseconds(client, collection.pk, "")
+            print(
+                f"  {order:14} {ms:6.1f} ms  {ms / by_id:4.2f} x  {'ok' if ms <= 3 * by_id else 'MISSED'}"
+            )
 
 
 def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collection]":
@@ -107,7 +109,9 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
         {"column": "variant_price", "relation": "greater_than", "condition": "0.01"},
         {"column": "title", "relation": "contains", "condition": "mug"},
     ]
-    smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **actor_fields)
+    smart = lifecycle.create_collection(
+        Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **actor_fields
+    )
     planner_statistics.analyze_tables()
     return custom, smart
 

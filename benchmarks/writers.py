@@ -54,7 +54,10 @@ def main() -> None:
     spread = {}
     for name, rounds in measurements.items():
         rate, p50, p99 = (
-            statistics.median(values) for values in zip(*((first_round.rate, first_round.p50, first_round.p99) for first_round in rounds), strict=True)
+            statistics.median(values)
+            for values in zip(
+                *((first_round.rate, first_round.p50, first_round.p99) for first_round in rounds), strict=True
+            )
         )
         spread[name] = statistics.median(first_round.p99 / first_round.p50 for first_round in rounds)
         print(f"| {name} | {rate:,.0f} | {p50:.0f} ms | {p99:.0f} ms | {spread[name]:.1f} |")

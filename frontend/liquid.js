@@ -2,7 +2,7 @@
 // is checked, including the tags that themes add to Liquid. The check runs in the browser, so that large files cannot
 // block the server. Built into static/panel/liquid.js by `npm run build`.
 import { Liquid, Tag } from "liquidjs";
-import { inWords } from "./flaws.js";
+import { inWords } from "./liquid_errors.js";
 import { translate } from "./visual/words.js";
 
 const engine = new Liquid();

@@ -204,7 +204,7 @@ def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Close the shared shop before a test that must not see it or needs other rows in it.
 
-    Fixtures would be too late: some use the database, and the test's own transaction may have begun.
+    Fixtures would be too late: some use the database, and the test's own transaction may already be open.
     """
     if not SHARED.suits(item):
         SHARED.close()
@@ -303,11 +303,11 @@ def apart_from_pooler(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what the second run repeats; skip what needs a part that this machine lacks, and say which."""
+    """Deselect tests outside of the second run; skip tests that need a missing service and name the service."""
     if config.getoption("second_database"):
-        again = [item for item in items if runs_again(item)]
-        config.hook.pytest_deselected(items=list({*items} - {*again}))
-        items[:] = again
+        selected = [item for item in items if runs_again(item)]
+        config.hook.pytest_deselected(items=list({*items} - {*selected}))
+        items[:] = selected
     if os.environ.get("TEST_POOLER") == "on":
         pooled = [item for item in items if uses_database(item) and not apart_from_pooler(item)]
         config.hook.pytest_deselected(items=list({*items} - {*pooled}))

@@ -1,4 +1,4 @@
-"""Compare the deadlocks that PostgreSQL counted during a run with those that tests announced.
+"""Compare the deadlocks that PostgreSQL counted during a run with the number that tests announced.
 
 A test that provokes deadlocks announces their number with the mark ``@pytest.mark.deadlocks(count)``.
 """

@@ -66,7 +66,7 @@ class SharedShop:
         return wants_shop(test) and wanted_rows(test) is self._fill
 
     def open(self, fill: Fill | None) -> None:
-        """Create and fill the shop, unless a test's own transaction has already begun."""
+        """Create and fill the shop, unless a test's own transaction is already open."""
         if connection.closed_in_transaction:
             self.close()  # Closing the connection has rolled the shop back.
         if self.is_open or connection.in_atomic_block:

@@ -171,7 +171,7 @@ def kept() -> Iterator[tuple[str, str]]:
                 cursor.execute(f"SELECT * FROM {connection.ops.quote_name(model._meta.db_table)}")
                 yield from ((model._meta.label, " ".join(map(_get_text, row))) for row in cursor.fetchall())
     yield from (("what a session says", repr(session.get_decoded())) for session in Session.objects.all())
-    behind: Any = getattr(cache, "_cache")  # noqa: B009 - of whichever kind of cache this run has
+    behind: Any = getattr(cache, "_cache")  # noqa: B009 - any kind of cache
     if isinstance(behind, dict):
         yield from (("the cache", f"{name} {value!r}") for name, value in behind.items())
     else:

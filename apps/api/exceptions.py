@@ -120,7 +120,7 @@ def _drf_response(exc: exceptions.APIException) -> HttpResponse:
 
 
 def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
-    """Convert a model's validation error to ``{field: [messages]}``."""
+    """Convert the validation error of a model to ``{field: [messages]}``."""
     if hasattr(exc, "error_dict"):
         return {(BASE if field == "__all__" else field): messages for field, messages in exc.message_dict.items()}
     return {BASE: exc.messages}
@@ -129,7 +129,7 @@ def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
 def _integrity_response(exc: IntegrityError) -> HttpResponse:
     """Return a 422 for a violated named constraint, a 409 for a missing reference, else a 500.
 
-    Code locks the rows that it refers to. If two requests still collide, the later request may retry.
+    Services lock the rows that they refer to. If two requests still collide, the later request may retry.
     """
     breach = find_violated_constraint(exc)
     if breach is None and is_missing_reference(exc):

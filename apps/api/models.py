@@ -19,7 +19,7 @@ class IdempotencyKey(ShopOwned):
     location = models.CharField(max_length=2048, blank=True)
     body = models.BinaryField(default=b"")
     path = models.CharField(max_length=2048, blank=True)
-    request_id = models.CharField(max_length=36, blank=True, help_text="That of the events which the work recorded.")
+    request_id = models.CharField(max_length=36, blank=True, help_text="The request ID of the recorded events.")
 
     class Meta:
         constraints = (

@@ -44,10 +44,11 @@ class ShopViewSet(ApiView, Generic[M]):
         model: The model of the resource.
         filterset_class: The filters of a list.
         order: ORM orderings of a list; the last ordering is unique.
-        version_columns: Columns that change with everything that the resource renders. If set, rendered objects are cached.
+        version_columns: Columns that change with everything that the resource renders. If set, rendered objects
+            are cached.
         parents: By path argument, the model of the parent. The argument is also a column of ``model``.
-        renders_created_instance: If True, the created instance has every value as stored, with the related rows that are rendered.
-            The response is then rendered from the instance, without reading from the database.
+        renders_created_instance: If True, the created instance has every value as stored, with the related rows that
+            are rendered. The response is then rendered from the instance, without reading from the database.
         detail_properties: JSON schemas, by name, of the properties that only the resource's own page has.
         topics: By action, the topic that plain creates, updates and deletes record.
     """
@@ -309,8 +310,8 @@ class ShopViewSet(ApiView, Generic[M]):
     def lock_instance(self, instance: M) -> None:
         """Lock and reload the row before the body is compared with it.
 
-        A resource overrides this method if other rows of its aggregate must be locked first, or if its service does the
-        locking.
+        A resource overrides this method if other rows of its aggregate must be locked first, or if its service does
+        the locking.
         """
         refresh_for_update(instance, no_key=True)
 

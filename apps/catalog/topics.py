@@ -11,8 +11,8 @@ from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection
 
 _STOCK_VERBS = {
-    "in_stock": gettext_noop("Variant came into stock"),
-    "out_of_stock": gettext_noop("Variant ran out of stock"),
+    "in_stock": gettext_noop("Variant back in stock"),
+    "out_of_stock": gettext_noop("Variant out of stock"),
 }
 
 

@@ -32,7 +32,7 @@ def register_content_topics() -> None:
         scope="read_themes",
         verbs={**DEFAULT_LABELS, "publish": gettext_noop("Theme published")},
     )
-    for verb, label in (("create", gettext_noop("File stored")), ("delete", gettext_noop("File deleted"))):
+    for verb, label in (("create", gettext_noop("File uploaded")), ("delete", gettext_noop("File deleted"))):
         topics.register_topic(f"files/{verb}", scope="read_content", render=_render_file, label=label, offered=False)
     register_resource_topics(
         "mobile_platform_applications",

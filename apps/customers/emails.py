@@ -44,7 +44,7 @@ def send_invitation_email(job: Job, **arguments: int) -> None:
 
 
 def send_welcome_email(job: Job, **arguments: int) -> None:
-    """Send a welcome email unless the customer or the email address is gone."""
+    """Send a welcome email unless the customer or the email address was deleted."""
     customer = Customer.objects.filter(pk=arguments["customer_id"]).exclude(email="").first()
     if customer is None:
         return

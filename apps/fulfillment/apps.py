@@ -45,7 +45,7 @@ class FulfillmentConfig(AppConfig):
         personal_data.register_personal_data(
             "calls to fulfillment services",
             redact=callback_retention.redact_attempts,
-            places=callback_retention.PERSONAL_COLUMNS,
+            personal_columns=callback_retention.PERSONAL_COLUMNS,
         )
         fulfillment_service_choices.register_service_handles(services.get_service_handles)
         register_demo_data("fulfillment", demo.load_demo_fulfillment)

@@ -69,13 +69,13 @@ class DemoContext:
     ) -> FulfillmentOrder:
         """Create an order placed that many hours ago and return its first fulfillment order."""
         at = self.hours_ago(hours)
-        buyer = self.customers[round(hours) % len(self.customers)] if self.customers else None
-        address = _get_address(buyer)
+        customer = self.customers[round(hours) % len(self.customers)] if self.customers else None
+        address = _get_address(customer)
         attrs: Attrs = {"shipping_address": address, "billing_address": address, "source_name": "web"}
         parts = OrderParts(
             lines=[{"variant_id": variant.pk, "quantity": count} for variant, count in lines],
             shipping=[{"title": "Standard", "price": Decimal(5), "code": "standard"}],
-            customer={"id": buyer.pk} if buyer else None,
+            customer={"id": customer.pk} if customer else None,
             financial_status="paid" if is_paid else "pending",
         )
         order = create.create_order(attrs, parts, actor=ACTOR, at=at)
@@ -87,33 +87,37 @@ class DemoContext:
 
 def load_demo_fulfillment(shop: Shop, at: datetime) -> None:
     """Create the demo warehouse and demo orders in a new demo shop that already has products."""
-    goods = Variant.objects.filter(product__status="active", fulfillment_service="manual").order_by("pk")[:6]
+    variants = Variant.objects.filter(product__status="active", fulfillment_service="manual").order_by("pk")[:6]
     service = _create_warehouse(shop, at)
-    desk = DemoContext(
+    demo_context = DemoContext(
         shop,
         at,
-        list(goods),
+        list(variants),
         _create_warehouse_product(service, at),
         list(Customer.objects.select_related("default_address").order_by("pk")[:40]),
     )
-    if desk.shop_variants:
-        _create_unfulfilled_orders(desk)
-        _create_fulfilled_orders(desk)
-    _create_warehouse_orders(desk)
+    if demo_context.shop_variants:
+        _create_unfulfilled_orders(demo_context)
+        _create_fulfilled_orders(demo_context)
+    _create_warehouse_orders(demo_context)
     cancel_notifications(service)
 
 
-def _create_unfulfilled_orders(desk: DemoContext) -> None:
+def _create_unfulfilled_orders(demo_context: DemoContext) -> None:
     """Create orders that are still unfulfilled: open, late, on hold, scheduled, and partially fulfilled."""
     first, second, third = (
-        desk.shop_variants[0],
-        desk.shop_variants[1 % len(desk.shop_variants)],
-        desk.shop_variants[2 % len(desk.shop_variants)],
+        demo_context.shop_variants[0],
+        demo_context.shop_variants[1 % len(demo_context.shop_variants)],
+        demo_context.shop_variants[2 % len(demo_context.shop_variants)],
     )
-    desk.create_order(3, (first, 1))
-    late = desk.create_order(75, (second, 2))
+    demo_context.create_order(3, (first, 1))
+    late = demo_context.create_order(75, (second, 2))
     transitions.set_deadlines(
-        FulfillmentOrder.objects.all(), [late.pk], fulfill_by=desk.hours_ago(20), actor=ACTOR, at=desk.hours_ago(75)
+        FulfillmentOrder.objects.all(),
+        [late.pk],
+        fulfill_by=demo_context.hours_ago(20),
+        actor=ACTOR,
+        at=demo_context.hours_ago(75),
     )
     holds = (
         (8, _Reason.AWAITING_PAYMENT, "Bank transfer, announced for this week."),
@@ -121,66 +125,76 @@ def _create_unfulfilled_orders(desk: DemoContext) -> None:
         (19, _Reason.INVENTORY_OUT_OF_STOCK, ""),
     )
     for hours, reason, notes in holds:
-        row = desk.create_order(hours, (third, 1), is_paid=reason != _Reason.AWAITING_PAYMENT)
-        transitions.hold_fulfillment_order(row, reason=reason, notes=notes, actor=ACTOR, at=desk.hours_ago(hours - 1))
-    desk.create_order(6, (first, 2), fulfill_at=desk.now + timedelta(days=9))
-    partial = desk.create_order(30, (first, 3), (second, 1))
-    _create_fulfillment(desk, partial, 28, (), lines=[{"id": partial.lines.order_by("pk")[0].pk, "quantity": 2}])
+        row = demo_context.create_order(hours, (third, 1), is_paid=reason != _Reason.AWAITING_PAYMENT)
+        transitions.hold_fulfillment_order(
+            row, reason=reason, notes=notes, actor=ACTOR, at=demo_context.hours_ago(hours - 1)
+        )
+    demo_context.create_order(6, (first, 2), fulfill_at=demo_context.now + timedelta(days=9))
+    partial = demo_context.create_order(30, (first, 3), (second, 1))
+    _create_fulfillment(
+        demo_context, partial, 28, (), lines=[{"id": partial.lines.order_by("pk")[0].pk, "quantity": 2}]
+    )
 
 
-def _create_fulfilled_orders(desk: DemoContext) -> None:
+def _create_fulfilled_orders(demo_context: DemoContext) -> None:
     """Create fulfillments that are in transit, delivered, or had a failed delivery attempt."""
-    first, second = desk.shop_variants[0], desk.shop_variants[-1]
+    first, second = demo_context.shop_variants[0], demo_context.shop_variants[-1]
     for hours, moves in ((40, _IN_TRANSIT), (75, _DELIVERED), (70, _DELIVERY_FAILED), (100, _DELIVERED)):
-        _create_fulfillment(desk, desk.create_order(hours, (first, 2), (second, 1)), hours - 4, moves)
+        _create_fulfillment(demo_context, demo_context.create_order(hours, (first, 2), (second, 1)), hours - 4, moves)
 
 
-def _create_warehouse_orders(desk: DemoContext) -> None:
+def _create_warehouse_orders(demo_context: DemoContext) -> None:
     """Create fulfillment orders at the warehouse in each request status."""
-    desk.create_order(2, (desk.warehouse_variant, 1))
-    requested = desk.create_order(5, (desk.warehouse_variant, 1))
-    _request_fulfillment(desk, requested, 4)
-    accepted = desk.create_order(26, (desk.warehouse_variant, 2))
-    _request_fulfillment(desk, accepted, 25)
-    fulfillment_requests.accept_request(accepted, message="Goes out tomorrow.", actor=ACTOR, at=desk.hours_ago(24))
-    rejected = desk.create_order(28, (desk.warehouse_variant, 3))
-    _request_fulfillment(desk, rejected, 27)
+    demo_context.create_order(2, (demo_context.warehouse_variant, 1))
+    requested = demo_context.create_order(5, (demo_context.warehouse_variant, 1))
+    _request_fulfillment(demo_context, requested, 4)
+    accepted = demo_context.create_order(26, (demo_context.warehouse_variant, 2))
+    _request_fulfillment(demo_context, accepted, 25)
+    fulfillment_requests.accept_request(
+        accepted, message="Goes out tomorrow.", actor=ACTOR, at=demo_context.hours_ago(24)
+    )
+    rejected = demo_context.create_order(28, (demo_context.warehouse_variant, 3))
+    _request_fulfillment(demo_context, rejected, 27)
     fulfillment_requests.reject_request(
-        rejected, reason="inventory_out_of_stock", message="Two only, for now.", actor=ACTOR, at=desk.hours_ago(23)
+        rejected,
+        reason="inventory_out_of_stock",
+        message="Two only, for now.",
+        actor=ACTOR,
+        at=demo_context.hours_ago(23),
     )
-    cancelling = desk.create_order(33, (desk.warehouse_variant, 1))
-    _request_fulfillment(desk, cancelling, 32)
-    fulfillment_requests.accept_request(cancelling, actor=ACTOR, at=desk.hours_ago(31))
+    cancelling = demo_context.create_order(33, (demo_context.warehouse_variant, 1))
+    _request_fulfillment(demo_context, cancelling, 32)
+    fulfillment_requests.accept_request(cancelling, actor=ACTOR, at=demo_context.hours_ago(31))
     fulfillment_requests.request_cancellation(
-        cancelling, message="The buyer changed their mind.", actor=ACTOR, at=desk.hours_ago(22)
+        cancelling, message="The buyer changed their mind.", actor=ACTOR, at=demo_context.hours_ago(22)
     )
-    shipped = desk.create_order(60, (desk.warehouse_variant, 1))
-    _request_fulfillment(desk, shipped, 59)
-    fulfillment_requests.accept_request(shipped, actor=ACTOR, at=desk.hours_ago(58))
-    _create_fulfillment(desk, shipped, 57, _DELIVERED)
+    shipped = demo_context.create_order(60, (demo_context.warehouse_variant, 1))
+    _request_fulfillment(demo_context, shipped, 59)
+    fulfillment_requests.accept_request(shipped, actor=ACTOR, at=demo_context.hours_ago(58))
+    _create_fulfillment(demo_context, shipped, 57, _DELIVERED)
 
 
-def _request_fulfillment(desk: DemoContext, row: FulfillmentOrder, hours: float) -> None:
+def _request_fulfillment(demo_context: DemoContext, row: FulfillmentOrder, hours: float) -> None:
     fulfillment_requests.request_fulfillment(
-        row, message="Please send it with care.", actor=ACTOR, at=desk.hours_ago(hours)
+        row, message="Please send it with care.", actor=ACTOR, at=demo_context.hours_ago(hours)
     )
 
 
 def _create_fulfillment(
-    desk: DemoContext,
+    demo_context: DemoContext,
     row: FulfillmentOrder,
     hours: float,
     events: Sequence[tuple[int, str, str]],
     lines: Sequence[Attrs] | None = None,
 ) -> Fulfillment:
     """Fulfill a fulfillment order, or some of its items, that many hours ago and add tracking events."""
-    at = desk.hours_ago(hours)
+    at = demo_context.hours_ago(hours)
     fulfillment = fulfillments.create_fulfillment(
         [FulfillmentPart(row, lines)], tracking=tracking.complete_tracking({"number": _UPS}), actor=ACTOR, at=at
     )
     for hours_later, status, town in events:
         happened_at = at + timedelta(hours=hours_later)
-        if happened_at <= desk.now:
+        if happened_at <= demo_context.now:
             attrs = {"status": status, "happened_at": happened_at, "city": town or None}
             tracking.add_event(fulfillment, attrs, actor=ACTOR, at=happened_at)
     return fulfillment
@@ -193,7 +207,7 @@ def _create_warehouse(shop: Shop, at: datetime) -> FulfillmentService:
     attrs: Attrs = {
         "name": SERVICE_NAME,
         "callback_url": "https://warehouse.example/",
-        # ``demo_warehouse`` turns both on as soon as it can answer.
+        # ``demo_warehouse`` enables both as soon as its server is running.
         "inventory_management": False,
         "tracking_support": False,
     }
@@ -223,6 +237,6 @@ def _create_warehouse_product(service: FulfillmentService, at: datetime) -> Vari
     return variant_row
 
 
-def _get_address(buyer: Customer | None) -> Attrs | None:
-    address = buyer.default_address if buyer else None
+def _get_address(customer: Customer | None) -> Attrs | None:
+    address = customer.default_address if customer else None
     return None if address is None else {name: getattr(address, name) for name in COLUMNS}

@@ -1,7 +1,7 @@
 """Event topics of fulfillment.
 
-An app receives events only for fulfillment orders and fulfillments at locations that its scopes cover
-(``domain.visibility``).
+An app receives events only for fulfillment orders and fulfillments at locations that its scopes
+cover (``domain.scope_filter``).
 """
 
 from django.db.models import Model

@@ -56,7 +56,8 @@ def get_unexpected_error(error: GraphQLError) -> Exception | None:
 
 
 def _format_error(error: GraphQLError) -> dict[str, Any]:
-    # Invalid values also have Python exceptions, but no path; their message is safe. Errors of fields have a path.
+    # Errors of invalid values also wrap a Python exception, but have no path, and their message is safe. Errors of
+    # fields have a path.
     if error.path and (defect := get_unexpected_error(error)) is not None:
         logger.error("A GraphQL field failed", exc_info=defect)
         error = GraphQLError(

@@ -1,8 +1,8 @@
 """Limits of a document: its cost in points, its depth, and its number of fields.
 
 A field with an object costs 1 point, a mutation 10, a connection 2 plus the cost of a row times ``first`` or ``last``.
-Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend_points`` before
-execution; unused points are restored afterwards.
+Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend_points``
+before execution; unused points are restored afterwards.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class LimitsExtension(SchemaExtension):
     def on_execute(self) -> Iterator[None]:
         """Admit a valid document or return errors; run its mutations in one transaction, rolled back on exceptions."""
         if errors := self._admit():
-            # A result that already exists prevents execution.
+            # If a result is set already, the document is not executed.
             self.execution_context.result = ExecutionResult(None, errors)
             yield
             return
@@ -137,7 +137,7 @@ class _SelectedField:
 
 
 class CostCalculator:
-    """Computes the cost of an operation: at most before execution, and actually afterwards."""
+    """Computes the cost of an operation: the maximum cost before execution, the actual cost afterwards."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class CostCalculator:
         rows: int,
         data: Mapping[str, Any] | None,
     ) -> int:
-        """Return the cost of the fields of one object; without ``found`` the maximum cost."""
+        """Return the cost of the fields of one object; without ``data`` the maximum cost."""
         if depth > MAX_DEPTH:
             raise graphql_error(f"The query is too deep (maximum is {MAX_DEPTH} levels)", "MAX_DEPTH_EXCEEDED")
         total = 0
@@ -243,7 +243,7 @@ class CostCalculator:
 
 
 def _get_own_cost(parent: GraphQLNamedType, name: str, type_: GraphQLNamedType) -> int:
-    """Return the own cost of a field with an object."""
+    """Return the cost of a field with an object, without the cost of the fields below."""
     if parent.name == "Mutation":
         return MUTATION_COST
     if type_.name.endswith("Connection"):

@@ -38,8 +38,8 @@ _PLAIN = "application/graphql"
 class GraphqlView(ApiView):
     """``POST /graphql.json``: executes one document with the schema of the version.
 
-    A readable request always gets a 200; errors of the document are in ``errors``. Each field checks its own
-    permissions.
+    A readable request always gets a 200; errors of the document are in ``errors``. Each field checks its
+    own permissions.
     """
 
     request_bodies: ClassVar[Mapping[str, Schema]] = {"execute": _BODY}
@@ -51,7 +51,7 @@ class GraphqlView(ApiView):
 
     @cached_property
     def body(self) -> object:
-        """Return the request; the body may also be only the document."""
+        """Return the GraphQL request; a body of type ``application/graphql`` is the document itself."""
         request = self.request._request
         if request.META.get("CONTENT_TYPE", "").partition(";")[0].strip() != _PLAIN:
             return super().body

@@ -1,1 +1,1 @@
-"""Shared foundations: tenancy, base models, SQL, locks, translations and domain errors."""
+"""Shared building blocks: tenancy, base models, SQL, locks, translations and domain errors."""

@@ -18,7 +18,7 @@ _NONE = object()
 def get_or_compute(key: str, compute: Callable[[], T], seconds: int) -> T:
     """Return the cached value of a key; if there is none, compute and cache the value.
 
-    Exceptions of ``find`` propagate to the caller.
+    Exceptions of ``compute`` propagate to the caller.
     """
     try:
         value = cache.get(key, _NONE)

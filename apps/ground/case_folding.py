@@ -1,8 +1,8 @@
 """Case-insensitive text search with the same result on every database and in every script.
 
 Databases disagree on case: SQLite only folds ASCII, PostgreSQL follows its locale, and neither matches "ß" with "ss".
-So Python does the case folding: a searchable column has a copy, a ``CaseFoldedField``, which works with plain lookups and
-indexes. Lists that are short enough to scan use ``icontains`` and ``istartswith`` without a copy.
+So Python does the case folding: a searchable column has a copy, a ``CaseFoldedField``, which works with plain lookups
+and indexes. Lists that are short enough to scan use ``icontains`` and ``istartswith`` without a copy.
 """
 
 import unicodedata
@@ -27,8 +27,8 @@ def casefold_text(text: str) -> str:
 class CaseFoldedField(models.TextField[str, str]):
     """The case-folded copy of another column; values that are compared with this column are folded, too.
 
-    Saving, ``bulk_create``, ``bulk_update`` and ``update`` of the other column also update the copy
-    (``apps.ground.base_models``).
+    Saving, ``bulk_create``, ``bulk_update`` and ``update`` of the other column also update the
+    copy (``apps.ground.base_models``).
 
     Args:
         of: The name of the other column.

@@ -27,7 +27,7 @@ from apps.ground.tenancy import get_current_shop
 _SHOP = -(2**62)
 _FIRST = _SHOP + 1
 
-# A row.
+# The type of a row.
 R = TypeVar("R")
 Owned = TypeVar("Owned", bound=ShopOwned)
 # The source (-1 for the shop, an argument's index, or None for a constant), the adapter, and the constant.
@@ -50,7 +50,7 @@ def get_any_operator() -> str:
 @ForeignObject.register_lookup
 @Field.register_lookup
 class AnyOf(Lookup[IdList]):
-    """The lookup ``column__any=Ids([...])``: equals any of the ids. The SQL is the same for any number of ids."""
+    """The lookup ``column__any=IdList([...])``: equals any of the ids. The SQL is the same for any number of ids."""
 
     lookup_name = "any"
     prepare_rhs = False
@@ -188,7 +188,7 @@ class CompiledModelQuery(Generic[Owned]):
         return self._build_instances(self._statement.fetch(*arguments))
 
     def build_returned_instances(self, rows: Rows) -> list[Owned]:
-        """Create instances from rows that a statement returned with the model's ``returning`` clause."""
+        """Create instances from rows that a statement returned with ``build_returning_clause``."""
         return self._build_instances(self._statement.convert(rows))
 
     def _build_instances(self, rows: Sequence[tuple[object, ...]]) -> list[Owned]:
@@ -196,7 +196,7 @@ class CompiledModelQuery(Generic[Owned]):
 
 
 def build_returning_clause(model: type[ShopOwned]) -> str:
-    """Return the clause that makes raw SQL return whole changed rows, see ``Instances.returned``."""
+    """Return the clause that makes raw SQL return whole changed rows, for ``build_returned_instances``."""
     return "RETURNING " + ", ".join(f'"{field.column}"' for field in model._meta.concrete_fields)
 
 

@@ -1,8 +1,8 @@
 """Translate a violated database constraint to a field and a message of the interface.
 
-A unique or check constraint is the only place of its rule. A query before writing would cost time and have a race
-condition. So the code just writes, and this module interprets the database's error: PostgreSQL names the constraint,
-SQLite the constraint or its columns.
+The rule of a unique or check constraint exists only in the database. A query before writing would cost time and have a
+race condition. So the code just writes, and this module interprets the database's error: PostgreSQL names the
+constraint, SQLite the constraint or its columns.
 """
 
 import re
@@ -87,7 +87,7 @@ def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstr
 
 
 def _breach(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
-    """Use the constraint's ``violation_error_code`` as the field if set, else the constraint's first field."""
+    """Return the message and the field: the constraint's ``violation_error_code`` if set, else its first field."""
     message = constraint.violation_error_message
     if message == _DEFAULT:
         message = TAKEN if isinstance(constraint, UniqueConstraint) else INVALID

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Number
 from typing import Protocol
 
-# With a plus sign it is a phone number.
+# A number with a plus sign is a phone number.
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?|\+[0-9]+", re.ASCII)
 RISKY_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
 

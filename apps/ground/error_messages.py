@@ -22,7 +22,7 @@ NOT_BOOLEAN = gettext_noop("must be true or false")
 NOT_SECURE = gettext_noop("must be secure (HTTPS)")
 MUST_EXIST = gettext_noop("must exist")
 
-# Whole responses.
+# Messages that are the whole body of a response.
 NOT_FOUND = "Not Found"
 BAD_REQUEST = "Bad Request"
 LIMIT_EXCEEDED = "Call limit exceeded"
@@ -68,9 +68,9 @@ def at_most_ids(limit: object) -> str:
     return _AT_MOST_IDS.format(limit=limit)
 
 
-def too_many(things: str, limit: object) -> str:
-    """Return the message for too many of something."""
-    return _TOO_MANY.format(things=things, limit=limit)
+def too_many(items: str, limit: object) -> str:
+    """Return the message for a list with too many items."""
+    return _TOO_MANY.format(things=items, limit=limit)
 
 
 def too_long(limit: object, unit: str = "characters") -> str:

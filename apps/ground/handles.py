@@ -1,8 +1,8 @@
 """Handles: the readable part of a URL, made from a title and unique within a shop's rows; duplicates get a number.
 
 ``save_with_handle`` lets the database's constraint detect duplicates, and finds a free number by doubling and halving,
-so a thousand products with the same title need about a dozen lookups each. ``find_free_handle`` fills gaps in the numbers,
-for callers that prevent concurrent inserts. Rule: decisions, Conventions (Handles).
+so a thousand products with the same title need about a dozen lookups each. ``find_free_handle`` fills gaps in the
+numbers, for callers that prevent concurrent inserts. Rule: decisions, Conventions (Handles).
 """
 
 import re

@@ -62,14 +62,17 @@ def language_override(*tags: str) -> Iterator[None]:
 
 
 def format_date(value: date, form: str) -> str:
-    """Format a date or time with one of ``FORMATS``, localized; times are in the active time zone."""
+    """Format a date or time with one of ``DATE_FORMATS``, localized; times are in the active time zone."""
     if isinstance(value, datetime) and timezone.is_aware(value):
         value = timezone.localtime(value)
     return date_format(value, pgettext("date format", form))
 
 
 def format_amount(value: Decimal, currency: str) -> str:
-    """Format an amount for people, with thousands separators; the interface, files and form fields use ``format_decimal``."""
+    """Format an amount for people, with thousands separators.
+
+    The interface, files and form fields use ``format_decimal``.
+    """
     return str(number_format(format_decimal(value, currency), force_grouping=True))
 
 

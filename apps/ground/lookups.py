@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Model)
 @ForeignObject.register_lookup
 @Field.register_lookup
 class InMaterialized(In):
-    """The lookup ``column__among=<queryset>``: in a list of ids that the database computes once, first.
+    """The lookup ``column__among=<queryset>``: in a list of ids that the database computes first, and only once.
 
     For ``IN (SELECT …)``, PostgreSQL may run the subquery for each compared row, and without statistics (as in tables
     that were just filled) it assumes one result row. SQLite computes such a list once by itself.

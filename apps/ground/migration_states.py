@@ -67,7 +67,8 @@ def _find_referring_models(state: ProjectState, app_label: str, model_name: str,
     """Return the model and all models that refer to it, directly or indirectly; none is delayed, unlike in Django."""
     affected: set[_Key] = set()
     pending = [(app_label, model_name)]
-    # Use a copy of the state: a state that knows its relations would move an altered field to the end of the columns.
+    # Use a copy of the state: computing the relations of the state itself would move an altered field to the end of
+    # the columns.
     relations = ProjectState(state.models, state.real_apps).relations
     children = defaultdict[_Key, list[_Key]](list)
     for key, model in state.models.items():

@@ -86,9 +86,9 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
 def execute_batch(calls: Sequence[StatementCall]) -> list[Rows]:
     """Run statements in order and return the rows of each.
 
-    On PostgreSQL the statements are sent in pipeline mode: the server runs each as soon as the previous statement is
-    done, without a round trip in between. After a failure the remaining statements do not run, so call this in a
-    transaction.
+    On PostgreSQL the statements are sent in pipeline mode: the server runs each as soon as the previous statement
+    is done, without a round trip in between. After a failure the remaining statements do not run, so call this in
+    a transaction.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     if len(calls) < 2 or connection.execute_wrappers:
@@ -239,7 +239,7 @@ def insert_rows(instances: Sequence[Model], fields: Sequence[AnyField], returnin
     """Insert rows of one model in one statement, in order; the ORM would call every field twice for every value.
 
     Returns:
-        The returned columns of each row, as for ``insert``.
+        The returned columns of each row, as for ``insert_row``.
     """
     call = _build_bulk_insert(instances, fields, returning)
     return None if call is None else call.fetch()
@@ -339,7 +339,7 @@ class _Insert:
         back: The ``RETURNING`` clause.
         columns: For each column the attribute; the function that computes its value at each save, if any; the types
             that the driver accepts unchanged; and the function that converts values of other types.
-        many: The same as ``columns``, for many rows.
+        many: The same data as ``columns``, for inserts of many rows.
     """
 
     head: str
@@ -378,7 +378,7 @@ def _get_column_types(fields: Sequence[AnyField]) -> tuple[str, ...] | None:
 
 
 _INSERTS: dict[tuple[object, ...], _Insert | None] = {}
-# From this many rows on, sending less data is worth a statement that may not be reused.
+# From this number of rows on, sending less data is worth a statement that may not be reused.
 MANY_ROWS = 50
 # Equal values of these types are interchangeable for a column.
 _REPEATED = frozenset({Decimal, NoneType, UUID, datetime, str})

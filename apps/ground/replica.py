@@ -1,7 +1,7 @@
 """Reading from a streaming replica of the database, if the installation has one (``BACKOFFICE_REPLICA_URL``).
 
-A position is a byte offset in the primary's write-ahead log. A replica shows everything up to the position that it has
-replayed.
+A position is a byte offset in the primary's write-ahead log. A replica shows everything up to the position that it
+has replayed.
 """
 
 import threading
@@ -47,7 +47,7 @@ def get_write_position() -> int:
 
 @dataclass
 class ReplicaStatus:
-    """What this process knows about the replica's lag.
+    """The replica's lag as measured by this process.
 
     At most once per second, a read asks the primary for its position. Everything up to this position was written after
     the previous sample, so the lag is rather over- than underestimated.

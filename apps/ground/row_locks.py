@@ -14,8 +14,8 @@ from apps.ground.transient_errors import is_transient_db_error
 def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
     """Lock a row that was read before, and refresh the instance from the database.
 
-    Code that compares or merges with stored values must call this first, because values read before the lock may be
-    old.
+    Code that compares or merges with stored values must call this first, because values read before the lock
+    may be old.
 
     Args:
         row: The instance, refreshed in place.

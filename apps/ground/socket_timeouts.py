@@ -31,8 +31,8 @@ def _limit_new_connection(sender: Any, connection: Any, **_: Any) -> None:
 def limit_wait(connection: "psycopg.Connection[Any]", seconds: float) -> None:
     """Limit the duration of every exchange with the server.
 
-    After a timeout the waiting code gets an ``OperationalError``, and the connection is closed, because its state is
-    unknown.
+    After a timeout the waiting code gets an ``OperationalError``, and the connection is closed, because its state
+    is unknown.
     """
     wait = connection.wait
 

@@ -11,8 +11,8 @@ triggers recreate them; copies of a whole database contain both.
 
 A row may have several sort tables, for columns that change at different times.
 
-Lists use the column names of the row. Code that builds a query maps them to the sort table with ``ordered``,
-``map_to_sort_columns`` or ``where``. The join must include the shop, because the indexes begin with it.
+Lists use the column names of the row. Code that builds a query maps these names to the sort table with ``order_rows``,
+``map_to_sort_columns`` or ``filter_sort_column``. The join must include the shop, because the indexes begin with it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Rank(models.Model):
-    """A row of a sort table. ``of`` is a ``sort_table_key`` field; the other columns have the names of the row's columns.
+    """A row of a sort table: ``of`` is a ``sort_table_key`` field, the other columns are copies of the row's columns.
 
     Attributes:
         used_on: The database vendors that use the sort table; on others the table stays empty.
@@ -173,9 +173,9 @@ def create_all_sort_triggers(using: str, **_: object) -> None:
 def create_sort_triggers(rank: type[Rank], using: str) -> None:
     """Create missing triggers of a sort table, and missing entries.
 
-    A SQLite migration that rebuilds the table of the rows drops the triggers; then all entries are written again.
-    Entries are written in short transactions while others write; rows that change in between are covered by the
-    trigger.
+    A SQLite migration that rebuilds the table of the rows drops the triggers; then all entries are written
+    again. Entries are written in short transactions while others write; rows that change in between are covered
+    by the trigger.
     """
     database = connections[using]
     tables = database.introspection.table_names()
@@ -221,7 +221,7 @@ class DropSortTriggers(Operation):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Do nothing; ``ensure_all`` creates the triggers after all migrations."""
+        """Do nothing; ``create_all_sort_triggers`` creates the triggers after all migrations."""
 
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState

@@ -15,7 +15,7 @@ from apps.ground.prepared_sql import Rows, StatementCall, build_inserts, execute
 
 
 class StatementBatch:
-    """SQL statements in the order in which they run; created by ``together``."""
+    """SQL statements in the order in which they run; created by ``collect_statements``."""
 
     def __init__(self) -> None:
         self._calls: list[StatementCall] = []
@@ -23,7 +23,7 @@ class StatementBatch:
         self._callbacks: list[Callable[[], object]] = []
 
     def add(self, call: StatementCall, callback: Callable[[Rows], object] | None = None) -> None:
-        """Add a statement; ``then`` is called with its rows after all statements ran."""
+        """Add a statement; ``callback`` is called with the returned rows after all statements ran."""
         index = len(self._calls)
         self._calls.append(call)
         if callback is not None:

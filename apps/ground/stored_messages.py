@@ -49,7 +49,7 @@ def register_message(message: str, **parts: Translate) -> str:
 
 
 def register_label(message: str, **parts: Translate) -> str:
-    """Register a label of objects without a name of their own; like ``register_message``, for ``renamed``."""
+    """Register a label of objects without a name of their own, for ``translate_label``; like ``register_message``."""
     _labels.append(_compile_pattern(message, parts))
     return message
 

@@ -19,8 +19,8 @@ _MOMENT = re.compile(
 _RFC_2822 = re.compile(
     r"(?:[A-Z][a-z]{2}, ?)?[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{5,8}(?: [A-Z]{1,5}| [+-][0-9]{4})?"
 )
-# The output of Unix ``date`` and several languages: "Thu Mar 24 15:45:47 UTC 2011", also with an offset or without
-# zone.
+# The output of Unix ``date`` and several languages: "Thu Mar 24 15:45:47 UTC 2011", also with an offset or
+# without zone.
 _UNIX = re.compile(
     r"(?:[A-Z][a-z]{2} )?(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>[0-9]{1,2}) (?P<clock>[0-9:]{5,8})"
     r"(?: (?P<zone>[A-Z]{1,5}|[+-][0-9]{4}))? (?P<year>[0-9]{4})"
@@ -43,7 +43,7 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime:
 
     Args:
         text: ISO 8601 with or without an offset, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, or a format
-            of ``plain``.
+            of ``normalize_date_text``.
         zone: The time zone of a text without an offset.
 
     Raises:
@@ -86,7 +86,7 @@ def parse_rfc_2822(text: str) -> datetime | None:
         moment = parsedate_to_datetime(text)
     except TypeError as error:
         raise ValueError(text) from error
-    # "-0000" means that the local time zone is unknown, not the time.
+    # The offset "-0000" means that only the local time zone is unknown: the time is in UTC.
     return moment.replace(tzinfo=UTC) if text.endswith("-0000") else moment
 
 

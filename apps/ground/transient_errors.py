@@ -10,12 +10,13 @@ RETRY_AFTER = "2.0"
 
 # The database's error message for a write to a read-only shop.
 READ_ONLY_ERROR = "the shop can only be read"
-# The message to people in that case.
+# The message to people about a read-only shop.
 SHOP_MOVING_MESSAGE = "This shop is being moved, and can only be read for the moment."
 
 _STALE_PLAN = "cached plan must not change result type"
 _DISK_FULL_CODES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-# The database rolled back the transaction in favor of another transaction: serialization failure, deadlock.
+# Codes of errors after which the database rolled the transaction back in favor of another: serialization
+# failure, deadlock.
 _ROLLBACK_CODES = frozenset({"40001", "40P01"})
 
 
@@ -59,7 +60,7 @@ def is_lock_timeout(error: BaseException) -> bool:
 
 
 def is_read_only_shop_error(error: BaseException | None) -> bool:
-    """Return True if the shop is read-only, see ``apps.shops.domain.read_only``; this also counts as transient."""
+    """Return True if the error means that the shop is read-only (see ``apps.shops.domain.read_only``)."""
     return any(READ_ONLY_ERROR in str(cause) for cause in _iterate_causes(error))
 
 

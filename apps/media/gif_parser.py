@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# The largest accepted file has about 82,000 full sub-blocks; a file of 1-byte sub-blocks only wastes time.
+# The largest accepted file has about 82,000 full sub-blocks; a file with more sub-blocks would only waste time.
 MAX_BLOCKS = 400_000
 
 _HEADER_SIZE = 13

@@ -160,27 +160,27 @@ def open_image(content: bytes) -> OpenedImage:
     """Validate the header of an image without decoding its pixels.
 
     Raises:
-        ImageRefused: As for `identify`, except for damaged pixel data.
+        ImageRefused: As for `identify_image`, except for damaged pixel data.
     """
     if len(content) > MAX_BYTES:
         raise ImageRefused(TOO_MANY_BYTES)
 
     with convert_pillow_errors():
-        picture = Image.open(_MeteredBytes(content), formats=("PNG", "GIF", "JPEG"))
-        image_format = _FORMATS[picture.format or ""]
-        check_pixels(picture)
+        pillow_image = Image.open(_MeteredBytes(content), formats=("PNG", "GIF", "JPEG"))
+        image_format = _FORMATS[pillow_image.format or ""]
+        check_pixels(pillow_image)
         gif = parse_gif_structure(content) if image_format is ImageFormat.GIF else None
         if image_format is ImageFormat.PNG:
             _check_png_end(content)
     if gif and gif.frames > MAX_FRAMES:
         raise ImageRefused(TOO_MANY_FRAMES)
 
-    return OpenedImage(picture=picture, format=image_format, orientation=_read_orientation(picture), gif=gif)
+    return OpenedImage(picture=pillow_image, format=image_format, orientation=_read_orientation(pillow_image), gif=gif)
 
 
-def check_pixels(picture: Image.Image) -> None:
+def check_pixels(pillow_image: Image.Image) -> None:
     """Refuse images beyond the pixel limit; repeat after each GIF frame, which can enlarge the canvas."""
-    if picture.width * picture.height > MAX_PIXELS:
+    if pillow_image.width * pillow_image.height > MAX_PIXELS:
         raise ImageRefused(TOO_MANY_PIXELS)
 
 
@@ -225,11 +225,11 @@ def _check_png_end(content: bytes) -> None:
         raise ImageRefused(INVALID)
 
 
-def _read_orientation(picture: Image.Image) -> int:
+def _read_orientation(pillow_image: Image.Image) -> int:
     # `getexif()` would fall back to XMP, which browsers ignore: the image would be rotated differently.
     exif = Image.Exif()
     try:
-        exif.load(picture.info.get("exif", b""))
+        exif.load(pillow_image.info.get("exif", b""))
         value = exif.get(_ORIENTATION_TAG, 1)
     except Exception:
         # Damaged EXIF is common in valid photos and raises all kinds of errors; such images are shown as stored.

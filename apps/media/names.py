@@ -141,5 +141,5 @@ def parse_transformation(name: str) -> tuple[str, Transformation] | None:
 def _build_transformation(width: int, height: int, crop: Crop | None, scale: int) -> Transformation | None:
     if not (width or height) or max(width, height) * scale > MAX_SIDE:
         return None
-    # With only one side given there is nothing to crop, so both spellings mean the same.
+    # With only one side there is nothing to crop, so the names with and without a crop mean the same size.
     return Transformation(width or None, height or None, crop if width and height else None, scale)

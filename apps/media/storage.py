@@ -1,7 +1,7 @@
 """Access to file storages.
 
-There are two storages, folders by default or a bucket with ``STORAGE_URL``: ``default`` never reuses a name, and
-``contents`` names each file by its digest.
+There are two storages, in folders by default, or in a bucket if ``STORAGE_URL`` is set: ``default`` never reuses a
+name, and ``contents`` names each file by its digest.
 """
 
 import logging
@@ -47,8 +47,8 @@ def convert_storage_errors(name: str, action: str) -> Iterator[None]:
         yield
     except FAILURES as error:
         logger.error("File %s could not be %s: %s", name, action, error)
-        # An OSError's ``strerror`` contains no path; errors of bucket clients contain the bucket name and are not
-        # shown.
+        # An OSError's ``strerror`` contains no path; errors of bucket clients contain the bucket name and are
+        # not shown.
         reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
         raise StorageFailed(f"The file could not be {action}{reason}", retry_after=_RETRY_SECONDS) from error
 
@@ -120,7 +120,7 @@ def _get_partial_path(path: str) -> str:
 
 
 def get_content_storage() -> Storage:
-    """Return the storage of file contents, which are named by digest."""
+    """Return the storage of file contents, in which files are named by digest."""
     return storages["contents"]
 
 

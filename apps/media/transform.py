@@ -16,7 +16,8 @@ from apps.media.names import Crop, Transformation
 MAX_ANIMATION_PIXELS_IN = 100_000_000
 MAX_ANIMATION_PIXELS_OUT = 50_000_000
 
-# Of 9. A large image that is only rotated is encoded within a second, and may become a tenth larger.
+# PNG compression levels, of 9. Images that are only rotated may be large: with level 1 encoding takes less than a
+# second, and the file becomes at most a tenth larger.
 RESIZED_COMPRESSION, UNRESIZED_COMPRESSION = 6, 1
 RESIZED_QUALITY = 85
 UNRESIZED_QUALITY = 95
@@ -37,16 +38,16 @@ class _Plan:
 def transform_image(data: bytes, transformation: Transformation) -> bytes:
     """Create the image that a transformation requests, in the same format.
 
-    The result is never larger than the original. The EXIF orientation is applied; metadata, comments and trailing bytes
-    are removed. Animated GIFs stay animated unless that takes too much work. Only the first image of other formats is
-    used.
+    The result is never larger than the original. The EXIF orientation is applied; metadata, comments and trailing
+    bytes are removed. Animated GIFs stay animated unless that takes too much work. Only the first image of other
+    formats is used.
 
     Args:
         data: An image that `apps.media.image_validation.identify_image` accepts.
         transformation: The requested transformation.
 
     Raises:
-        ImageRefused: The data is no such image.
+        ImageRefused: The data is not an accepted image.
     """
     image = open_image(data)
     plan = _make_plan(image.displayed_size, transformation)
@@ -54,18 +55,20 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
     if image.gif:
         return _transform_gif(image.picture, image.gif.frames, plan) if resized else image.gif.clean(data)
 
-    picture = _decode(image, plan, resized=resized)
-    profile = _color_profile(image.picture, picture)
+    pillow_image = _decode(image, plan, resized=resized)
+    profile = _color_profile(image.picture, pillow_image)
     output = io.BytesIO()
     if image.format is ImageFormat.JPEG:
         quality = RESIZED_QUALITY if resized else UNRESIZED_QUALITY
-        picture.save(output, "JPEG", quality=quality, icc_profile=profile)
+        pillow_image.save(output, "JPEG", quality=quality, icc_profile=profile)
     else:
-        picture.save(output, "PNG", icc_profile=profile, **_get_png_options(picture, len(data), resized=resized))
+        pillow_image.save(
+            output, "PNG", icc_profile=profile, **_get_png_options(pillow_image, len(data), resized=resized)
+        )
     return output.getvalue()
 
 
-def _get_png_options(picture: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
+def _get_png_options(pillow_image: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
     """Return the compression options for a PNG, given the size of the original file.
 
     If the original was compressed to no less than half of its raw size, it has few repetitions. Searching for them
@@ -74,7 +77,7 @@ def _get_png_options(picture: Image.Image, size: int, *, resized: bool) -> dict[
     if resized:
         return {"compress_level": RESIZED_COMPRESSION}
     packing = {"compress_level": UNRESIZED_COMPRESSION}
-    if 2 * size > picture.width * picture.height * len(picture.getbands()):
+    if 2 * size > pillow_image.width * pillow_image.height * len(pillow_image.getbands()):
         packing["compress_type"] = zlib.Z_HUFFMAN_ONLY
     return packing
 
@@ -105,16 +108,22 @@ def _get_crop_box(
 
 def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
     """Decode a PNG or JPEG, turn it upright and resize it."""
-    picture = image.picture
+    pillow_image = image.picture
     width, height = image.displayed_size
     with convert_pillow_errors():
         if resized:
             # JPEG can be decoded at 1/2, 1/4 or 1/8; twice the required size keeps the final resampling sharp.
             ratio = plan.size[0] / (plan.source[2] - plan.source[0])
-            picture.draft(None, (math.ceil(picture.width * ratio * 2), math.ceil(picture.height * ratio * 2)))
-        picture.load()
+            pillow_image.draft(
+                None, (math.ceil(pillow_image.width * ratio * 2), math.ceil(pillow_image.height * ratio * 2))
+            )
+        pillow_image.load()
         # Only resampling needs a full color mode; a PNG that is not resized keeps its own.
-        upright = _convert_for_resampling(picture) if resized or image.format is ImageFormat.JPEG else picture.copy()
+        upright = (
+            _convert_for_resampling(pillow_image)
+            if resized or image.format is ImageFormat.JPEG
+            else pillow_image.copy()
+        )
     if image.transposition is not None:
         upright = upright.transpose(image.transposition)
     if resized:
@@ -126,26 +135,26 @@ def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
     return upright
 
 
-def _convert_for_resampling(picture: Image.Image) -> Image.Image:
+def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
     """Convert the image to a mode that can be averaged and saved: L, LA, RGB or RGBA."""
-    if "transparency" in picture.info:
-        return picture.convert("RGBA")
-    if picture.mode in {"L", "LA", "RGB", "RGBA"}:
-        return picture
-    if picture.mode.startswith("I"):
+    if "transparency" in pillow_image.info:
+        return pillow_image.convert("RGBA")
+    if pillow_image.mode in {"L", "LA", "RGB", "RGBA"}:
+        return pillow_image
+    if pillow_image.mode.startswith("I"):
         # 16 bits per pixel; `convert` alone would clip values at 255 instead of scaling.
-        return picture.point(lambda value: value * (1 / 256) + 0).convert("L")
-    if picture.mode == "1":
-        return picture.convert("L")
-    return picture.convert("RGB")
+        return pillow_image.point(lambda value: value * (1 / 256) + 0).convert("L")
+    if pillow_image.mode == "1":
+        return pillow_image.convert("L")
+    return pillow_image.convert("RGB")
 
 
-def _strip(picture: Image.Image) -> None:
+def _strip(pillow_image: Image.Image) -> None:
     """Remove data that Pillow would write, such as JPEG comments; keep what affects the pixels."""
     info: dict[str | tuple[int, int], object] = {
-        key: value for key, value in picture.info.items() if key == "transparency" and picture.mode != "RGBA"
+        key: value for key, value in pillow_image.info.items() if key == "transparency" and pillow_image.mode != "RGBA"
     }
-    picture.info = info
+    pillow_image.info = info
 
 
 def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
@@ -156,35 +165,35 @@ def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
     return profile if _MODELS.get(original.mode, "other") == _MODELS.get(result.mode) else None
 
 
-def _transform_gif(picture: Image.Image, frames: int, plan: _Plan) -> bytes:
+def _transform_gif(pillow_image: Image.Image, frames: int, plan: _Plan) -> bytes:
     """Resize a GIF frame by frame."""
-    canvas = picture.size
+    canvas = pillow_image.size
     animated = (
         frames > 1
         and frames * canvas[0] * canvas[1] <= MAX_ANIMATION_PIXELS_IN
         and frames * plan.size[0] * plan.size[1] <= MAX_ANIMATION_PIXELS_OUT
     )
-    options: dict[str, Any] = {key: value for key, value in picture.info.items() if key == "loop"}
-    pictures = _gif_frames(picture, plan, frames if animated else 1)
-    first_frame = next(pictures)
+    options: dict[str, Any] = {key: value for key, value in pillow_image.info.items() if key == "loop"}
+    resized_frames = _gif_frames(pillow_image, plan, frames if animated else 1)
+    first_frame = next(resized_frames)
     output = io.BytesIO()
     if animated:
         # A generator, so that only quantized frames are held in memory.
-        first_frame.save(output, "GIF", save_all=True, append_images=pictures, disposal=2, **options)
+        first_frame.save(output, "GIF", save_all=True, append_images=resized_frames, disposal=2, **options)
     else:
         first_frame.save(output, "GIF")
     return output.getvalue()
 
 
-def _gif_frames(picture: Image.Image, plan: _Plan, count: int) -> Iterator[Image.Image]:
+def _gif_frames(pillow_image: Image.Image, plan: _Plan, count: int) -> Iterator[Image.Image]:
     for index in range(count):
         with convert_pillow_errors():
-            picture.seek(index)
-            check_pixels(picture)
-            frame = picture.convert("RGBA")
+            pillow_image.seek(index)
+            check_pixels(pillow_image)
+            frame = pillow_image.convert("RGBA")
         # The source box refers to the first canvas: parts of later frames beyond it are clipped, as in browsers.
         frame = frame.resize(plan.size, Image.Resampling.LANCZOS, box=plan.source)
         # GIF has no partial transparency; a hard threshold avoids dark fringes.
         frame.putalpha(frame.getchannel("A").point(lambda alpha: 255 if alpha >= _OPAQUE_FROM else 0))
-        frame.info = {"duration": picture.info.get("duration", 0)}
+        frame.info = {"duration": pillow_image.info.get("duration", 0)}
         yield frame

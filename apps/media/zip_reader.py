@@ -33,7 +33,7 @@ _MAX_COMMENT = 0xFFFF
 # A directory entry has 46 bytes, the name and a few dozen bytes of extra fields.
 _MAX_DIRECTORY_BYTES_PER_ENTRY = 1024
 
-# Encrypted; compressed patch data; strong encryption; masked headers.
+# Refused flags: encrypted; compressed patch data; strong encryption; masked headers.
 _REFUSED_FLAGS = 0x0001 | 0x0020 | 0x0040 | 0x2000
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
@@ -190,7 +190,7 @@ def _convert_errors() -> Iterator[None]:
         yield
     except (
         zipfile.BadZipFile,
-        RuntimeError,  # Encrypted; its subclass NotImplementedError: unknown methods and versions.
+        RuntimeError,  # The entry is encrypted, or (NotImplementedError) has an unknown method or version.
         zlib.error,
         EOFError,
         struct.error,
@@ -208,7 +208,8 @@ def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> in
     tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
     file.seek(tail_start)
     tail = file.read()
-    # zipfile searches in the same way. The record must end the file, so that there is only one interpretation.
+    # zipfile searches in the same way. The record must be at the end of the file, so that only one interpretation
+    # is possible.
     record_start = tail.rfind(_END_SIGNATURE)
     refuse_if(
         record_start < 0 or len(tail) - record_start < _END_RECORD.size, "The file is no ZIP archive, or is cut short."

@@ -16,8 +16,8 @@ class OrdersConfig(AppConfig):
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
         from apps.orders.domain import currency_lock, customer_merge, privacy, reconciliation
-        from apps.orders.privacy import NON_PERSONAL_COLUMNS
         from apps.orders.models import Order
+        from apps.orders.privacy import NON_PERSONAL_COLUMNS
         from apps.shops.domain.currency_change import register_currency_objection
         from apps.shops.domain.demo_store import register_demo_data
 
@@ -28,7 +28,7 @@ class OrdersConfig(AppConfig):
             "orders",
             export=privacy.export_orders,
             redact=privacy.redact_orders,
-            places=privacy.PERSONAL_COLUMNS,
+            personal_columns=privacy.PERSONAL_COLUMNS,
             locked_before=privacy.get_orders_to_redact,
             ids=privacy.get_order_ids,
             redact_some=privacy.redact_next_orders,

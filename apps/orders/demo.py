@@ -33,7 +33,7 @@ CODES = (("WELCOME10", "10", "percentage"), ("FIVEOFF", "5.00", "fixed_amount"),
 NOTES = ("Leave it with the neighbour, please.", "It is a gift: no prices in the parcel.", "Ring twice.")
 TAGS = ("gift", "repeat", "b2b", "fragile", "rush")
 COMMENTS = ("Called the customer about the address.", "Packed with extra paper.", "Asked the workshop for a date.")
-# Payment states in proportion; ``two payments`` is a deposit and the rest later.
+# Payment states in proportion; ``two payments`` is a deposit and a later payment of the balance.
 PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", "deposit", "two payments", "captured")
 
 
@@ -49,20 +49,20 @@ class DemoData:
 
 def create_demo_orders(shop: Shop, at: datetime) -> None:
     """Create the orders of a new demo shop."""
-    chance = random.Random(41)  # noqa: S311 - the demo must be the same each time
+    rng = random.Random(41)  # noqa: S311 - the demo must be the same each time
     variants = list(Variant.objects.select_related("product").order_by("pk")[:200])
-    buyers = list(Customer.objects.select_related("default_address").order_by("pk")[:200])
-    stage = DemoData(shop, variants, buyers, at)
-    moments = sorted(at - timedelta(minutes=chance.randrange(60, DAYS * 1440)) for _ in range(COUNT))
+    customers = list(Customer.objects.select_related("default_address").order_by("pk")[:200])
+    demo_data = DemoData(shop, variants, customers, at)
+    moments = sorted(at - timedelta(minutes=rng.randrange(60, DAYS * 1440)) for _ in range(COUNT))
     for number, moment in enumerate(moments):
-        _create_order(chance, stage, number, moment)
+        _create_order(rng, demo_data, number, moment)
 
 
-def _create_order(chance: random.Random, stage: DemoData, number: int, placed_at: datetime) -> None:
-    buyer = chance.choice(stage.buyers) if stage.buyers and number % 15 else None
+def _create_order(rng: random.Random, demo_data: DemoData, number: int, placed_at: datetime) -> None:
+    customer = rng.choice(demo_data.buyers) if demo_data.buyers and number % 15 else None
     payment = PAYMENTS[number % len(PAYMENTS)]
-    age = stage.now - placed_at
-    attrs, parts = _order_values(chance, stage, number, buyer)
+    age = demo_data.now - placed_at
+    attrs, parts = _order_values(rng, demo_data, number, customer)
     status = {"deposit": None, "two payments": None, "captured": "authorized"}.get(payment, payment)
     parts.financial_status = status
     # Paid orders older than a month are fulfilled.
@@ -70,7 +70,7 @@ def _create_order(chance: random.Random, stage: DemoData, number: int, placed_at
     if number % 10 == 0:
         parts.metafields = [MetafieldInput("packing", "ribbon", "boolean", "true", "Whether the parcel gets a ribbon")]
     order = create.create_order(attrs, parts, actor=SYSTEM, at=placed_at)
-    later = min(placed_at + timedelta(hours=chance.randrange(1, 48)), stage.now)
+    later = min(placed_at + timedelta(hours=rng.randrange(1, 48)), demo_data.now)
     if payment == "captured":
         create_transaction(order, {"kind": "capture"}, actor=SYSTEM, at=later)
     elif payment in {"deposit", "two payments"} and order.total_price > 2:
@@ -81,32 +81,32 @@ def _create_order(chance: random.Random, stage: DemoData, number: int, placed_at
         if payment == "two payments":
             create_transaction(order, {"kind": "sale"}, actor=SYSTEM, at=later)
     if number % 9 == 0:
-        updates.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
-    _finish(chance, order, payment, number, is_fulfilled=parts.fulfillment_status is not None, age=age.days, at=later)
+        updates.add_comment(order, rng.choice(COMMENTS), actor=SYSTEM, at=later)
+    _finish(rng, order, payment, number, is_fulfilled=parts.fulfillment_status is not None, age=age.days, at=later)
 
 
 def _finish(
-    chance: random.Random, order: Order, payment: str, number: int, *, is_fulfilled: bool, age: int, at: datetime
+    rng: random.Random, order: Order, payment: str, number: int, *, is_fulfilled: bool, age: int, at: datetime
 ) -> None:
     """Close old orders and cancel a few."""
     if is_fulfilled and age > 45:
         transitions.close_order(order, actor=SYSTEM, at=at)
     elif not is_fulfilled and (payment == "voided" or number % 17 == 5):
-        reason = chance.choice(Order.CancelReason.values)
+        reason = rng.choice(Order.CancelReason.values)
         transitions.cancel_order(order, reason=reason, restock=number % 2 == 0, actor=SYSTEM, at=at)
 
 
 def _order_values(
-    chance: random.Random, stage: DemoData, number: int, buyer: Customer | None
+    rng: random.Random, demo_data: DemoData, number: int, customer: Customer | None
 ) -> tuple[Attrs, OrderParts]:
     """Return the values of an order."""
-    currency = stage.shop.currency
+    currency = demo_data.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
-    lines = [{**line, "tax_lines": vat} for line in _lines(chance, stage.variants)]
-    title, price = chance.choice(SHIPPING)
+    lines = [{**line, "tax_lines": vat} for line in _lines(rng, demo_data.variants)]
+    title, price = rng.choice(SHIPPING)
     codes = []
     if number % 6 == 2:
-        code, amount, kind = chance.choice(CODES)
+        code, amount, kind = rng.choice(CODES)
         codes = [{"code": code, "amount": Decimal(amount), "type": kind}]
     if get_minor_unit(currency) == 1:
         lines = [
@@ -114,20 +114,22 @@ def _order_values(
         ]
     if number % 20 == 13:
         lines[0] = {**lines[0], "duties": [_duty(currency, vat)]}
-    address = _address(buyer)
+    address = _address(customer)
     attrs: Attrs = {
         "taxes_included": True,
         "billing_address": address,
         "shipping_address": address,
-        "note": chance.choice(NOTES) if chance.random() < 0.15 else "",
-        "tags": ", ".join(sorted(chance.sample(TAGS, chance.choice((0, 0, 0, 1, 2))))),
-        "source_name": chance.choice(("web", "web", "web", "pos")),
+        "note": rng.choice(NOTES) if rng.random() < 0.15 else "",
+        "tags": ", ".join(sorted(rng.sample(TAGS, rng.choice((0, 0, 0, 1, 2))))),
+        "source_name": rng.choice(("web", "web", "web", "pos")),
         "test": number % 60 == 59,
     }
     if number % 12 == 7 and currency != "JPY":
         attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.27")}
     shipping = [{"title": title, "price": round_money(Decimal(price), currency), "code": title.lower()}]
-    return attrs, OrderParts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
+    return attrs, OrderParts(
+        lines=lines, shipping=shipping, codes=codes, customer={"id": customer.pk} if customer else None
+    )
 
 
 def _duty(currency: str, taxes: list[Attrs]) -> Attrs:
@@ -141,17 +143,17 @@ def _duty(currency: str, taxes: list[Attrs]) -> Attrs:
     }
 
 
-def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[Attrs]:
+def _lines(rng: random.Random, variants: Sequence[Variant]) -> list[Attrs]:
     lines: list[Attrs] = []
     if variants:
-        picked = chance.sample(variants, min(chance.choice((1, 1, 2, 3)), len(variants)))
-        lines += [{"variant_id": variant.pk, "quantity": chance.choice((1, 1, 1, 2, 3))} for variant in picked]
-    if not lines or chance.random() < 0.15:
-        title, price = chance.choice(EXTRAS)
+        picked = rng.sample(variants, min(rng.choice((1, 1, 2, 3)), len(variants)))
+        lines += [{"variant_id": variant.pk, "quantity": rng.choice((1, 1, 1, 2, 3))} for variant in picked]
+    if not lines or rng.random() < 0.15:
+        title, price = rng.choice(EXTRAS)
         lines.append({"title": title, "price": Decimal(price), "quantity": 1, "requires_shipping": False})
     return lines
 
 
-def _address(buyer: Customer | None) -> Attrs | None:
-    address = buyer.default_address if buyer else None
+def _address(customer: Customer | None) -> Attrs | None:
+    address = customer.default_address if customer else None
     return None if address is None else {name: getattr(address, name) for name in COLUMNS}

@@ -20,7 +20,7 @@ _SUBJECTS = {
 
 
 def send_order_email(job: Job, **arguments: int) -> None:
-    """Send the email of the job; does nothing if the order ``order_id`` or its email is gone."""
+    """Send the email of the job; does nothing if the order ``order_id`` or its email address was deleted."""
     order = Order.objects.filter(pk=arguments["order_id"]).exclude(email="").first()
     if order is None:
         return

@@ -121,7 +121,7 @@ class AsyncClient:
             progress.ended = progress.now()
 
     async def _send(self, route: _Route, request: bytes, progress: Progress) -> Reply:
-        """Send the request, preferably on an idle connection; a stale connection is not counted as a failure."""
+        """Send the request on an idle connection; if the server has closed all of these, connect again."""
         ends_at = time.monotonic() + TOTAL_SECONDS
         while (wire := self._take_idle(route.origin)) is not None:
             try:

@@ -29,8 +29,8 @@ HEADER_BYTES = 32 * 1024 + io.DEFAULT_BUFFER_SIZE
 class CallBudget:
     """The remaining time and bytes of a call, over all of its connections.
 
-    `ends_at` is in seconds of the monotonic clock; `room` is the number of bytes that may be received in the current
-    step.
+    `ends_at` is in seconds of the monotonic clock; `room` is the number of bytes that may be received in the
+    current step.
     """
 
     ends_at: float
@@ -38,7 +38,7 @@ class CallBudget:
 
     @classmethod
     def start(cls, seconds: float) -> "CallBudget":
-        """Return a meter for a call that starts now."""
+        """Return the budget of a call that starts now."""
         return cls(time.monotonic() + seconds)
 
     def seconds_left(self) -> float:
@@ -64,7 +64,7 @@ class CallBudget:
 
 
 class _Metered(_Socket):
-    """Applies the call's meter to all reads and writes of a socket.
+    """Applies the budget of the call to all reads and writes of a socket.
 
     A socket's own timeout restarts with each received byte, so a slow server would never exceed it.
     """
@@ -90,11 +90,11 @@ class _Metered(_Socket):
 
 
 class MeteredSocket(_Metered, socket.socket):
-    """A metered TCP socket."""
+    """A TCP socket with a budget."""
 
 
 class MeteredTLSSocket(_Metered, ssl.SSLSocket):
-    """A metered TLS socket."""
+    """A TLS socket with a budget."""
 
 
 class _Guarded(HTTPConnection):
@@ -103,7 +103,7 @@ class _Guarded(HTTPConnection):
     meter: CallBudget
     connect_seconds: float
 
-    # urllib3 creates all sockets here, below TLS and regardless of proxy variables.
+    # urllib3 creates all sockets in this method, below TLS and regardless of proxy variables.
     def _new_conn(self) -> socket.socket:
         return open_socket(self.host, self.port, self.meter, self.connect_seconds)
 
@@ -129,19 +129,19 @@ def create_tls_context() -> ssl.SSLContext:
     return context
 
 
-def create_connection(target: Target, meter: CallBudget, connect_seconds: float) -> HTTPConnection:
+def create_connection(target: Target, budget: CallBudget, connect_seconds: float) -> HTTPConnection:
     """Return a connection for one request, which connects when the request is sent."""
     connection: _Guarded
     if target.scheme == "https":
         connection = GuardedHTTPSConnection(target.host, target.port, ssl_context=create_tls_context())
     else:
         connection = GuardedHTTPConnection(target.host, target.port)
-    connection.meter = meter
+    connection.meter = budget
     connection.connect_seconds = connect_seconds
     return connection
 
 
-def open_socket(host: str, port: int, meter: CallBudget, connect_seconds: float) -> socket.socket:
+def open_socket(host: str, port: int, budget: CallBudget, connect_seconds: float) -> socket.socket:
     """Connect to the first of the host's checked addresses that accepts.
 
     Raises:
@@ -150,14 +150,14 @@ def open_socket(host: str, port: int, meter: CallBudget, connect_seconds: float)
         OSError: The name is unknown (`socket.gaierror`), or no address accepts.
     """
     failure = OSError(gettext_noop("no address"))
-    for address in resolve_host(host, port, timeout=meter.seconds_left()):
+    for address in resolve_host(host, port, timeout=budget.seconds_left()):
         new_socket = MeteredSocket(address.family, socket.SOCK_STREAM)
-        new_socket.meter = meter
+        new_socket.meter = budget
         try:
-            new_socket.settimeout(min(connect_seconds, meter.seconds_left()))
+            new_socket.settimeout(min(connect_seconds, budget.seconds_left()))
             new_socket.connect(address.sockaddr)
             new_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            new_socket.settimeout(meter.seconds_left())  # covers the whole TLS handshake
+            new_socket.settimeout(budget.seconds_left())  # covers the whole TLS handshake
         except OSError as error:
             new_socket.close()
             failure = error

@@ -168,7 +168,7 @@ class Http1Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            # Bytes after a complete response do not affect it.
+            # Bytes after a complete response do not affect the response.
             self._fail(BadResponse(MALFORMED_RESPONSE))
         else:
             if self._head_left < 0 and not self._is_head_done:
@@ -193,7 +193,7 @@ class Http1Connection(asyncio.Protocol):
         self._head_left = self._headers_left = HEAD_BYTES
 
     def on_message_begin(self) -> None:
-        """Close the connection after use if the server sends a response without a request."""
+        """Close the connection if the server sends a response without a request."""
         if self._response is None or self._response.done():
             self.is_open = False
 

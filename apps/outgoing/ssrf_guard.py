@@ -1,8 +1,8 @@
 """SSRF guard: decides which hosts outgoing requests may reach. All clients use it.
 
-`vet_url` checks a URL when it is saved and when it is used. The code that opens the socket checks again (`resolve`, or
-`vet_addresses` in a client with its own lookup) and connects to exactly the checked address, so DNS rebinding has no
-effect.
+`check_url` checks a URL when it is saved and when it is used. The code that opens the socket checks again
+(`resolve_host`, or `check_addresses` in a client with its own lookup) and connects to exactly the checked address, so
+DNS rebinding has no effect.
 
 Hosts in `OUTGOING_ALLOW` may be reached although they are private, also by plain HTTP and on any port.
 `OUTGOING_BLOCKED_HOSTS` lists internal hosts with public addresses. `OUTGOING_BLOCKED_HOST_CHECK` is the optional
@@ -72,7 +72,7 @@ LOCAL_SUFFIXES = tuple(f".{name}" for name in LOCAL_NAMES)
 # urlsplit() silently drops tabs and line ends, and browsers read a backslash as a slash.
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 
-# Registered for translation in the panel.
+# The panel translates these messages.
 _MUST_USE = register_message(gettext_noop("must use {schemes}"))
 
 
@@ -119,7 +119,7 @@ class Address:
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Return True if the address, or the address embedded in it, is on the public internet."""
+    """Return True if the address (or an IPv4 address that is embedded in it) is on the public internet."""
     ip = _unwrap(ip)
     if not ip.is_global or any(ip in network for network in NEVER_PUBLIC):
         return False

@@ -105,17 +105,17 @@ def download_file(url: str, *, limits: Limits, schemes: Collection[str] = ("http
     Raises:
         HttpRequestFailed: The download failed; the message is the reason.
     """
-    meter = CallBudget.start(limits.total_seconds)
+    budget = CallBudget.start(limits.total_seconds)
     for _ in range(MAX_REDIRECTS + 1):
         target = _check_url(url, schemes)
-        with _exchange("GET", target, meter, limits) as response:
+        with _exchange("GET", target, budget, limits) as response:
             location = response.headers.get("Location")
             if response.status in REDIRECTS and location:
                 url = _get_redirect_url(target, location)
                 continue
             if response.status != 200:
                 raise BadStatus(response.status)
-            return _save_body(response, target, meter, limits)
+            return _save_body(response, target, budget, limits)
     raise BadResponse(gettext_noop("too many redirects"))
 
 
@@ -133,10 +133,10 @@ def send_request(
     Raises:
         HttpRequestFailed: No response came in time, or the guard refused the URL; error statuses are returned.
     """
-    meter = CallBudget.start(limits.total_seconds)
-    with _exchange(method, _check_url(url, schemes), meter, limits, body=body, headers=headers) as response:
+    budget = CallBudget.start(limits.total_seconds)
+    with _exchange(method, _check_url(url, schemes), budget, limits, body=body, headers=headers) as response:
         content = bytearray()
-        for chunk in _iterate_body(response, meter):
+        for chunk in _iterate_body(response, budget):
             content += chunk
             if len(content) > limits.max_bytes:
                 break
@@ -157,16 +157,16 @@ def _check_url(url: str, schemes: Collection[str]) -> Target:
 def _exchange(
     method: str,
     target: Target,
-    meter: CallBudget,
+    budget: CallBudget,
     limits: Limits,
     *,
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
     """Send a request and yield the response with headers, but unread body; the connection closes after the block."""
-    connection = create_connection(target, meter, limits.connect_seconds)
+    connection = create_connection(target, budget, limits.connect_seconds)
     default_headers = {"User-Agent": "Backoffice", "Accept-Encoding": "identity", "Connection": "close"}
-    meter.room = HEADER_BYTES
+    budget.room = HEADER_BYTES
     try:
         with _convert_errors():
             connection.request(
@@ -205,10 +205,10 @@ def _convert_errors() -> Iterator[None]:
         raise Unreachable(gettext_noop("connection failed")) from error
 
 
-def _iterate_body(response: HTTPResponse, meter: CallBudget) -> Iterator[bytes]:
+def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]:
     """Yield the body in chunks; urllib3's `stream()` would accept chunk size lines of any length."""
     while True:
-        meter.room = MAX_BYTES_PER_CHUNK
+        budget.room = MAX_BYTES_PER_CHUNK
         try:
             with _convert_errors():
                 chunk = response.read(CHUNK, decode_content=False)
@@ -219,7 +219,7 @@ def _iterate_body(response: HTTPResponse, meter: CallBudget) -> Iterator[bytes]:
         yield chunk
 
 
-def _save_body(response: HTTPResponse, target: Target, meter: CallBudget, limits: Limits) -> Download:
+def _save_body(response: HTTPResponse, target: Target, budget: CallBudget, limits: Limits) -> Download:
     """Write the body to a temporary file, which is closed if the download fails."""
     # A compressed body could be a decompression bomb; the request does not accept one.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -230,7 +230,7 @@ def _save_body(response: HTTPResponse, target: Target, meter: CallBudget, limits
     file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the Download closes it
     try:
         size = 0
-        for chunk in _iterate_body(response, meter):
+        for chunk in _iterate_body(response, budget):
             size += len(chunk)
             if size > limits.max_bytes:
                 raise TooLarge(limits.max_bytes)

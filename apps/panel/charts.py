@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from apps.ground.money import ZERO
 
-BAR_WIDTH = 10  # Width of a bar, including the gap next to the bar.
+BAR_WIDTH = 10  # The width of a bar, including the gap next to the bar.
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _FOLDER = Path(settings.BASE_DIR, "docs")
 # Pages of the guide. Links to other documents are rendered as plain text in the panel.
 PAGES = ("staff", "imports")
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
-_PICTURE = re.compile(r"images/([\w-]+\.png)")
+_IMAGE_PATH = re.compile(r"images/([\w-]+\.png)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _render_guide(name: str, root: str) -> Guide:
 
 def _rewrite_target(token: Token, root: str) -> None:
     """Point a link or an image to its URL in the panel."""
-    if token.type == "image" and (image_match := _PICTURE.fullmatch(str(token.attrGet("src")))):
+    if token.type == "image" and (image_match := _IMAGE_PATH.fullmatch(str(token.attrGet("src")))):
         token.attrSet("src", f"{root}help/images/{image_match[1]}")
         token.attrSet("loading", "lazy")
         # With a known size, headings do not move while images above them load.

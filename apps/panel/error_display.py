@@ -59,7 +59,7 @@ def format_stored_error(text: str, fields: Container[str], models: Models = ()) 
 
 
 def _format_part(text: str, fields: Container[str] | None, models: Models) -> str:
-    """Return one message as a sentence; ``fields`` limits which names count as fields, None accepts any."""
+    """Return one message as a sentence; ``fields`` has the names that count as fields, None accepts any name."""
     if field_match := _ABOUT_PART.fullmatch(text):
         return f"{capfirst(translate_stored(field_match['part']))}: {_format_part(field_match['said'], None, models)}"
     field_match = _ABOUT_FIELD.fullmatch(text)
@@ -69,7 +69,7 @@ def _format_part(text: str, fields: Container[str] | None, models: Models) -> st
 
 
 def _format_column_error(text: str, column: str) -> str:
-    """Return a message about a file column, with the column name as in the file."""
+    """Return a message about a file column, with the column name unchanged."""
     message = translate_stored(text).removeprefix(f"{column}: ")
     return as_sentence(_("Column {column}: {message}").format(column=column, message=translate_stored(message)))
 

@@ -135,7 +135,7 @@ _LABELS = {
     "tracking_numbers": gettext_lazy("Tracking numbers"),
     "tracking_urls": gettext_lazy("Tracking links"),
     "uninstalled_at": gettext_lazy("Uninstalled at"),
-    "units_counted": gettext_lazy("Units counted"),
+    "units_counted": gettext_lazy("Items counted"),
     "uri": gettext_lazy("Address"),
     "warnings": gettext_lazy("Warnings"),
     "zip": gettext_lazy("Postal code"),

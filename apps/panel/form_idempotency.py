@@ -22,10 +22,10 @@ from apps.ground.exceptions import DomainError
 from apps.staff.models import SentForm, User
 
 FORM_KEY_FIELD = "form_key"
-ALREADY_SUBMITTED = gettext_lazy("You already submitted this form. Nothing was done twice.")
+ALREADY_SUBMITTED = gettext_lazy("You already submitted this form. It was not processed again.")
 SECRET_ALREADY_SHOWN = gettext_lazy(
-    "You already submitted this form. Nothing was done twice. The result was shown only once; create a new one if "
-    "you lost it."
+    "You already submitted this form. It was not processed again. The result was shown only once; "
+    "create a new one if you lost it."
 )
 _PAGE_FIELDS = (FORM_KEY_FIELD, "csrfmiddlewaretoken")
 _LOCK_NOT_AVAILABLE = "55P03"
@@ -100,7 +100,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
     with transaction.atomic():
         claimed_form = _claim_key(cast("User", request.user), key, _fingerprint(request))
         if claimed_form is None:
-            return _answer_repeated(request, key)
+            return _respond_to_repeated(request, key)
         response = work()
         if response.status_code in {201, 302}:
             result = response.get("Location") or response.get("Content-Location") or request.path
@@ -115,7 +115,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
 def submit_once_or_redirect(
     request: HttpRequest, work: Callable[[], HttpResponseBase], *, keyed: bool = False
 ) -> HttpResponseBase:
-    """Call ``submit_once`` and answer its errors with a redirect or a text, for pages that cannot show the input again."""
+    """Call ``submit_once``; turn its errors into a redirect or a text, for pages that can't show the input again."""
     try:
         return submit_once(request, work, keyed=keyed)
     except AlreadySubmitted as error:
@@ -139,7 +139,7 @@ def _claim_key(user: User, key: str, fingerprint: str) -> SentForm | None:
     return SentForm.objects.filter(key=row.key, done=False).first()
 
 
-def _answer_repeated(request: HttpRequest, key: str) -> HttpResponse:
+def _respond_to_repeated(request: HttpRequest, key: str) -> HttpResponse:
     submitted_form = SentForm.objects.get(key=_hash_key(cast("User", request.user), key))
     if submitted_form.fingerprint != _fingerprint(request):
         raise AlreadySubmitted(submitted_form.result)

@@ -1,8 +1,8 @@
 """The home page: open tasks, figures and recent events.
 
 Apps add to the page from their ``admin``: tasks with ``add_task``, figures with ``add_card``, sections with
-``add_section``. Content that the user may not see is not computed, and no link leads to a list that the user may not
-open.
+``add_section``. Content that the user may not see is not computed, and no link leads to a list that the user
+may not open.
 """
 
 from collections.abc import Callable
@@ -82,7 +82,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the home page below the cards: a template that receives its values as ``section``."""
+    """A part of the home page below the cards, with a template that receives the section's values as ``section``."""
 
     template: str
     permission: str
@@ -127,7 +127,7 @@ def get_home_context(request: HttpRequest) -> Context:
 
 
 def get_tasks(request: HttpRequest) -> list[TaskCount]:
-    """Return the user's open tasks; each task takes one bounded count."""
+    """Return the user's open tasks; the rows of each task are counted up to a limit."""
     open_tasks = []
     for task in sorted(_tasks, key=lambda task: (task.order, str(task.title))):
         if link := menu.get_list_url(request, task.model, task.query):

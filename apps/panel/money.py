@@ -62,7 +62,7 @@ class MoneyField(forms.DecimalField):
             )
         if amount is not None and amount != round_money(amount, self.currency):
             raise ValidationError(_("Too many decimals for {currency}.").format(currency=self.currency))
-        # Normalize the decimals, however many zeros were typed.
+        # Normalize the number of decimals, regardless of the zeros that were typed.
         return amount if amount is None else round_money(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:

@@ -20,7 +20,7 @@ class InvalidNumber(ValueError):
 def normalize_number(text: str, currency: str) -> str:
     """Return a typed amount without group separators and with a decimal point.
 
-    ``9,90`` and ``9.90`` mean the same. In ``1,234.50`` and ``1.234,50`` the last separator is the decimal one. A
+    ``9,90`` and ``9.90`` mean the same. In ``1,234.50`` and ``1.234,50`` the last separator is the decimal separator. A
     separator that occurs more than once separates groups. A single comma before three digits is ambiguous and refused,
     unless the currency has no decimals. A single point is always a decimal point.
 
@@ -58,7 +58,7 @@ def normalize_number(text: str, currency: str) -> str:
 
 
 def _with_both(text: str) -> str:
-    """Parse a number with commas and points: the last separator is the decimal one."""
+    """Parse a number with commas and points: the last separator is the decimal separator."""
     decimal_separator = max(".,", key=text.rfind)
     integer_part, _sign, decimals = text.rpartition(decimal_separator)
     group_match = _GROUPED.fullmatch(integer_part.lstrip("-"))

@@ -13,7 +13,7 @@ from apps.staff.domain import sessions
 
 
 class MissingPermission(PermissionDenied):
-    """The user lacks a Django permission that this page needs."""
+    """Raised when the user lacks a Django permission that the page requires."""
 
     def __init__(self, *permissions: str) -> None:
         """Accept several permissions when any one of them is sufficient."""

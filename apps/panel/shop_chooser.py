@@ -65,7 +65,7 @@ class NewShopForm(forms.ModelForm[Shop]):
     timezone = forms.ChoiceField(
         choices=[(name, name.replace("_", " ")) for name in sorted(available_timezones())],
         initial="UTC",
-        label=gettext_lazy("Timezone"),
+        label=gettext_lazy("Time zone"),
     )
     currency = forms.RegexField(
         r"\A[A-Z]{3}\Z",

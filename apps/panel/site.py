@@ -40,8 +40,8 @@ class StaffSite(ThemedSite):
     ) -> None:
         """Register only subclasses of ``PanelAdmin``.
 
-        Third-party packages register their own models (groups, second factors, email addresses). Those admins know
-        nothing of shops and would show rows of all users.
+        Third-party packages register their own models (groups, second factors, email addresses). Their admins know no
+        shops and would show the rows of all users.
         """
         from apps.panel.admin_base.model_admin import PanelAdmin
 

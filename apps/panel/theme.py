@@ -85,14 +85,14 @@ else:
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
-# The same applies to the choice of a bulk action.
+# The select box of bulk actions has the same problem.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
     """A read-only field: the value is formatted by the form field's ``render_read_only`` method, if there is one.
 
-    Other decimals are shown without trailing zeros.
+    Decimals of other fields are shown without trailing zeros.
     """
 
     @cached_property

@@ -1,6 +1,6 @@
 """The tour: a few pages with a short explanation each, for users who are new to the panel.
 
-A ``PanelAdmin`` with ``tour = Step(10, …)`` adds its list to the tour for users who may open the list. The query
+A ``PanelAdmin`` with ``tour = TourStep(10, …)`` adds its list to the tour for users who may open the list. The query
 parameter ``tour`` holds the position, so nothing is stored during the tour. The home page offers the tour until the
 user ends it for good in all shops (``User.tour_ended_at``).
 """

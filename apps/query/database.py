@@ -4,10 +4,15 @@ A resource declares its search fields once::
 
     SEARCH = SearchFields(
         fields={
-            "email": Words("email", after=" @.-_"), "state": Choice("state", Customer.State.values), "total_spent":
-            Number("total_spent"), "city": Related(lambda: Address.objects.all(), "customer_id", Words("city")),
-        }, bare=("email", "city"), rows=lambda: Customer.objects.all(),
-    ) customers.filter(SEARCH.compile(parse(text), zone=shop.zone))
+            "email": Words("email", after=" @.-_"),
+            "state": Choice("state", Customer.State.values),
+            "total_spent": Number("total_spent"),
+            "city": Related(lambda: Address.objects.all(), "customer_id", Words("city")),
+        },
+        default_fields=("email", "city"),
+        rows=lambda: Customer.objects.all(),
+    )
+    customers.filter(SEARCH.compile(SEARCH.parse(text), zone=shop.zone))
 
 An unknown field matches no row, as clients of this interface expect. Text conditions use ``UPPER(column) LIKE``, which
 PostgreSQL can look up in an index ``gin (upper(column) gin_trgm_ops)``.
@@ -62,7 +67,7 @@ class SearchFields:
             single OR would scan the table.
 
     A field in another table with one row per searched row has a ``table(term)`` method. No index supports an OR over
-    several tables, so ``alternatives`` splits it by table.
+    several tables, so ``compile_alternatives`` splits the OR by table.
     """
 
     fields: Mapping[str, SearchField]
@@ -70,7 +75,7 @@ class SearchFields:
     rows: Callable[[], QuerySet[Model]] | None = None
 
     def parse(self, text: str) -> Node:
-        """Parse a search; text values may continue with the next words (``continuing``).
+        """Parse a search; text values may continue with the next words (``multiword_values``).
 
         Raises:
             QuerySyntaxError: As for ``parse_search``.
@@ -151,7 +156,7 @@ class SearchFields:
                 name, f"'*{term.value}' is an ending, by which this field cannot be searched", term.position
             )
         if negated:
-            # A condition that only allows an index to be used would be wrong in a negation.
+            # A condition that only narrows the rows for an index would be wrong in a negation.
             field = getattr(field, "exact", field)
         try:
             return field.build_condition(term, zone)

@@ -1,6 +1,6 @@
 """The types of search fields: each compiles a term to a condition on a column.
 
-A resource may add its own type: anything with ``condition`` is a ``SearchField``.
+A resource may add its own type: every object with ``build_condition`` is a ``SearchField``.
 """
 
 import re

@@ -22,7 +22,7 @@ class Comparator(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kind of match of a term's value."""
+    """How the value of a term is matched."""
 
     EXACT = "exact"
     PREFIX = "prefix"

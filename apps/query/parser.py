@@ -67,7 +67,7 @@ def parse_search(text: str) -> Node:
     suffixes, and the fields with values that continue over the next words.
 
     Raises:
-        QuerySyntaxError: As for ``parse``.
+        QuerySyntaxError: As for ``parse_query``.
     """
     return _parse_limited(text, endings=True)
 
@@ -77,7 +77,7 @@ def _parse_limited(text: str, *, endings: bool) -> Node:
         message = _TOO_LONG.format(limit=MAX_LENGTH)
         raise QuerySyntaxError(message, MAX_LENGTH)
     if unstorable := _UNSTORABLE.search(text):
-        message = gettext_noop("The query holds a character that is not allowed.")
+        message = gettext_noop("The query contains a character that is not allowed.")
         raise QuerySyntaxError(message, unstorable.start())
     if not text.strip():
         message = gettext_noop("The query is empty.")
@@ -110,7 +110,7 @@ def _build(text: str, *, endings: bool) -> Node:
         tree: Node = session.feed_token(Token("$END", ""))
     except UnexpectedInput:
         if opened:
-            message = gettext_noop("This parenthesis is never closed.")
+            message = gettext_noop("This parenthesis is not closed.")
             raise QuerySyntaxError(message, opened[-1]) from None
         message = gettext_noop("The query ends where a term is expected.")
         raise QuerySyntaxError(message, len(text)) from None
@@ -129,9 +129,9 @@ def _check_term(token: Token, number: int, text: str, *, endings: bool) -> None:
 _REASONS = {
     ":": gettext_noop("':' needs a field name directly before it and a value directly after it."),
     "<": gettext_noop("The comparators are ':', ':<', ':<=', ':>' and ':>='; a value follows directly."),
-    "-": gettext_noop("'-' must stand directly before one term or group."),
-    ")": gettext_noop("This parenthesis closes nothing, or a term or a value is missing before it."),
-    '"': gettext_noop("This quote is never closed, or text follows the closing one directly."),
+    "-": gettext_noop("'-' must be directly before a term or group."),
+    ")": gettext_noop("This closing parenthesis has no opening one, or a term or value is missing before it."),
+    '"': gettext_noop("This quotation mark is not closed, or text directly follows the closing one."),
 }
 _REASONS |= {"'": _REASONS['"'], ">": _REASONS["<"], "=": _REASONS["<"]}
 
@@ -141,7 +141,10 @@ def _explain(text: str, position: int) -> str:
     if reason := _REASONS.get(text[position]):
         return reason
     if "*" in text[position:].split(maxsplit=1)[0]:
-        return gettext_noop(r"'*' may only end a value of ':', or be one; write \* for the character.")
+        return gettext_noop(
+            "'*' is only allowed at the end of a value after ':', or as the whole value. Write \\* for the "
+            "character itself."
+        )
     return gettext_noop("A field, a word or a group is expected here.")
 
 

@@ -75,11 +75,11 @@ def _compile_term(term: Term) -> Predicate:
     if len(path) == 1:
         key = path[0]
 
-        def holds_at_root(payload: Mapping[str, object]) -> bool:
+        def matches_at_root(payload: Mapping[str, object]) -> bool:
             value = payload.get(key)
             return any(map(test, _iterate_elements(value))) if isinstance(value, list) else test(value)
 
-        return holds_at_root
+        return matches_at_root
     return lambda payload: any(map(test, _iterate_values(payload, path)))
 
 
@@ -128,12 +128,12 @@ def _build_keyword_test(term: Term) -> _Test:
     """Test a comma-separated text tag by tag, and other values unchanged."""
     test = _build_test(term)
 
-    def holds(value: object) -> bool:
+    def matches(value: object) -> bool:
         if isinstance(value, str):
             return any(test(tag) for part in value.split(",") if (tag := part.strip()))
         return test(value)
 
-    return holds
+    return matches
 
 
 def _build_ordering_test(term: Term) -> _Test:
@@ -150,13 +150,13 @@ def _build_ordering_test(term: Term) -> _Test:
     later = term.comparator in {Comparator.GREATER, Comparator.GREATER_OR_EQUAL}
     edge = end if term.comparator in {Comparator.GREATER, Comparator.LESS_OR_EQUAL} else start
 
-    def holds(value: object) -> bool:
+    def matches(value: object) -> bool:
         moment = _to_datetime(value)
         if moment is None:
             return False
         return ((moment.replace(tzinfo=UTC) if local else moment) >= edge) is later
 
-    return holds
+    return matches
 
 
 def _is_present(value: object) -> bool:

@@ -28,7 +28,7 @@ class RefundsConfig(AppConfig):
             "refunds",
             export=privacy.export_refund_notes,
             redact=privacy.redact_refunds,
-            places=privacy.PERSONAL_COLUMNS,
+            personal_columns=privacy.PERSONAL_COLUMNS,
         )
         nightly.register_consistency_check("refunds of orders", reconciliation.check_refunds)
         hooks.register_erasure_hook(privacy.erase_refund_notes)

@@ -16,7 +16,7 @@ from apps.refunds.models import Refund
 
 
 def send_refund_email(job: Job, **arguments: int) -> None:
-    """Send the email for ``refund_id``; does nothing if the refund or the order's email is gone."""
+    """Send the email for ``refund_id``; does nothing if the refund or the order's email address was deleted."""
     refund = Refund.objects.filter(pk=arguments["refund_id"]).exclude(order__email="").select_related("order").first()
     if refund is None:
         return
@@ -41,8 +41,8 @@ def build_refund_email(
         order: The order; it has an email address.
         units: Quantities and names of the refunded items.
         rows: The refund transactions.
-        shipping: Mention shipping.
-        duties: Mention duties.
+        shipping: True to mention refunded shipping.
+        duties: True to mention refunded duties.
     """
     with languages.language_override(order.customer_locale, get_current_shop().primary_locale):
         return _written(order, units, rows, shipping=shipping, duties=duties)

@@ -3,10 +3,10 @@
 **Data.** A ``Subscription`` maps a topic to a URI, with an API version, a filter and a selection of fields. An app
 creates it for one shop (origin ``api``), or the app's configuration file creates it for every shop that has the app
 (origin ``config``, no shop). ``Pending`` is the outbox: it marks an event that has subscribers and is written in the
-transaction of the event. Fan-out turns a pending event into one ``Delivery`` per matching subscription. The ``Payload``
-of the delivery holds the frozen bytes; its ``Endpoint`` is the URI in one shop. Each finished HTTP call is an
-``Attempt``. A ``Host`` stores the circuit breaker of a server, and ``Health`` summarizes recent deliveries of a
-subscription.
+transaction of the event. Fan-out turns a pending event into one ``Delivery`` per matching subscription. The
+``Payload`` of the delivery holds the frozen bytes; its ``Endpoint`` is the URI in one shop. Each finished HTTP call
+is an ``Attempt``. A ``Host`` stores the circuit breaker of a server, and ``Health`` summarizes recent deliveries of
+a subscription.
 
 **Invariants.**
 
@@ -18,7 +18,7 @@ subscription.
 * No transaction is open while a request is in progress.
 * A subscription is never lost by failing: it is disabled, with a reason, and its deliveries are held for replay.
 
-**Flow.** ``record_event`` asks ``domain.audience`` for subscribers (no query where there are none) and writes the event
-to the outbox → ``engine.create_deliveries`` creates deliveries → the dispatcher claims deliveries that can start at once, sends
-them, and writes results in groups.
+**Flow.** ``record_event`` asks ``domain.audience`` for subscribers (no query if the shop has no subscribers) and writes
+the event to the outbox → ``engine.create_deliveries`` creates deliveries → the dispatcher claims deliveries that can
+start at once, sends them, and writes results in groups.
 """

@@ -25,7 +25,7 @@ def _shop_redact_schema(version: str) -> Schema:
 
 def register_webhook_topics() -> None:
     """Register the topics of webhooks."""
-    label = gettext_noop("Uninstalled app asked to erase data")
+    label = gettext_noop("Data erasure requested from uninstalled app")
     topics.register_topic(
         SHOP_REDACT,
         scope="",

@@ -1,4 +1,4 @@
-"""A local webhook receiver for tests and development: checks signatures, records requests, answers as configured.
+"""A local webhook receiver for tests and development: checks signatures, records requests, responds as configured.
 
 The receiver checks signatures as an app would, knowing only the app's secret. ``manage.py webhook_receiver`` and the
 tests use it.
@@ -39,7 +39,7 @@ class ReceivedRequest:
 
 @dataclass(slots=True)
 class ReceiverBehavior:
-    """How the receiver answers requests.
+    """How the receiver responds to requests.
 
     Attributes:
         status: The status of responses.
@@ -160,13 +160,13 @@ def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             behaviour = catcher.behavior
             if behaviour.delay_seconds:
                 time.sleep(behaviour.delay_seconds)
-            # Answer 401 to requests with an invalid signature, as a real receiver does.
+            # Respond with 401 to requests with an invalid signature, as a real receiver does.
             status = behaviour.next_status() if all(verified.values()) else 401
-            self._answer(status, behaviour.headers)
+            self._respond(status, behaviour.headers)
             if catcher.on_request:
                 catcher.on_request(caught, status)
 
-        def _answer(self, status: int, headers: Mapping[str, str]) -> None:
+        def _respond(self, status: int, headers: Mapping[str, str]) -> None:
             self.send_response_only(status)
             for name, value in headers.items():
                 self.send_header(name, value)

@@ -1,8 +1,8 @@
 """Web server: HTTP/1.1 in front of a WSGI application.
 
-An event loop reads whole requests and sends whole responses; threads only compute. A slow client therefore occupies a
-socket, but no thread, lock or database connection. llhttp (``httptools``) parses requests; the loop is libuv
-(``uvloop``).
+An event loop reads whole requests and sends whole responses; threads only compute. A slow client therefore
+occupies a socket, but no thread, lock or database connection. llhttp (``httptools``) parses requests; the loop is
+libuv (``uvloop``).
 
 * ``supervisor``: starts the processes and replaces each that ends with a fork of the loaded application.
 * ``process``: one web process: accepts connections, checks deadlines, shuts down in order.

@@ -17,8 +17,8 @@ from backoffice.server.threads import Application, Threads
 logger = logging.getLogger("backoffice.server")
 
 SWEEP_SECONDS = 0.25
-# Maximum number of bytes of large bodies in one process. Received bytes count, not announced ones, because announcing
-# costs nothing and would block other clients.
+# Maximum number of bytes of large bodies in one process. Only received bytes count: a client could announce large
+# bodies without cost and so block other clients.
 RECEIVING_BYTES = 512 * 1024 * 1024
 # After the stop signal idle connections stay open for this long, so that a request that is just being sent still gets a
 # response and learns that the connection closes.

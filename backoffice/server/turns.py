@@ -39,7 +39,7 @@ class FairQueue(Generic[T]):
     def __init__(self, threads: int, places: int) -> None:
         self._lock = threading.Lock()
         self._bells: SimpleQueue[bool] = SimpleQueue()
-        # In the order of the owners' turns.
+        # Waiting requests by owner, in the order in which the owners are served.
         self._waiting: dict[Hashable, deque[T]] = {}
         self._working: Counter[Hashable] = Counter()
         self._unheard = 0

@@ -28,17 +28,17 @@ class DatabaseWrapper(_Django):
         Raises:
             OperationalError: Other writers did not finish in time: "database is locked".
         """
-        gate = self._get_queue()
-        if gate is None:
+        write_queue = self._get_queue()
+        if write_queue is None:
             super()._start_transaction_under_autocommit()
             return
         try:
-            if gate.try_enter():
+            if write_queue.try_enter():
                 super()._start_transaction_under_autocommit()
             else:
-                self._begin_in_queue(gate)
+                self._begin_in_queue(write_queue)
         except BaseException:
-            gate.leave()
+            write_queue.leave()
             raise
 
     def _get_queue(self) -> WriteQueue | None:
@@ -52,10 +52,10 @@ class DatabaseWrapper(_Django):
             self._write_queue = WriteQueue.open_for(str(self.settings_dict["NAME"]))
         return self._write_queue
 
-    def _begin_in_queue(self, gate: WriteQueue) -> None:
+    def _begin_in_queue(self, write_queue: WriteQueue) -> None:
         start = time.monotonic()
         timeout_ms = self.connection.execute("PRAGMA busy_timeout").fetchone()[0]
-        if not gate.wait(timeout_ms / 1000):
+        if not write_queue.wait(timeout_ms / 1000):
             with self.wrap_database_errors:
                 raise self.Database.OperationalError("database is locked")
         waited_ms = (time.monotonic() - start) * 1000

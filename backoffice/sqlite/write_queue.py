@@ -33,7 +33,7 @@ _FLOCK = struct.Struct("hhqqi4x")
 _SUPPORTED = sys.platform == "linux" and sys.maxsize > 2**32
 
 logger = logging.getLogger(__name__)
-_open_gates: "weakref.WeakSet[WriteQueue]" = weakref.WeakSet()
+_open_queues: "weakref.WeakSet[WriteQueue]" = weakref.WeakSet()
 _unusable_paths: set[str] = set()
 
 
@@ -42,15 +42,15 @@ class WriteQueue:
 
     def __init__(self, path: str, fd: int) -> None:
         """Use a separate open file for each connection: connections that share one would count as one writer."""
-        self._path, self._fd, self._held = path, fd, False
+        self._path, self._fd, self._has_turn = path, fd, False
         status = os.fstat(fd)
         self._name = f"\0backoffice-gate-{status.st_dev:x}-{status.st_ino:x}-"
         self._finalizer = weakref.finalize(self, os.close, fd)
-        _open_gates.add(self)
+        _open_queues.add(self)
 
     @classmethod
     def open_for(cls, database: str) -> "Self | None":
-        """Return the queue of a database file; None if there can be none, which is logged once."""
+        """Return the queue of a database file; None, logged once, if the file can't have a queue."""
         path = f"{os.path.realpath(database)}-gate"
         try:
             if _SUPPORTED:
@@ -67,8 +67,8 @@ class WriteQueue:
 
     def try_enter(self) -> bool:
         """Take the turn if no other writer holds it or waits."""
-        self._held = self._held or self._lock(0, time.monotonic_ns() + 1)
-        return self._held
+        self._has_turn = self._has_turn or self._lock(0, time.monotonic_ns() + 1)
+        return self._has_turn
 
     def wait(self, seconds: float) -> bool:
         """Queue for the turn and return True if it came in time."""
@@ -77,24 +77,24 @@ class WriteQueue:
             # A writer that read the clock later already has the turn.
             continue
         try:
-            with self._open_wakeup_socket(stamp) as bell:
+            with self._open_wakeup_socket(stamp) as wakeup_socket:
                 while not self._lock(0, stamp + 1):
                     if (remaining := deadline - time.monotonic()) <= 0:
                         return False
-                    bell.settimeout(min(remaining, POLL_SECONDS))
+                    wakeup_socket.settimeout(min(remaining, POLL_SECONDS))
                     with contextlib.suppress(TimeoutError):
-                        bell.recv(1)
-            self._held = True
+                        wakeup_socket.recv(1)
+            self._has_turn = True
             return True
         finally:
-            if not self._held:
+            if not self._has_turn:
                 # An earlier writer may have sent its wake-up here, so pass it on.
                 self._release()
 
     def leave(self) -> None:
         """Pass the turn to the next writer; do nothing if the turn is not held."""
-        if self._held:
-            self._held = False
+        if self._has_turn:
+            self._has_turn = False
             self._release()
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class WriteQueue:
 
     def close_inherited(self) -> None:
         """Close the file in a forked process; the turn and the lock belong to the parent."""
-        self._held = False
+        self._has_turn = False
         self._finalizer()
 
     @property
@@ -117,9 +117,9 @@ class WriteQueue:
         # If the wake-up fails, the next writer finds out by polling.
         with contextlib.suppress(OSError):
             if (stamp := self._find_next_stamp()) > 0:
-                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ringing:
-                    ringing.setblocking(False)
-                    ringing.sendto(b"!", f"{self._name}{stamp}")
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender_socket:
+                    sender_socket.setblocking(False)
+                    sender_socket.sendto(b"!", f"{self._name}{stamp}")
 
     def _find_next_stamp(self) -> int:
         """Return the timestamp of the next writer; 0 if a writer holds the turn or none waits."""
@@ -136,10 +136,10 @@ class WriteQueue:
 
     def _open_wakeup_socket(self, stamp: int) -> socket.socket:
         """Return the socket that other writers wake; if it can't be bound, polling is enough."""
-        bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        wakeup_socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         with contextlib.suppress(OSError):
-            bell.bind(f"{self._name}{stamp}")
-        return bell
+            wakeup_socket.bind(f"{self._name}{stamp}")
+        return wakeup_socket
 
     def _lock(self, start: int, length: int) -> bool:
         try:
@@ -166,8 +166,8 @@ def _open_file(path: str, database: str) -> int:
 
 
 def _close_inherited() -> None:
-    for gate in list(_open_gates):
-        gate.close_inherited()
+    for write_queue in list(_open_queues):
+        write_queue.close_inherited()
 
 
 os.register_at_fork(after_in_child=_close_inherited)

@@ -21,7 +21,13 @@ def variants(first: str = "") -> list[Body]:
     """Return the maximum number of variants of a product, with three options."""
     values = islice(product(range(8), range(16), range(16)), VARIANTS)
     return [
-        {"option1": f"{first}{first_first}", "option2": f"{two}", "option3": f"{three}", "price": "9.90", "sku": f"{first_first}-{two}"}
+        {
+            "option1": f"{first}{first_first}",
+            "option2": f"{two}",
+            "option3": f"{three}",
+            "price": "9.90",
+            "sku": f"{first_first}-{two}",
+        }
         for first_first, two, three in values
     ]
 
@@ -45,7 +51,9 @@ def send_all(bench: Bench, goods: Goods) -> Owners:
 def _of_many_variants(bench: Bench) -> None:
     options = [{"name": name} for name in ("One", "Two", "Three")]
     body = {"title": "Largest", "tags": tags(), "options": options, "variants": variants()}
-    new_body = bench.send(f"POST products, {VARIANTS:,} variants", "POST", "products.json", {"product": body})["product"]
+    new_body = bench.send(f"POST products, {VARIANTS:,} variants", "POST", "products.json", {"product": body})[
+        "product"
+    ]
     path = f"products/{new_body['id']}"
     ids = [variant["id"] for variant in new_body["variants"]]
 
@@ -142,7 +150,9 @@ def _of_stock(bench: Bench, goods: Goods) -> None:
     from apps.shops.domain.countries import get_countries
 
     own, there = ({"inventory_item_id": goods.item, "location_id": pk} for pk in goods.location)
-    codes = [{"country_code": country.code, "harmonized_system_code": "123456.789012"} for country in get_countries()[:CODES]]
+    codes = [
+        {"country_code": country.code, "harmonized_system_code": "123456.789012"} for country in get_countries()[:CODES]
+    ]
     item = {"inventory_item": {"sku": "S" * 255, "country_harmonized_system_codes": codes}}
     bench.send(f"PUT inventory_items, {CODES} customs numbers", "PUT", f"inventory_items/{goods.item}.json", item)
     bench.send("POST inventory_levels/set", "POST", "inventory_levels/set.json", own | {"available": 7})

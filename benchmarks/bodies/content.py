@@ -27,7 +27,9 @@ def _of_blogs(bench: Bench) -> dict[str, int]:
     bench.send(f"PUT {name}", "PUT", f"{path}/{body}.json", pictured)
     other = bench.client.post(f"{ROOT}/{path}.json", {"article": article}, "application/json").json()["article"]["id"]
     bench.send("DELETE articles", "DELETE", f"{path}/{other}.json")
-    deleted_row_id = bench.client.post(f"{ROOT}/blogs.json", {"blog": _titled()}, "application/json").json()["blog"]["id"]
+    deleted_row_id = bench.client.post(f"{ROOT}/blogs.json", {"blog": _titled()}, "application/json").json()["blog"][
+        "id"
+    ]
     for _ in range(50):
         bench.client.post(f"{ROOT}/blogs/{deleted_row_id}/articles.json", {"article": article}, "application/json")
     bench.send("DELETE blogs, 50 articles", "DELETE", f"blogs/{deleted_row_id}.json")

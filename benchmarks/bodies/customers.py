@@ -32,7 +32,11 @@ def send_all(bench: Bench, number: int) -> dict[str, int]:
     plain = _customer(f"gone{number}@example.com") | {"password": None, "password_confirmation": None}
     made_too = bench.client.post(f"{ROOT}/customers.json", {"customer": plain}, "application/json")
     deleted_customer = made_too.json()["customer"]
-    bench.send("POST customers/account_activation_url", "POST", f"customers/{deleted_customer['id']}/account_activation_url.json")
+    bench.send(
+        "POST customers/account_activation_url",
+        "POST",
+        f"customers/{deleted_customer['id']}/account_activation_url.json",
+    )
     invite = {"customer_invite": {"subject": "Come in", "custom_message": "word " * 900}}
     bench.send("POST customers/send_invite", "POST", f"customers/{deleted_customer['id']}/send_invite.json", invite)
     bench.send("DELETE customers", "DELETE", f"customers/{deleted_customer['id']}.json")

@@ -113,7 +113,9 @@ def _request(bench: Bench, row: Routed) -> tuple[Routed, str]:
     response = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
     unsubmitted_fulfillment_order = response["unsubmitted_fulfillment_order"] or response["submitted_fulfillment_order"]
     lines = [line_item["id"] for line_item in unsubmitted_fulfillment_order["line_items"]]
-    return Routed(unsubmitted_fulfillment_order["id"], row.order, lines), f"{ORDERS}/{response['submitted_fulfillment_order']['id']}"
+    return Routed(
+        unsubmitted_fulfillment_order["id"], row.order, lines
+    ), f"{ORDERS}/{response['submitted_fulfillment_order']['id']}"
 
 
 def _said(path: str, wrapper: str, **more: Any) -> tuple[str, str, str, Body]:
@@ -159,6 +161,8 @@ def _of_many(bench: Bench, goods: Goods) -> None:
         {"fulfillment_order_id": row, NAMED: [{"id": line, "quantity": 1} for line in lines]} for row, lines in rows
     ]
     fulfillment_data = {"fulfillment": {"line_items_by_fulfillment_order": parts, "tracking_info": _tracking()}}
-    new_body = bench.send(f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", fulfillment_data)
+    new_body = bench.send(
+        f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", fulfillment_data
+    )
     path = f"fulfillments/{new_body['fulfillment']['id']}/cancel.json"
     bench.send(f"POST fulfillments/cancel, of {PARTS} fulfillment orders", "POST", path)

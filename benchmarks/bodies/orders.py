@@ -19,7 +19,9 @@ def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
         f"{MEMBERS} transactions": _paid(),
         f"{LINES} lines with 10 properties, {MEMBERS} metafields": _described(),
     }.items():
-        new_body = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": tags(), **body}})["order"]
+        new_body = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": tags(), **body}})[
+            "order"
+        ]
         path = f"orders/{new_body['id']}"
         changed = {"note": "word " * 900, "tags": "other", "metafields": fields("other")}
         bench.send(f"PUT orders, {name}", "PUT", f"{path}.json", {"order": changed})
@@ -31,7 +33,9 @@ def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
         _refund(bench, name, path, new_body)
         bench.send(f"POST orders/cancel, {name}", "POST", f"{path}/cancel.json", {})
         bench.send(f"DELETE orders, {name}", "DELETE", f"{path}.json")
-    saved_body = bench.client.post(f"{ROOT}/orders.json", {"order": {"line_items": [_line()]}}, "application/json").json()
+    saved_body = bench.client.post(
+        f"{ROOT}/orders.json", {"order": {"line_items": [_line()]}}, "application/json"
+    ).json()
     return {"orders": saved_body["order"]["id"]}
 
 

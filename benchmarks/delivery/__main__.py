@@ -48,7 +48,9 @@ def main() -> int:
     try:
         for name in parts:
             figures = existing[name]()
-            print(json.dumps({"database": "postgresql" if SERVER else "sqlite", "measure": name, **figures}), flush=True)
+            print(
+                json.dumps({"database": "postgresql" if SERVER else "sqlite", "measure": name, **figures}), flush=True
+            )
     finally:
         drop()
     return 0

@@ -28,7 +28,10 @@ def measure_fan_out(count: int) -> dict[str, Any]:
     fill_events(shop, count // 10)
     began = time.perf_counter()
     delivery_count = fan_out_all()
-    figures = {"deliveries_a_second": round(delivery_count / (time.perf_counter() - began)), "deliveries": delivery_count}
+    figures = {
+        "deliveries_a_second": round(delivery_count / (time.perf_counter() - began)),
+        "deliveries": delivery_count,
+    }
     forget()
     return figures
 

@@ -124,7 +124,9 @@ def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> l
         began = time.perf_counter()
         deliveries = claims.claim_deliveries(room, AttemptKind.DUE)
         assert len(deliveries) == 10 * len(room)
-        assert not results.write_results([DeliveryResult(item, "done", outcome="ok", status=200) for item in deliveries])
+        assert not results.write_results(
+            [DeliveryResult(item, "done", outcome="ok", status=200) for item in deliveries]
+        )
         took.append(time.perf_counter() - began)
     return took
 

@@ -53,7 +53,7 @@ def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
     ids.make_the_rest(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
     costs: dict[str, Cost] = {}
-    # A garbage collection of everything loaded would count for whichever page it occurs in.
+    # A garbage collection would count for the page during which it happens.
     gc.freeze()
     walked = rest.Walk(description, ids.of_rows(shop_id), rows)
     for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, rows))):

@@ -68,7 +68,11 @@ def ask(client: "Client", path: str) -> Cost:
             response = client.get(path)
             cost.own_ms = (time.process_time() - began) * 1000 - (cost.ms if _within_this_process() else 0)
             sent_response: Any = response
-            cost.size = sum(len(part) for part in sent_response.streaming_content) if sent_response.streaming else len(sent_response.content)
+            cost.size = (
+                sum(len(part) for part in sent_response.streaming_content)
+                if sent_response.streaming
+                else len(sent_response.content)
+            )
         cost.status = response.status_code
         if path.partition("?")[0].endswith("/count.json") and cost.status == 200:
             cost.counted = response.json()["count"]

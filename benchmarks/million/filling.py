@@ -123,8 +123,7 @@ def _product_columns() -> dict[str, str]:
 
 
 def _order_columns() -> dict[str, str]:
-    """Return columns of mostly closed, paid and fulfilled orders; other statuses are rare, some combinations very rare.
-    """
+    """Return columns of mostly closed, paid and fulfilled orders; other statuses and combinations are rare."""
     closed, cancelled = "n % 100 > 4", "n % 400 = 1"
     return {
         "status": f"(CASE WHEN {cancelled} THEN 'cancelled' WHEN {closed} THEN 'closed' ELSE 'open' END)",

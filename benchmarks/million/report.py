@@ -100,14 +100,14 @@ def print_rows(rows: Sequence[Row]) -> list[Row]:
 
 def _print_bounded(rows: Sequence[Row]) -> None:
     """Print the number of cases that grew up to a bound, and the slowest of them."""
-    for kind, matching_rows in (
+    for kind, by_cost in (
         ("counts, which grow with what they count", [row for row in rows if row.is_count]),
         ("others, which grow up to a bound that they have", [row for row in rows if not row.is_count]),
     ):
-        if matching_rows:
-            most = max(matching_rows, key=lambda row: row.big.ms)
+        if by_cost:
+            most = max(by_cost, key=lambda row: row.big.ms)
             print(
-                f"Of these, {len(matching_rows)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
+                f"Of these, {len(by_cost)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
                 f" ({most.small.ms:.1f} ms at 1,000, {most.middle.ms:.1f} ms between)."
             )
 
@@ -121,12 +121,12 @@ def print_pages(rows: Sequence[Row]) -> None:
     print("\n| screen | list of 25 | | its slowest sort, filter or search | | change page | |")
     print("|---|---|---|---|---|---|---|")
     for screen, pages in screens.items():
-        named_pages = dict(pages)
+        by_rest = dict(pages)
         slowest = max((cost.in_all_ms for rest, cost in pages if rest.startswith("?")), default=None)
         count = sum(rest.startswith("?") for rest, _ in pages)
         print(
-            f"| {screen} | {_told(named_pages.get('?size=25'))}"
-            f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {count or ''} | {_told(named_pages.get(' change'))} |"
+            f"| {screen} | {_told(by_rest.get('?size=25'))}"
+            f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {count or ''} | {_told(by_rest.get(' change'))} |"
         )
     _print_slowest("pages of the panel", (row for row in rows if row.name.startswith("panel")))
     _print_slowest("searches from anywhere", (row for row in rows if row.name.startswith("palette")))
@@ -139,9 +139,9 @@ def _told(cost: Cost | None) -> str:
 
 
 def _print_slowest(kind: str, rows: Iterable[Row]) -> None:
-    matching_rows = sorted(rows, key=lambda row: row.big.in_all_ms)
-    if matching_rows:
+    by_cost = sorted(rows, key=lambda row: row.big.in_all_ms)
+    if by_cost:
         print(
-            f"\n{len(matching_rows):,} {kind}: {matching_rows[len(matching_rows) // 2].big.in_all_ms:.0f} ms of processor time in all at the"
-            f" median, {matching_rows[-1].big.in_all_ms:.0f} ms the slowest ({matching_rows[-1].name})."
+            f"\n{len(by_cost):,} {kind}: {by_cost[len(by_cost) // 2].big.in_all_ms:.0f} ms of processor time in all"
+            f" at the median, {by_cost[-1].big.in_all_ms:.0f} ms the slowest ({by_cost[-1].name})."
         )

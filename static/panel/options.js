@@ -82,7 +82,7 @@
     const wanted = combinations(group, value);
     if (before && table.staying().length + wanted.length > table.most) {
       table.say(
-        translate("“{value}” would create more than {limit} variants, the maximum of this form.", { value, limit: table.most }),
+        translate("“{value}” would create more than {limit} variants, the maximum for this form.", { value, limit: table.most }),
       );
       return false;
     }

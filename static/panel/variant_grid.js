@@ -176,7 +176,7 @@
     const now = count === 1 ? translate("1 variant") : translate("{count} variants", { count });
     const named = `${names.slice(0, 8).join(", ")}${names.length > 8 ? "…" : ""}`;
     counted.textContent = names.length
-      ? translate("{now}; {count} will be deleted with their stock when you save: {names}", { now, count: names.length, names: named })
+      ? translate("{now}; {count} will be deleted with their inventory when you save: {names}", { now, count: names.length, names: named })
       : now;
   };
 

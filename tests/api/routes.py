@@ -28,7 +28,7 @@ class Route:
     def scopes(self) -> tuple[str, ...]:
         view = self.view()
         view.action = self.action
-        return view.scopes_for(self.name.split(" ")[0])
+        return view.get_scopes(self.name.split(" ")[0])
 
 
 def all_routes() -> list[Route]:

@@ -81,8 +81,8 @@ def test_a_tag_is_the_same_in_every_process() -> None:
     program = (
         "from types import SimpleNamespace as N; import django; django.setup(); "
         "from apps.api.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "
-        "v.access = N(shop=N(pk=1, version=2)); v.fields = frozenset('abcdefgh'); "
-        "V.context = N(currencies=frozenset('ijklm')); print(v._tag(3, 4))"
+        "v.access = N(shop=N(pk=1, version=2)); v.requested_fields = frozenset('abcdefgh'); "
+        "V.context = N(currencies=frozenset('ijklm')); print(v._build_etag(3, 4))"
     )
 
     def tag(seed: str) -> str:

@@ -114,7 +114,7 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
         call_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
         call_command("import_shop", archive)
-    assert "agree with the archive" in said_by("import_shop", archive, "--verify")
+    assert "match the archive" in said_by("import_shop", archive, "--verify")
 
     # Simulate a kill before the end: the manifest is missing. The next run copies no file a second time.
     (archive / "manifest.json").unlink()
@@ -131,8 +131,8 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
         assert not Shop.objects.exists()
         factories.UserFactory.create(email="first@example.com", id=member.pk)
         with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
-            assert "agree with the archive" in said_by("import_shop", archive)
-            assert "agree with the archive" in said_by("import_shop", archive, "--verify")
+            assert "match the archive" in said_by("import_shop", archive)
+            assert "match the archive" in said_by("import_shop", archive, "--verify")
             # A member whose id is taken gets another one; everything else is unchanged.
             user = User.objects.get(email=member.email)
             assert user.pk != member.pk
@@ -211,7 +211,7 @@ def test_a_staging_copy_holds_the_shop_and_reaches_nobody(files: Path, tmp_path:
             call_command("import_shop", archive, "--as-copy", domain)
     assert "is a copy of" in said_by("import_shop", archive, "--as-copy", "staging.example")
 
-    assert "agree with the archive" in said_by("import_shop", archive, "--verify", "--as-copy", "staging.example")
+    assert "match the archive" in said_by("import_shop", archive, "--verify", "--as-copy", "staging.example")
     copy, after = Shop.objects.get(), rows_of(shop.pk)
     assert (copy.pk, copy.domain, copy.handle, copy.copied_from) == (
         shop.pk,

@@ -221,7 +221,7 @@ def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, 
         "async tags => (await axe.run(document, {runOnly: {type: 'tag', values: tags}})).violations.map(v => v.id)",
         list(TAGS),
     )
-    page.get_by_role("button", name="Install the app").click()
+    page.get_by_role("button", name="Install app").click()
     expect(page.locator("body")).to_have_text("thank you")
     parameters = dict(parse_qsl(urlsplit(page.url).query))
     forged = {**parameters, "shop": "evil.example"}
@@ -275,7 +275,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
         until_answers(own)
         page.goto(f"{own}/")
         log_in(page, person)
-        page.get_by_role("button", name="Install the app").click()
+        page.get_by_role("button", name="Install app").click()
         page.wait_for_url(f"{own}/products?*")
         products = page.evaluate("JSON.parse(document.body.innerText)")
         forged = urllib.request.Request(f"{own}/webhooks", b"{}", {"X-Shopify-Hmac-Sha256": "x"})

@@ -59,13 +59,13 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     work()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert prices(live_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
-    assert (counted(page, "Changed"), counted(page, "Refused")) == ("2", "1")
+    assert (counted(page, "Changed"), counted(page, "Rejected")) == ("2", "1")
     skipped_row = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
     expect(skipped_row).to_contain_text("Price must be greater than or equal to 0")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
-    assert {row["name"]: row["result"] for row in rows} == {"Mug": "Changed", "Bowl": "Changed", "Sticker": "Refused"}
+    assert {row["name"]: row["result"] for row in rows} == {"Mug": "Changed", "Bowl": "Changed", "Sticker": "Rejected"}
     barriers += window.barriers()
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     barriers += window.barriers()

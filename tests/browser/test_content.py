@@ -110,7 +110,7 @@ def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop,
 
     editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("x")
-    page.get_by_role("link", name="Back to the themes").click()
+    page.get_by_role("link", name="Back to themes").click()
     page.wait_for_url("**/content/theme/")
 
     assert len(dialogs) == 1
@@ -174,7 +174,7 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     dialogs = watch_dialogs(page)
 
     page.get_by_role("button", name="Show preview").click()
-    frame = page.frame_locator("iframe[title='Preview of the content']")
+    frame = page.frame_locator("iframe[title='Content preview']")
     expect(frame.get_by_text("Hello")).to_be_visible()
     page.get_by_label("Title").fill("Hello again")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -95,8 +95,8 @@ def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, l
 
     page = window.go("shops_installation_add")
     page.get_by_label("Name").fill("Warehouse sync")
-    page.get_by_role("group", name="Products, variants").get_by_label("See and change").press("Space")
-    page.get_by_role("button", name="Install the app").press("Enter")
+    page.get_by_role("group", name="Products, variants").get_by_label("View and edit").press("Space")
+    page.get_by_role("button", name="Install app").press("Enter")
     token = page.get_by_label("Access token").input_value()
     page.get_by_role("link", name="I have copied it").press("Enter")
     page.wait_for_url("**/change/")
@@ -113,7 +113,7 @@ def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owne
     window = open_window(owner, live_shop)
 
     page = window.go("shops_installation_change", installation.pk)
-    page.get_by_role("button", name="Make a token").dblclick()
+    page.get_by_role("button", name="Create token").dblclick()
     expect(page.get_by_label("Access token")).to_be_visible()
     page.wait_for_load_state("networkidle")
 
@@ -298,7 +298,7 @@ def test_the_first_stop_of_the_keyboard_leads_to_the_content(open_window: Open, 
 
     page = window.go()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
 
     expect(page.get_by_role("main")).to_be_focused()

@@ -61,7 +61,7 @@ def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_
         expect(difference.get_by_role("listitem").filter(has_text=move)).to_be_visible()
     expect(difference.get_by_role("row", name="Total")).to_contain_text("45.00 USD")
     expect(difference.get_by_role("row", name="Total")).to_contain_text("40.00 USD")
-    expect(difference).to_contain_text("The customer will be owed 5.00 USD.")
+    expect(difference).to_contain_text("5.00 USD will be owed to the customer.")
     assert lines(live_shop) == [("Mug", 2), ("Bowl", 1)]
     barriers += window.barriers()
     page.get_by_role("button", name="Save").dblclick()

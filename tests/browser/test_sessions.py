@@ -96,7 +96,7 @@ def save(page: Page, edit: Edit) -> None:
 def log_in_beside(page: Page, email: str) -> None:
     """Follow the page's login link, log in there, and return."""
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name="Log in in a new tab").click()
+        page.get_by_role("link", name="Open login in a new tab").click()
     login_page = opened.value
     login_page.get_by_label("Email").fill(email)
     login_page.get_by_label("Password", exact=False).first.fill(PASSWORD)

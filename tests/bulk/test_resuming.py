@@ -28,14 +28,14 @@ class Killed(BaseException):
 
 
 def dying_at(moment: int) -> Callable[..., Any]:
-    left = moment
+    remaining = moment
 
     def counted(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
-        nonlocal left
+        nonlocal remaining
         # The database rolls back what was not committed.
         if not sql.startswith(("ROLLBACK", "RELEASE")):
-            left -= 1
-            if left == 0:
+            remaining -= 1
+            if remaining == 0:
                 raise Killed
         return execute(sql, params, is_many, context)
 

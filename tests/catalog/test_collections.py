@@ -46,8 +46,16 @@ def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Sho
 
     custom_collection = response.json()["custom_collection"]
     assert response.status_code == 201
-    assert (custom_collection["handle"], custom_collection["published_at"], custom_collection["published_scope"]) == ("kuche", None, "web")
-    assert (custom_collection["image"]["alt"], custom_collection["image"]["width"], custom_collection["image"]["height"]) == ("Pots", 40, 20)
+    assert (custom_collection["handle"], custom_collection["published_at"], custom_collection["published_scope"]) == (
+        "kuche",
+        None,
+        "web",
+    )
+    assert (
+        custom_collection["image"]["alt"],
+        custom_collection["image"]["width"],
+        custom_collection["image"]["height"],
+    ) == ("Pots", 40, 20)
     assert custom_collection["image"]["src"].endswith("/pots.png")
     single = api.get(f"custom_collections/{custom_collection['id']}.json").json()["custom_collection"]
     assert single["products_count"] == 2

@@ -47,7 +47,9 @@ def test_a_handle_that_is_named_and_taken_is_refused(api: ApiClient) -> None:
 def test_the_handle_stays_when_the_title_changes(api: ApiClient) -> None:
     created_row = create(api)
 
-    changed = api.put(f"products/{created_row['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()["product"]
+    changed = api.put(f"products/{created_row['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()[
+        "product"
+    ]
 
     assert changed["handle"] == "board"
 

@@ -42,7 +42,10 @@ def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Sho
             image_files.store_uploaded_image(shop.pk, PNG, "left.png"),
             image_files.store_uploaded_image(other_shop.pk, PNG, "theirs.png"),
         )
-    assert Client().get(image_files.get_local_image_url(own_image.shop_id, own_image.key, "left_10x10.png")).status_code == 200
+    assert (
+        Client().get(image_files.get_local_image_url(own_image.shop_id, own_image.key, "left_10x10.png")).status_code
+        == 200
+    )
 
     early = clear_all(timezone.now())
     assert (early, lies_there(own_image)) == (0, True)

@@ -214,7 +214,9 @@ def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, pri
         "shop_money": {"amount": "20.00", "currency_code": "USD"},
         "presentment_money": {"amount": "3000", "currency_code": "JPY"},
     }
-    assert [mismatch for mismatch in misfits("order", "POST /orders.json", {"order": order}) if "_set" in mismatch] == []
+    assert [
+        mismatch for mismatch in misfits("order", "POST /orders.json", {"order": order}) if "_set" in mismatch
+    ] == []
 
 
 def test_the_buyer_pays_the_price_that_was_shown(api: ApiClient, priced: Variant) -> None:

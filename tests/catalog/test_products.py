@@ -156,7 +156,9 @@ def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amo
     assert errors.keys() == {"variants.0.price"}
 
 
-@pytest.mark.parametrize(("currency", "payload", "expected_output"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")])
+@pytest.mark.parametrize(
+    ("currency", "payload", "expected_output"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")]
+)
 def test_prices_have_the_decimals_of_the_shops_currency(
     api: ApiClient, shop: Shop, currency: str, payload: str, expected_output: str
 ) -> None:
@@ -173,7 +175,9 @@ def test_prices_have_the_decimals_of_the_shops_currency(
 def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, shop: Shop) -> None:
     product = create(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
 
-    response = api.put(f"products/{product['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}})
+    response = api.put(
+        f"products/{product['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}}
+    )
 
     changed = response.json()["product"]
     assert changed == product | {"title": "Snowboard", "updated_at": changed["updated_at"]}
@@ -256,7 +260,9 @@ def test_an_option_takes_its_values_along_when_it_goes(api: ApiClient) -> None:
 
     displayed_product = api.put(f"products/{product['id']}.json", {"product": {"options": [colour]}}).json()["product"]
 
-    assert [(option["name"], option["values"]) for option in displayed_product["options"]] == [("Colour", ["Red", "Blue"])]
+    assert [(option["name"], option["values"]) for option in displayed_product["options"]] == [
+        ("Colour", ["Red", "Blue"])
+    ]
     assert [row["title"] for row in displayed_product["variants"]] == ["Red", "Blue"]
 
 

@@ -71,7 +71,11 @@ def test_a_found_product_is_changed_and_saved_whole(connect: Connect) -> None:
     second_product = shopify.Product.find(product.id)
 
     assert saved, matching_product.errors.full_messages()
-    assert (second_product.title, second_product.handle, second_product.tags) == ("Linen bag", "canvas-bag", "canvas, summer")
+    assert (second_product.title, second_product.handle, second_product.tags) == (
+        "Linen bag",
+        "canvas-bag",
+        "canvas, summer",
+    )
     assert [variant.id for variant in second_product.variants] == [variant.id for variant in product.variants]
     assert [variant.price for variant in second_product.variants] == ["21.00", "24.50"]
     assert [image.src for image in second_product.images] == [image.src for image in product.images]
@@ -159,7 +163,11 @@ def test_images_are_attached_shown_moved_and_deleted(connect: Connect) -> None:
         (image.id, "From the side", 1),
         (product.images[0].id, "A bag", 2),
     ]
-    assert (matching_image.width, matching_image.height, matching_image.variant_ids) == (30, 60, [product.variants[1].id])
+    assert (matching_image.width, matching_image.height, matching_image.variant_ids) == (
+        30,
+        60,
+        [product.variants[1].id],
+    )
     assert shopify.Variant.find(product.variants[1].id).image_id == image.id
     assert shopify.Image.count(product_id=product.id) == 1
 
@@ -219,7 +227,9 @@ def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> 
 
 def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: Connect) -> None:
     connect()
-    custom_collection = shopify.CustomCollection.create({"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}})
+    custom_collection = shopify.CustomCollection.create(
+        {"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}}
+    )
 
     matching_custom_collection = shopify.CustomCollection.find(custom_collection.id)
     matching_custom_collection.title = "Balcony"
@@ -228,7 +238,11 @@ def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: C
     second_custom_collection = shopify.CustomCollection.find(matching_custom_collection.id)
 
     assert saved, matching_custom_collection.errors.full_messages()
-    assert (second_custom_collection.title, second_custom_collection.handle, second_custom_collection.published_at) == ("Balcony", "garden", None)
+    assert (second_custom_collection.title, second_custom_collection.handle, second_custom_collection.published_at) == (
+        "Balcony",
+        "garden",
+        None,
+    )
     assert second_custom_collection.image.width == 40
     assert shopify.CustomCollection.count(title="Balcony") == 1
 

@@ -33,7 +33,11 @@ def test_blogs_are_made_found_changed_counted_and_deleted(connect: Connect) -> N
     second_blog = shopify.Blog.find(blog.id)
 
     assert saved, matching_blog.errors.full_messages()
-    assert (second_blog.title, second_blog.handle, second_blog.commentable) == ("Field notes", "field-notes", "moderate")
+    assert (second_blog.title, second_blog.handle, second_blog.commentable) == (
+        "Field notes",
+        "field-notes",
+        "moderate",
+    )
     assert shopify.Blog.count() == len(shopify.Blog.find())
 
     second_blog.destroy()

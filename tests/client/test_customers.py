@@ -61,7 +61,11 @@ def test_a_found_customer_is_changed_and_saved_whole(connect: Connect) -> None:
     second_customer = shopify.Customer.find(customer.id)
 
     assert saved, matching_customer.errors.full_messages()
-    assert (second_customer.note, second_customer.tags, second_customer.email) == ("Likes bowls", "bowls, early, vip", "ada@example.com")
+    assert (second_customer.note, second_customer.tags, second_customer.email) == (
+        "Likes bowls",
+        "bowls, early, vip",
+        "ada@example.com",
+    )
     assert [address.id for address in second_customer.addresses] == [address.id for address in customer.addresses]
 
 
@@ -70,7 +74,10 @@ def test_customers_are_counted_listed_and_deleted(connect: Connect) -> None:
     customers = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
 
     assert shopify.Customer.count() == 3
-    assert emails(shopify.Customer.find(ids=f"{customers[0].id},{customers[2].id}")) == ["0@example.com", "2@example.com"]
+    assert emails(shopify.Customer.find(ids=f"{customers[0].id},{customers[2].id}")) == [
+        "0@example.com",
+        "2@example.com",
+    ]
     assert emails(shopify.Customer.find(since_id=customers[1].id)) == ["2@example.com"]
 
     customers[1].destroy()

@@ -148,7 +148,9 @@ def test_what_is_given_back_is_sent_from_a_merchants_location(
 
     finished_order = merchant.order(order)
     assert finished_order["fulfillment_status"] == "fulfilled"
-    assert [(form_data["service"], form_data["location_id"]) for form_data in finished_order["fulfillments"]] == [("manual", own)]
+    assert [(form_data["service"], form_data["location_id"]) for form_data in finished_order["fulfillments"]] == [
+        ("manual", own)
+    ]
 
 
 def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Warehouse) -> None:

@@ -160,7 +160,9 @@ def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_s
 
 def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_shop: Shop) -> None:
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
-    product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0]["product"]
+    product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0][
+        "product"
+    ]
 
     unknown = recipes["set_inventory"]({"MUG": 7, "NONE": 1})
 
@@ -195,5 +197,7 @@ def test_a_theme_is_copied(recipes: dict[str, Any], client_shop: Shop, worker: N
     created_row = recipes["copy_theme"](source.pk, "Second")
 
     with shop_scope(client_shop):
-        files = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, created_row)]
+        files = [
+            set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, created_row)
+        ]
     assert files[0] == files[1]

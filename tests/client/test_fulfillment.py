@@ -51,7 +51,11 @@ def test_units_are_sent_followed_and_taken_back(connect: Connect) -> None:
     fulfillment.update_tracking({"number": "1Z5R89390357567127"}, False)
 
     [listed_fulfillment] = shopify.Fulfillment.find(order_id=row.order_id)
-    assert (listed_fulfillment.name, listed_fulfillment.status, listed_fulfillment.tracking_company) == ("#1001.1", "success", "UPS")
+    assert (listed_fulfillment.name, listed_fulfillment.status, listed_fulfillment.tracking_company) == (
+        "#1001.1",
+        "success",
+        "UPS",
+    )
     assert [line.quantity for line in listed_fulfillment.line_items] == [2]
     assert shopify.Fulfillment.find(fulfillment.id, order_id=row.order_id).tracking_number == "1Z5R89390357567127"
     assert shopify.Fulfillment.count(order_id=row.order_id) == 1

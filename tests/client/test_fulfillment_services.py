@@ -34,7 +34,10 @@ def test_services_are_made_listed_changed_and_removed(connect: Connect) -> None:
     assert saved
     assert [(row.name, row.handle) for row in shopify.FulfillmentService.find()] == [("South Depot", "north-depot")]
     assert shopify.Location.find(fulfillment_service.location_id).name == "South Depot"
-    assert (matching_fulfillment_service.callback_url, matching_fulfillment_service.service_name) == ("https://depot.example/callbacks/", "South Depot")
+    assert (matching_fulfillment_service.callback_url, matching_fulfillment_service.service_name) == (
+        "https://depot.example/callbacks/",
+        "South Depot",
+    )
     matching_fulfillment_service.destroy()
     with pytest.raises(ResourceNotFound):
         shopify.FulfillmentService.find(fulfillment_service.id)
@@ -89,7 +92,9 @@ def test_the_command_makes_its_app_and_works_until_it_is_stopped(server: Server,
     running = server.start("manage", "demo_warehouse", *options)
     try:
         with shop_scope(client_shop):
-            service = until(FulfillmentService.objects.first, lambda matching_service: matching_service is not None, seconds=60)
+            service = until(
+                FulfillmentService.objects.first, lambda matching_service: matching_service is not None, seconds=60
+            )
         assert (service.name, service.callback_url.startswith("http://127.0.0.1:")) == ("Demo warehouse", True)
     finally:
         end(running)

@@ -33,7 +33,12 @@ def test_locations_are_listed_counted_and_found(connect: Connect, client_shop: S
 
     assert [location.name for location in shopify.Location.find()] == ["Depot", first_location(client_shop).name]
     assert shopify.Location.count() == 2
-    assert (matching_location.name, matching_location.city, matching_location.country_code, matching_location.province_code) == ("Depot", "Montreal", "CA", "QC")
+    assert (
+        matching_location.name,
+        matching_location.city,
+        matching_location.country_code,
+        matching_location.province_code,
+    ) == ("Depot", "Montreal", "CA", "QC")
     with pytest.raises(ResourceNotFound):
         shopify.Location.find(depot.pk + 1)
 
@@ -60,7 +65,12 @@ def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect: Connec
 
     assert [item.sku for item in inventory_items] == ["A-1", "A-2"]
     assert saved, inventory_item.errors.full_messages()
-    assert (second_inventory_item.sku, second_inventory_item.cost, second_inventory_item.country_code_of_origin, second_inventory_item.tracked) == ("A-1", "5.25", "CA", True)
+    assert (
+        second_inventory_item.sku,
+        second_inventory_item.cost,
+        second_inventory_item.country_code_of_origin,
+        second_inventory_item.tracked,
+    ) == ("A-1", "5.25", "CA", True)
 
 
 def test_an_items_bad_values_reach_the_client_by_field(connect: Connect, item: InventoryItem) -> None:

@@ -48,7 +48,9 @@ def test_an_order_is_made_and_found(connect: Connect) -> None:
     assert matching_order.shipping_address.country_code == "SE"
     assert [(pair.name, pair.value) for pair in matching_order.note_attributes] == [("wrap", "paper")]
     assert matching_order.customer.email == "ada@example.com"
-    assert matching_order.to_dict() == {name: value for name, value in order.to_dict().items() if name != "transactions"}
+    assert matching_order.to_dict() == {
+        name: value for name, value in order.to_dict().items() if name != "transactions"
+    }
 
 
 def test_a_found_order_is_changed_and_saved_whole(connect: Connect) -> None:

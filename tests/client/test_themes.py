@@ -54,7 +54,9 @@ def test_a_theme_comes_from_an_archive_elsewhere(connect: Connect, worker: None,
     connect()
     before = main_theme()
 
-    theme = shopify.Theme.create({"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))})
+    theme = shopify.Theme.create(
+        {"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))}
+    )
     finished_theme = processed(theme)
 
     assert theme.errors.full_messages() == []

@@ -35,7 +35,11 @@ def test_subscriptions_are_made_found_changed_counted_and_deleted(connect: Conne
     webhooks = shopify.Webhook.find(topic="orders/create")
 
     assert saved, matching_webhook.errors.full_messages()
-    assert (second_webhook.topic, second_webhook.address, second_webhook.format) == ("orders/create", f"{ADDRESS}/2", "json")
+    assert (second_webhook.topic, second_webhook.address, second_webhook.format) == (
+        "orders/create",
+        f"{ADDRESS}/2",
+        "json",
+    )
     assert [item.id for item in webhooks] == [webhook.id]
     assert shopify.Webhook.count() == 1
     second_webhook.destroy()
@@ -56,7 +60,9 @@ def test_subscriptions_are_made_and_listed_over_graphql(connect: Connect) -> Non
     connect()
     variables = {"topic": "ORDERS_CREATE", "webhookSubscription": {"uri": ADDRESS, "format": "JSON"}}
 
-    webhook_subscription_create = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"]["webhookSubscriptionCreate"]
+    webhook_subscription_create = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"][
+        "webhookSubscriptionCreate"
+    ]
     edges = json.loads(shopify.GraphQL().execute(LIST))["data"]["webhookSubscriptions"]["edges"]
 
     assert webhook_subscription_create["userErrors"] == []

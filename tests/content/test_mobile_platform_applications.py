@@ -113,7 +113,10 @@ def test_an_app_is_registered_once_per_platform(api: ApiClient, foreign_api: Api
 
     second_response = api.post(f"{ROUTE}.json", {"mobile_platform_application": IOS})
 
-    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"application_id": ["has already been taken"]}})
+    assert (second_response.status_code, second_response.json()) == (
+        422,
+        {"errors": {"application_id": ["has already been taken"]}},
+    )
 
 
 def test_an_android_app_with_fingerprints_cannot_become_an_ios_app(api: ApiClient) -> None:

@@ -17,7 +17,7 @@ from tests.content.test_themes import main_theme
 from tests.each import Each
 
 REFUSED = {
-    "layout/theme.liquid/x": "key and layout/theme.liquid would make a folder of a file",
+    "layout/theme.liquid/x": "key and layout/theme.liquid can't be both a file and a folder",
     "Layout/theme.liquid": "key is invalid",
     "layout/Theme.liquid": "key differs from layout/theme.liquid only in capitals",
     "assets/con.txt": "key is invalid",
@@ -49,7 +49,7 @@ def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
     file = api.put(path, {"asset": {"key": "assets/icons", "value": "x"}})
     other_case = api.put(path, {"asset": {"key": "assets/Icons/b.svg", "value": "x"}})
 
-    assert file.json() == {"errors": {"asset": ["key and assets/icons/a.svg would make a folder of a file"]}}
+    assert file.json() == {"errors": {"asset": ["key and assets/icons/a.svg can't be both a file and a folder"]}}
     assert other_case.status_code == 200
 
 

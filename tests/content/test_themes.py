@@ -50,7 +50,9 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, run_
 def test_a_new_shop_has_a_published_theme_that_works(api: ApiClient) -> None:
     listed_themes = api.get("themes.json").json()["themes"]
 
-    assert [(theme["role"], theme["processing"], theme["previewable"]) for theme in listed_themes] == [("main", False, True)]
+    assert [(theme["role"], theme["processing"], theme["previewable"]) for theme in listed_themes] == [
+        ("main", False, True)
+    ]
     keys = [asset["key"] for asset in api.get(f"themes/{listed_themes[0]['id']}/assets.json").json()["assets"]]
     assert LAYOUT in keys
     assert "templates/index.liquid" in keys
@@ -270,7 +272,10 @@ def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
     run_jobs()
 
     with shop_scope(shop):
-        pairs = [set(Asset.objects.filter(theme_id=first["id"]).values_list("key", "content")) for first in (theme, second_theme)]
+        pairs = [
+            set(Asset.objects.filter(theme_id=first["id"]).values_list("key", "content"))
+            for first in (theme, second_theme)
+        ]
     assert pairs[0] == pairs[1] != set()
 
 

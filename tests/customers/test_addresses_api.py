@@ -109,7 +109,11 @@ def test_a_whole_name_is_taken_apart_where_no_part_is_given(api: ApiClient, cust
     full = {"address1": "Storgatan 1", "name": "Anna Maria Lindqvist"}
     customer_address = api.post(f"customers/{customer.pk}/addresses.json", {"address": full}).json()["customer_address"]
 
-    assert (customer_address["first_name"], customer_address["last_name"], customer_address["name"]) == ("Anna Maria", "Lindqvist", full["name"])
+    assert (customer_address["first_name"], customer_address["last_name"], customer_address["name"]) == (
+        "Anna Maria",
+        "Lindqvist",
+        full["name"],
+    )
     assert create(api, customer, name="Somebody Else")["name"] == "Anna Lindqvist"
 
 
@@ -126,7 +130,11 @@ def test_of_a_code_and_its_name_the_changed_one_counts(api: ApiClient, customer:
     changed = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": body})
 
     customer_address = changed.json()["customer_address"]
-    assert (customer_address["country_code"], customer_address["province"], customer_address["province_code"]) == ("SE", None, None)
+    assert (customer_address["country_code"], customer_address["province"], customer_address["province_code"]) == (
+        "SE",
+        None,
+        None,
+    )
     assert customer_address["city"] == address["city"]
 
 
@@ -147,7 +155,10 @@ def test_the_first_address_is_the_default_until_another_is(api: ApiClient, custo
     assert response.json()["customer_address"] == {**second, "default": True}
     assert default_of(customer) == second["id"]
     displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
-    assert {row["id"]: row["default"] for row in displayed_customer["addresses"]} == {first["id"]: False, second["id"]: True}
+    assert {row["id"]: row["default"] for row in displayed_customer["addresses"]} == {
+        first["id"]: False,
+        second["id"]: True,
+    }
 
 
 def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:

@@ -144,7 +144,9 @@ def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
 
 
 def test_null_means_no_exemptions(api: ApiClient) -> None:
-    response = api.post("customers.json", {"customer": {"first_name": "A", "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"]}})
+    response = api.post(
+        "customers.json", {"customer": {"first_name": "A", "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"]}}
+    )
     path = f"customers/{response.json()['customer']['id']}.json"
 
     changed = api.put(path, {"customer": {"tax_exemptions": None}})
@@ -325,7 +327,12 @@ def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> No
     response = api.put(f"customers/{customer['id']}.json", {"customer": dict.fromkeys(fields)})
 
     assert (response.status_code, response.json()["customer"]["tax_exemptions"]) == (200, [])
-    assert (full_customer["tax_exemptions"], full_customer["tags"], full_customer["addresses"], full_customer["note"]) == ([], "", [], None)
+    assert (
+        full_customer["tax_exemptions"],
+        full_customer["tags"],
+        full_customer["addresses"],
+        full_customer["note"],
+    ) == ([], "", [], None)
 
 
 def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
@@ -423,7 +430,10 @@ def test_only_the_ten_most_recently_updated_addresses_are_shown(api: ApiClient, 
 
     displayed_customer = api.get(f"customers/{customer['id']}.json").json()["customer"]
 
-    assert [item["id"] for item in displayed_customer["addresses"]] == [addresses[0].pk, *(row.pk for row in addresses[:2:-1])]
+    assert [item["id"] for item in displayed_customer["addresses"]] == [
+        addresses[0].pk,
+        *(row.pk for row in addresses[:2:-1]),
+    ]
     assert displayed_customer["default_address"]["id"] == addresses[0].pk
 
 

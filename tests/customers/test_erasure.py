@@ -235,11 +235,23 @@ def fill_files(shop: Shop) -> None:
         finished_at=at,
     )
     ImportedRow.objects.create(
-        shop=shop, file=finished_import, line=1, kind="orders", fate="failed", label=f"{WORD} order", reason=f"{WORD} is unknown"
+        shop=shop,
+        file=finished_import,
+        line=1,
+        kind="orders",
+        fate="failed",
+        label=f"{WORD} order",
+        reason=f"{WORD} is unknown",
     )
     order = Order.objects.get()
     ImportedRow.objects.create(
-        shop=shop, file=finished_import, line=2, kind="orders", fate="new", label=order.name, source_key=f"order:source-{WORD}"
+        shop=shop,
+        file=finished_import,
+        line=2,
+        kind="orders",
+        fate="new",
+        label=order.name,
+        source_key=f"order:source-{WORD}",
     )
     operations = {"tags": {"add": [WORD], "remove": []}}
     edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")

@@ -136,7 +136,7 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
         erased.append((row.pk, actor))
 
     monkeypatch.setattr(personal_data, "_parts", {})
-    personal_data.register_personal_data("things", redact=redact, places={}, export=lambda row, after: [(1, row.pk)])
+    personal_data.register_personal_data("things", redact=redact, personal_columns={}, export=lambda row, after: [(1, row.pk)])
     exported = personal_data.collect_data(customer)
     personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 

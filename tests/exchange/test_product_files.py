@@ -220,7 +220,9 @@ def test_an_import_that_was_cut_off_goes_on_with_whole_products(
         for size in (1, 2, 3)
     )
     with shop_scope(shop):
-        import_job = imports.save_upload(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
+        import_job = imports.save_upload(
+            io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now()
+        )
         imports.skip_validation(import_job)
         with closing(runner.run_import(Import.objects.get(pk=import_job.pk))) as connection:
             next(connection)

@@ -38,8 +38,7 @@ def make_fulfillment_order(
     request_status: str = "unsubmitted",
     **values: Any,
 ) -> FulfillmentOrder:
-    """Create the only fulfillment order of an order of two mugs, at the primary location or a service's, in any status.
-    """
+    """Create the only fulfillment order of an order of two mugs, at the primary or a service's location."""
     lines = values.pop("lines", [MUG])
     if service is not None:
         lines = [{**line, "fulfillment_service": service.handle} for line in lines]

@@ -98,7 +98,9 @@ def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: Fulfillment
     assert refused == {"errors": {"line_items.0.fulfillment_order_line_item_id": ["is invalid"]}}
 
     body = {"reason": "other", "line_items": [{"fulfillment_order_line_item_id": line, "message": "None left"}]}
-    fulfillment_order = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})["fulfillment_order"]
+    fulfillment_order = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})[
+        "fulfillment_order"
+    ]
 
     assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("open", "rejected")
     assert MerchantRequest.objects.get().line_messages == [{"id": line, "message": "None left"}]
@@ -111,7 +113,7 @@ def test_the_merchants_own_location_takes_no_requests(api: ApiClient, in_shop: S
     body = do(api, row, "fulfillment_request", status=422)
 
     expected = "request_fulfillment is not possible: the fulfillment order is open and its request unsubmitted, "
-    assert body == {"errors": {"base": [f"{expected}at a location of the merchant's"]}}
+    assert body == {"errors": {"base": [f"{expected}at a location of the shop"]}}
 
 
 def test_a_cancelled_one_is_replaced(api: ApiClient, in_shop: Shop) -> None:
@@ -131,7 +133,9 @@ def test_what_a_service_does_not_finish_is_to_be_sent_by_somebody(
 ) -> None:
     put_into(service_row, "in_progress", "accepted")
 
-    fulfillment_order = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})["fulfillment_order"]
+    fulfillment_order = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})[
+        "fulfillment_order"
+    ]
 
     assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("incomplete", "closed")
     other_fulfillment_order = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()

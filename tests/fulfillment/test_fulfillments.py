@@ -59,13 +59,20 @@ def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     assert where == f"orders/{row.order_id}/fulfillments/{fulfillment['id']}.json"
     assert api.get(where).json()["fulfillment"] == fulfillment
     assert fulfillment["name"] == f"{row.order.name}.1"
-    assert (fulfillment["status"], fulfillment["service"], fulfillment["tracking_company"]) == ("success", "manual", "UPS")
+    assert (fulfillment["status"], fulfillment["service"], fulfillment["tracking_company"]) == (
+        "success",
+        "manual",
+        "UPS",
+    )
     assert fulfillment["tracking_urls"] == ["https://www.ups.com/track?tracknum=1Z5R89390357567127"]
     assert [(line["quantity"], line["fulfillment_status"]) for line in fulfillment["line_items"]] == [(2, "fulfilled")]
     row.refresh_from_db()
     assert row.status == "closed"
     order = shown_of(api, row.order_id)
-    assert (order["fulfillment_status"], [single_fulfillment["id"] for single_fulfillment in order["fulfillments"]]) == ("fulfilled", [fulfillment["id"]])
+    assert (
+        order["fulfillment_status"],
+        [single_fulfillment["id"] for single_fulfillment in order["fulfillments"]],
+    ) == ("fulfilled", [fulfillment["id"]])
     assert [line["fulfillable_quantity"] for line in order["line_items"]] == [0]
     topics = set(Event.objects.values_list("topic", flat=True))
     assert {"fulfillments/create", "orders/fulfilled"} <= topics
@@ -105,13 +112,15 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
 
 @pytest.mark.parametrize(
     ("what", "message"),
-    [("orders", "must all be of one order"), ("locations", "must all be at one location"), ("none", "can't be blank")],
+    [("orders", "must all belong to one order"), ("locations", "must all be at one location"), ("none", "can't be blank")],
 )
 def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
     first_fulfillment_order = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
     other_rows = {
         "orders": make_fulfillment_order(),
-        "locations": FulfillmentOrder.objects.filter(order=first_fulfillment_order.order_id).exclude(pk=first_fulfillment_order.pk).get(),
+        "locations": FulfillmentOrder.objects.filter(order=first_fulfillment_order.order_id)
+        .exclude(pk=first_fulfillment_order.pk)
+        .get(),
     }
     if what == "locations":
         other_rows[what].assigned_location = make_location(in_shop)
@@ -146,9 +155,15 @@ def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Sh
     second_response = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
 
     assert (cancelled.status_code, cancelled.json()["fulfillment"]["status"]) == (200, "cancelled")
-    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"base": ["The fulfillment is cancelled"]}})
+    assert (second_response.status_code, second_response.json()) == (
+        422,
+        {"errors": {"base": ["The fulfillment is canceled"]}},
+    )
     rows = list(FulfillmentOrder.objects.filter(order=row.order_id).order_by("pk"))
-    assert [(single_row.status, single_row.lines.get().quantity) for single_row in rows] == [("in_progress", 1), ("open", 1)]
+    assert [(single_row.status, single_row.lines.get().quantity) for single_row in rows] == [
+        ("in_progress", 1),
+        ("open", 1),
+    ]
     order = shown_of(api, row.order_id)
     assert (order["fulfillment_status"], order["line_items"][0]["fulfillable_quantity"]) == (None, 2)
     assert agrees()
@@ -174,7 +189,10 @@ def test_tracking_is_replaced_and_told_by_mail(api: ApiClient, in_shop: Shop) ->
     response = api.post(path, body)
 
     displayed_fulfillment = response.json()["fulfillment"]
-    assert (displayed_fulfillment["tracking_company"], displayed_fulfillment["tracking_number"]) == ("DHL", "3318810025")
+    assert (displayed_fulfillment["tracking_company"], displayed_fulfillment["tracking_number"]) == (
+        "DHL",
+        "3318810025",
+    )
     assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
     assert before["fulfillments"][0]["tracking_number"] is None
     queue.run_job(Job.objects.get(task="fulfillment.shipped").key)

@@ -118,7 +118,7 @@ class Histories(RuleBasedStateMachine):
         due_rows = datetime.fromisoformat(NEXT) if later else None
         routing.route_order(self.orders[-1], at=timezone.now(), fulfill_at=due_rows)
 
-    @rule(place=PLACES, action=st.sampled_from(sorted(ACTIONS)), units=UNITS, far=st.booleans())
+    @rule(index=PLACES, action=st.sampled_from(sorted(ACTIONS)), units=UNITS, far=st.booleans())
     def act(self, index: int, action: str, units: int, far: bool) -> None:
         row = self._row(index)
         if row is None:
@@ -140,7 +140,7 @@ class Histories(RuleBasedStateMachine):
         if action in supported and not units and action != "move":
             assert result is not None
 
-    @rule(place=PLACES, units=UNITS)
+    @rule(index=PLACES, units=UNITS)
     def send(self, index: int, units: int) -> None:
         row = self._row(index)
         if row is None:
@@ -150,14 +150,14 @@ class Histories(RuleBasedStateMachine):
         part = {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": line_items}
         self._post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": [part]}})
 
-    @rule(place=PLACES)
+    @rule(index=PLACES)
     def take_back(self, index: int) -> None:
         row = self._row(index)
         sent_row = row and row.sent_lines.order_by("pk").first()
         if sent_row:
             self._post(f"fulfillments/{sent_row.fulfillment_id}/cancel.json")
 
-    @rule(place=PLACES, restock=st.booleans())
+    @rule(index=PLACES, restock=st.booleans())
     def cancel(self, index: int, restock: bool) -> None:
         if self.orders:
             self._post(f"orders/{self.orders[index % len(self.orders)]}/cancel.json", {"restock": restock})

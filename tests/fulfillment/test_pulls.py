@@ -330,7 +330,7 @@ def test_a_service_is_asked_for_what_it_says_it_reports(service: FulfillmentServ
     assert kinds() == ["stock"]
     services.change_service(service, {"inventory_management": False, "tracking_support": True}, **BY)
     assert kinds() == ["tracking"]
-    with pytest.raises(service_polling.PullNotSupported, match="does not report stock"):
+    with pytest.raises(service_polling.PullNotSupported, match="does not report inventory"):
         service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
     services.delete_service(service, **BY)
     assert not Pull.objects.exists()

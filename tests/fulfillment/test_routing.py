@@ -111,7 +111,9 @@ def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None
 
     assert queue.run_job(job.key)
 
-    fulfillment_orders = api.get(f"orders/{response.json()['order']['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
+    fulfillment_orders = api.get(f"orders/{response.json()['order']['id']}/fulfillment_orders.json").json()[
+        "fulfillment_orders"
+    ]
     assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in fulfillment_orders] == [[3]]
     assert fulfillment_orders[0]["fulfill_at"] == response.json()["order"]["created_at"]
 

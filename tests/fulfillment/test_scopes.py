@@ -21,7 +21,7 @@ WORDS = ("merchant_managed", "assigned", "third_party")
 PLACES = ("merchant", "own", "others")
 COVERED = dict(zip(PLACES, WORDS, strict=True))
 SIX = [f"{verb}_{word}_fulfillment_orders" for verb in ("read", "write") for word in WORDS]
-SETS = [set(chosen) for size in range(len(SIX) + 1) for chosen in combinations(SIX, size)]
+SETS = [set(scopes) for size in range(len(SIX) + 1) for scopes in combinations(SIX, size)]
 
 
 def reads(scopes: set[str], word: str) -> bool:
@@ -34,7 +34,7 @@ def writes(scopes: set[str], word: str) -> bool:
 
 @pytest.mark.parametrize("scopes", SETS, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop) -> None:
-    """All 64 scope sets, for reading rows and for events."""
+    """Check all 64 scope sets, for reading rows and for events."""
     installation = factories.make_installation(in_shop, scopes)
     strangers = factories.make_installation(in_shop, [])
     rows = {
@@ -128,7 +128,9 @@ def expected_of(action: str, location_kind: str, scopes: set[str]) -> int:
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 @pytest.mark.parametrize("position", PLACES)
-def test_each_action_asks_for_its_scope(position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
+def test_each_action_asks_for_its_scope(
+    position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop
+) -> None:
     world = World(client_with, in_shop, scopes)
     wrong: dict[str, tuple[int, int]] = {}
     for action, (status, request, body) in ACTIONS.items():

@@ -239,7 +239,7 @@ def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in
         ("inventory_action=burn", {"inventory_action": ["is not included in the list"]}),
         ("location_id=7", {"location_id": ["must exist"]}),
         ("location_id=x", {"location_id": ["is invalid"]}),
-        ("location_id={own}", {"location_id": ["must be an active location of the merchant's"]}),
+        ("location_id={own}", {"location_id": ["must be an active location of the shop"]}),
     ],
 )
 def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, query: str, errors: object) -> None:

@@ -39,7 +39,9 @@ def test_an_app_is_told_of_what_its_scopes_cover(in_shop: Shop) -> None:
         fulfillment_requests.request_fulfillment(row, at=timezone.now(), **BY)
     fan_out.create_deliveries()
 
-    reported_rows = Delivery.objects.filter(topic=topic).order_by("event_id", "pk").values_list("app_id", "event__subject_id")
+    reported_rows = (
+        Delivery.objects.filter(topic=topic).order_by("event_id", "pk").values_list("app_id", "event__subject_id")
+    )
     assert set(reported_rows) == {
         (mine.app_id, rows[0].pk),
         (manager.app_id, rows[0].pk),

@@ -74,7 +74,7 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"<h1>Welcome</h1>", "no JSON that we take"),
+        (b"<h1>Welcome</h1>", "The response is not valid JSON"),
         ([], "The response is not a JSON object."),
         ({}, "tracking_numbers is not a JSON object."),
         ({"tracking_numbers": ["{name}"]}, "tracking_numbers is not a JSON object."),
@@ -84,10 +84,10 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
         ),
         ({"tracking_numbers": {"{name}": "1"}, "success": "yes"}, "reported no tracking numbers"),
         ({"tracking_numbers": {"{name}": 17}}, "is not a text of 1 to 255 characters"),
-        ({"tracking_numbers": {"{name}": " "}}, "is no text"),
-        ({"tracking_numbers": {"{name}": "1" * 256}}, "is no text"),
-        ({"tracking_numbers": {"{name}": "1\n2"}}, "is no text"),
-        ({"tracking_numbers": {"{name}": "1", "#1.1": None}}, "of '#1.1' is no text"),
+        ({"tracking_numbers": {"{name}": " "}}, "is not a text of 1 to 255 characters"),
+        ({"tracking_numbers": {"{name}": "1" * 256}}, "is not a text of 1 to 255 characters"),
+        ({"tracking_numbers": {"{name}": "1\n2"}}, "is not a text of 1 to 255 characters"),
+        ({"tracking_numbers": {"{name}": "1", "#1.1": None}}, "of '#1.1' is not a text of 1 to 255 characters"),
     ],
 )
 def test_a_bad_answer_changes_nothing(

@@ -108,7 +108,7 @@ def test_units_that_a_service_has_taken_on_stay_with_it(api: ApiClient, in_shop:
     response = refund(api, row, "cancel")
 
     assert response.status_code == 422
-    assert "ask them to cancel first" in response.json()["errors"]["base"][0]
+    assert "request a cancellation first" in response.json()["errors"]["base"][0]
     assert row.lines.get().quantity == 2
     assert refund(api, row, "no_restock").status_code == 201
     assert row.lines.get().quantity == 2
@@ -180,7 +180,9 @@ def test_erasing_the_buyer_takes_what_was_said_when_work_was_closed(api: ApiClie
     row = part(api, "accepted", customer={"email": "ada@example.com"})
     other = part(api, "accepted")
     for current_row in (row, other):
-        transitions.close_fulfillment_order(current_row, message="Ada Lovelace moved", actor="staff:1", at=timezone.now())
+        transitions.close_fulfillment_order(
+            current_row, message="Ada Lovelace moved", actor="staff:1", at=timezone.now()
+        )
     assert row.order.customer is not None
 
     personal_data.redact_customer(row.order.customer, actor="staff:1", at=timezone.now())

@@ -187,9 +187,9 @@ def test_versions_differ_as_clients_know(api: ApiClient) -> None:
         "uri": False,
         "metafields": False,
     }
-    assert _get_fields(newest, "WebhookSubscriptionInput").keys() - _get_fields(uri, "WebhookSubscriptionInput").keys() == {
-        "name"
-    }
+    assert _get_fields(newest, "WebhookSubscriptionInput").keys() - _get_fields(
+        uri, "WebhookSubscriptionInput"
+    ).keys() == {"name"}
     assert "metafields" in _get_fields(api.at("2025-01"), "WebhookSubscriptionInput")
     assert not {"uri", "name", "metafields"} & _get_fields(first, "WebhookSubscription").keys()
     assert _get_fields(newest, "WebhookSubscription")["endpoint"]

@@ -51,7 +51,10 @@ def test_levels_are_narrowed_by_items_and_locations(api: ApiClient, shop: Shop) 
     assert listed(inventory_item_ids=both) == sorted(
         [(first_item.pk, first.pk), (first_item.pk, depot.pk), (two.pk, first.pk), (two.pk, depot.pk)]
     )
-    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [(first_item.pk, depot.pk), (two.pk, depot.pk)]
+    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [
+        (first_item.pk, depot.pk),
+        (two.pk, depot.pk),
+    ]
     assert listed(location_ids="999999") == []
 
 
@@ -160,7 +163,12 @@ def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiCl
     missing = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
 
     assert first.json() == second_response.json()
-    assert [first.status_code, second_response.status_code, response.status_code, missing.status_code] == [201, 201, 200, 404]
+    assert [first.status_code, second_response.status_code, response.status_code, missing.status_code] == [
+        201,
+        201,
+        200,
+        404,
+    ]
     assert ledger_of(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
     assert topics_of(shop, "inventory_levels/")[1:] == [
         "inventory_levels/connect",

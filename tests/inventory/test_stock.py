@@ -103,7 +103,11 @@ def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None
     assert (level_of(first_item, first), level_of(two, first), heard) == (5, 1, [])
 
     apply_in_transaction(
-        [StockChange(two.pk, first.pk, -1), StockChange(first_item.pk, first.pk, -2), StockChange(first_item.pk, first.pk, -1)]
+        [
+            StockChange(two.pk, first.pk, -1),
+            StockChange(first_item.pk, first.pk, -2),
+            StockChange(first_item.pk, first.pk, -1),
+        ]
     )
     assert ledger_of(first_item, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
     assert heard == [{first_item.pk: -3, two.pk: -1}]

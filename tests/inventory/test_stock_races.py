@@ -204,11 +204,15 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
 
 @pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
 def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
-    """Two requests that each set the item's quantity and stock another item for the first time."""
+    """Check two forms that each set the item's quantity and stock another item for the first time."""
     first, depot = first_location(shop), make_location(shop)
     for _ in range(10):
         first_item, two = make_item(shop), make_item(shop)
-        cells = {(first_item.pk, first.pk): Cell(0, 5), (two.pk, first.pk): Cell(0, 5), (two.pk, depot.pk): Cell(None, 3)}
+        cells = {
+            (first_item.pk, first.pk): Cell(0, 5),
+            (two.pk, first.pk): Cell(0, 5),
+            (two.pk, depot.pk): Cell(None, 3),
+        }
 
         at_once(
             shop,

@@ -87,7 +87,10 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
     id_ = response.json()["metafield"]["id"]
 
     assert response.status_code == 201
-    assert (response.json()["metafield"]["owner_resource"], response.json()["metafield"]["owner_id"]) == ("collection", row.pk)
+    assert (response.json()["metafield"]["owner_resource"], response.json()["metafield"]["owner_id"]) == (
+        "collection",
+        row.pk,
+    )
     assert api.get(f"collections/{row.pk}/metafields/{id_}.json").json() == response.json()
     assert api.get(f"{kind}/{row.pk}/metafields/count.json").json() == {"count": 1}
     assert api.get(f"{other}/{row.pk}/metafields.json").status_code == 404

@@ -265,7 +265,9 @@ def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: 
 
 
 def test_a_metafield_of_an_old_type_keeps_it_when_it_is_sent_back(api: ApiClient, shop: Shop) -> None:
-    response = api.post("metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}})
+    response = api.post(
+        "metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}}
+    )
     pk = response.json()["metafield"]["id"]
     with shop_scope(shop):
         Metafield.objects.filter(pk=pk).update(type="string")

@@ -71,7 +71,12 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
     displayed_order = response.json()["order"]
     assert b"Ada" not in response.content
     assert b"ada@" not in response.content
-    assert (displayed_order["email"], displayed_order["phone"], displayed_order["note"], displayed_order["browser_ip"]) == ("", None, None, None)
+    assert (
+        displayed_order["email"],
+        displayed_order["phone"],
+        displayed_order["note"],
+        displayed_order["browser_ip"],
+    ) == ("", None, None, None)
     assert displayed_order["shipping_address"]["country_code"] == "SE"
     assert (displayed_order["total_price"], displayed_order["name"]) == ("20.00", "#1001")
     assert erased == [order.pk]
@@ -88,7 +93,7 @@ def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: py
 
     monkeypatch.setattr(hooks, "creation_hooks", [refuse])
     with pytest.raises(OrderRefused):
-        make_order(shop, others={"fulfillments": [{"location_id": 1}]})
+        make_order(shop, other_members={"fulfillments": [{"location_id": 1}]})
 
     assert observed == [{"fulfillments": [{"location_id": 1}]}]
     with shop_scope(shop):

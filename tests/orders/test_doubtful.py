@@ -64,7 +64,9 @@ def lives(shop: Shop) -> None:
         with shop_scope(shop):
             units = [RefundLineInput(pk, count) for pk, count in full_order.line_items.values_list("pk", "quantity")]
             paid_refund_transaction_input = RefundTransactionInput(full_order.total_price)
-            refund_request = RefundRequest(line_inputs=units, full_shipping=True, transaction_inputs=[paid_refund_transaction_input])
+            refund_request = RefundRequest(
+                line_inputs=units, full_shipping=True, transaction_inputs=[paid_refund_transaction_input]
+            )
             create.create_refund(full_order, refund_request, actor="system", at=timezone.now())
             transitions.close_order(full_order, actor="system", at=timezone.now())
         edited = make_order(shop, financial_status="paid", **options)

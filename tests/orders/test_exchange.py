@@ -465,7 +465,9 @@ def test_a_known_customer_is_compared_as_it_is_kept(shop: Shop, tmp_path: Path) 
     import_text(shop, lines(same, agreed, agreed, refused), tmp_path, "again.jsonl")
 
     with shop_scope(shop):
-        second_rows = ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
+        second_rows = (
+            ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
+        )
         assert [fate for fate, _ in second_rows] == ["skipped", "changed", "skipped", "failed"]
         assert second_rows[3][1] == "phone is invalid"
         assert Customer.objects.get().email_marketing_state == "subscribed"
@@ -513,7 +515,9 @@ def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], mess
     order = {"order": {"line_items": [{"title": "a", "price": "1.00"}]}}
     text = lines({"customer": {"first_name": "Ada"}}, order)
     with shop_scope(shop):
-        import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
+        import_job = imports.save_upload(
+            io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now()
+        )
         checked = {row.kind: outcome.result for row, outcome in dry_run.validate_file(import_job)}
         imports.skip_validation(import_job)
         results_by_kind = {row.kind: outcome.result for row, outcome in runner.run_import(import_job)}

@@ -47,13 +47,13 @@ WORKS = """
 import sys, time, uuid
 import django
 django.setup()
-from apps.exchange.domain import batches, exports, import_jobs, parts
-from apps.exchange.resources import person
+from apps.exchange.domain import exports, import_tasks, resumable_file, row_batches
+from apps.exchange.resources import personal_data
 from apps.jobs.domain import queue
-import_jobs.REPORT_EVERY = 1
-parts.PART_BYTES = 1
-exports.BATCH = batches.AT_ONCE = 2
-person._STEP = 1
+import_tasks.REPORT_EVERY = 1
+resumable_file.PART_BYTES = 1
+exports.BATCH = row_batches.BATCH_SIZE = 2
+personal_data._CHECKPOINT_EVERY = 1
 report, told = queue.report_progress, 0
 def reported(job, *, completed, total):
     global told
@@ -237,7 +237,7 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
         return json.dumps(value)
 
     with monkeypatch.context() as patched:
-        patched.setattr(person, "_json", noted)
+        patched.setattr(person, "_format_json", noted)
         assert queue.run_job(job.key)
 
     assert written(export) == data

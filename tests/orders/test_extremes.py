@@ -124,7 +124,7 @@ def test_taxes_are_grouped_by_their_rate_however_it_is_written(api: ApiClient, i
 
 
 def test_lists_of_an_order_have_an_end(api: ApiClient) -> None:
-    """No allowed order may take more than a second to calculate."""
+    """Check that no allowed order takes more than a second to calculate."""
     line = {"title": "Mug", "price": "1"}
     taxes = [{"title": f"T{number}", "rate": 0.001} for number in range(21)]
     codes = [{"code": f"C{number}", "amount": "0.01", "type": "fixed_amount"} for number in range(101)]

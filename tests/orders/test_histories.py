@@ -85,7 +85,6 @@ class Histories(RuleBasedStateMachine):
     def _order(self, index: int) -> int | None:
         return self.orders[index % len(self.orders)] if self.orders else None
 
-
     @initialize()
     def open(self) -> None:
         """Create a variant sold only in stock, one sold beyond its stock, and one that is not tracked."""
@@ -113,10 +112,10 @@ class Histories(RuleBasedStateMachine):
         buyer=st.sampled_from(BUYERS),
         behaviour=st.sampled_from(BEHAVIOURS),
         shipping=st.sampled_from(["0.00", "5.00"]),
-        paid=st.sampled_from(["sale", "authorization", None]),
+        payment_kind=st.sampled_from(["sale", "authorization", None]),
     )
     def order(
-        self, lines: list[tuple[int, int]], buyer: str | None, behaviour: str, shipping: str, paid_amount: str | None
+        self, lines: list[tuple[int, int]], buyer: str | None, behaviour: str, shipping: str, payment_kind: str | None
     ) -> None:
         expected = [{"variant_id": self.variants[index]["id"], "quantity": units} for index, units in lines]
         body: Body = {
@@ -124,7 +123,7 @@ class Histories(RuleBasedStateMachine):
             "inventory_behaviour": behaviour,
             "shipping_lines": [{"title": "Post", "price": shipping}],
             "email": buyer,
-            "transactions": [{"kind": paid_amount, "amount": "1.00"}] if paid_amount else [],
+            "transactions": [{"kind": payment_kind, "amount": "1.00"}] if payment_kind else [],
         }
         new_body = self._post("orders.json", {"order": body})
         if new_body is None:
@@ -140,7 +139,7 @@ class Histories(RuleBasedStateMachine):
         self.taken[new_body["order"]["id"]] = taken_units
 
     @rule(
-        place=PLACES,
+        index=PLACES,
         kind=st.sampled_from(["sale", "authorization", "capture", "void"]),
         amount=st.sampled_from([None, "0.01", "4.00", "10000.00"]),
         status=st.sampled_from(["success", "success", "pending", "failure"]),
@@ -151,7 +150,7 @@ class Histories(RuleBasedStateMachine):
             reported_transaction = {"kind": kind, "status": status} | ({"amount": amount} if amount else {})
             self._post(f"orders/{order}/transactions.json", {"transaction": reported_transaction})
 
-    @rule(place=PLACES, restock=st.booleans())
+    @rule(index=PLACES, restock=st.booleans())
     def cancel(self, index: int, restock: bool) -> None:
         order = self._order(index)
         if order is None or self._post(f"orders/{order}/cancel.json", {"restock": restock}) is None:
@@ -160,7 +159,7 @@ class Histories(RuleBasedStateMachine):
             self.stock[item] += units if restock else 0
 
     @rule(
-        place=PLACES,
+        index=PLACES,
         line=PLACES,
         units=UNITS,
         restock=st.booleans(),
@@ -188,15 +187,19 @@ class Histories(RuleBasedStateMachine):
                 self.taken[order][item] -= row["quantity"]
 
     def _item_of(self, variant: int) -> int:
-        return next(int(single_variant["inventory_item_id"]) for single_variant in self.variants if single_variant["id"] == variant)
+        return next(
+            int(single_variant["inventory_item_id"])
+            for single_variant in self.variants
+            if single_variant["id"] == variant
+        )
 
-    @rule(place=PLACES, step=st.sampled_from(["close", "open"]))
+    @rule(index=PLACES, step=st.sampled_from(["close", "open"]))
     def archive(self, index: int, step: str) -> None:
         order = self._order(index)
         if order is not None:
             self._post(f"orders/{order}/{step}.json", {})
 
-    @rule(place=PLACES, note=st.sampled_from(["a", "b"]), buyer=st.sampled_from(BUYERS))
+    @rule(index=PLACES, note=st.sampled_from(["a", "b"]), buyer=st.sampled_from(BUYERS))
     def edit(self, index: int, note: str, buyer: str | None) -> None:
         order = self._order(index)
         if order is None:
@@ -207,7 +210,7 @@ class Histories(RuleBasedStateMachine):
             change["customer"] = {"id": ids[0]} if ids else None
         self._done(self.api.put(f"orders/{order}.json", {"order": change}))
 
-    @rule(place=PLACES)
+    @rule(index=PLACES)
     def delete(self, index: int) -> None:
         order = self._order(index)
         if order is None or self._done(self.api.delete(f"orders/{order}.json")) is None:
@@ -216,18 +219,18 @@ class Histories(RuleBasedStateMachine):
         self.deleted.append(order)
         self.seen.pop(order, None)
 
-    @rule(place=st.integers(0, 1), by=st.integers(-2, 3))
+    @rule(index=st.integers(0, 1), by=st.integers(-2, 3))
     def adjust(self, index: int, by: int) -> None:
         item = self.variants[index]["inventory_item_id"]
         body = {"location_id": self.location, "inventory_item_id": item, "available_adjustment": by}
         if self._post("inventory_levels/adjust.json", body):
             self.stock[item] += by
 
-    @rule(place=st.integers(0, 1), available=st.integers(0, 6))
+    @rule(index=st.integers(0, 1), available=st.integers(0, 6))
     def count(self, index: int, available: int) -> None:
         self._set(self.variants[index]["inventory_item_id"], available)
 
-    @rule(place=st.integers(0, 2), price=st.sampled_from(["1.00", "12.34"]), title=st.sampled_from(["Mug", "Cup"]))
+    @rule(index=st.integers(0, 2), price=st.sampled_from(["1.00", "12.34"]), title=st.sampled_from(["Mug", "Cup"]))
     def change_goods(self, index: int, price: str, title: str) -> None:
         self._done(self.api.put(f"variants/{self.variants[index]['id']}.json", {"variant": {"price": price}}))
         self._done(self.api.put(f"products/{self.product}.json", {"product": {"title": title}}))
@@ -311,7 +314,12 @@ def test_sums_stock_and_events_agree_after_each_step_of_any_history(histories: t
 
 @pytest.mark.parametrize(
     ("module", "step"),
-    [(order_customers, "add"), (order_customers, "spend"), (stock_reservation, "give_back"), (payments, "count_sold")],
+    [
+        (order_customers, "add_orders_to_customers"),
+        (order_customers, "update_total_spent"),
+        (stock_reservation, "return_order_stock"),
+        (payments, "count_sold_units"),
+    ],
 )
 def test_a_step_that_is_left_out_is_found(
     histories: type[Histories], monkeypatch: pytest.MonkeyPatch, module: Any, step: str

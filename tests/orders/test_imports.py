@@ -351,8 +351,7 @@ def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control without the lock: the second worker takes the lease of the first, which fails in the middle of its work.
-    """
+    """Control without the lock: the second worker takes the lease of the first, which fails during its work."""
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
     import_job = begun(shop)
     work = runner.run_import(import_job)
@@ -591,7 +590,7 @@ def test_orders_that_were_partly_sent_come_in(
     ("status", "line", "reason"),
     [
         ("partial", {}, "fulfillment_status is not included in the list"),
-        ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not agree"),
+        ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not match"),
         ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": 7}, "fulfillable_quantity is invalid"),
         ("partial", {"fulfillment_status": "partial"}, "must contain the unfulfilled quantity"),
         (

@@ -160,7 +160,9 @@ def checked_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
         import_job = kept_file(orders())
         with closing(dry_run.validate_file(import_job)) as session:
             outcomes = [(row.line, what.result, nameless(what.reason), dict(what.changes)) for row, what in session]
-        imports.start_import(Import.objects.get(pk=import_job.pk), without_unknown=True, actor="system", at=timezone.now())
+        imports.start_import(
+            Import.objects.get(pk=import_job.pk), without_unknown=True, actor="system", at=timezone.now()
+        )
         with closing(runner.run_import(import_job)) as session:
             list(session)
     return outcomes, Tables(shop).dump()
@@ -202,7 +204,9 @@ def test_orders_together_become_what_they_become_one_by_one(
 
 
 def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
-    import_job = kept_file([{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)])
+    import_job = kept_file(
+        [{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)]
+    )
 
     with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(import_job)) as session:
         assert Counter(outcome.result for _, outcome in session) == {"new": 8, "failed": 1}

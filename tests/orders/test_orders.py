@@ -454,7 +454,10 @@ def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
     assert (cancelled["cancel_reason"], cancelled["fulfillment_status"]) == ("customer", "restocked")
     assert (cancelled["financial_status"], cancelled["current_total_price"]) == ("voided", "0.00")
     assert cancelled["line_items"][0]["current_quantity"] == 0
-    assert (second_response.status_code, second_response.json()) == (422, {"errors": {"base": ["The order is cancelled already"]}})
+    assert (second_response.status_code, second_response.json()) == (
+        422,
+        {"errors": {"base": ["The order is already canceled"]}},
+    )
     assert available(variant) == 3
 
 

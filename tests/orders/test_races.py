@@ -70,7 +70,9 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
     with shop_scope(shop):
         assert Order.objects.count() == 5
         stock_movements = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
-        assert sorted(stock_movements.values_list("reference", flat=True)) == sorted(Order.objects.values_list("name", flat=True))
+        assert sorted(stock_movements.values_list("reference", flat=True)) == sorted(
+            Order.objects.values_list("name", flat=True)
+        )
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_its_units_go_back_twice")
@@ -167,8 +169,7 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
-    """Control without the lock: both see the full authorization; the unique transaction number would stop the second.
-    """
+    """Control without the lock: both see the full authorization; the unique number would stop the second."""
     order = make_order(shop, financial_status="authorized")
 
     def capture() -> Any:

@@ -184,7 +184,7 @@ def test_a_transaction_of_another_order_is_no_parent_and_not_found(api: ApiClien
 def test_cancelled_orders_take_no_money(api: ApiClient, order: dict[str, Any]) -> None:
     api.post(f"orders/{order['id']}/cancel.json")
 
-    assert pay(api, order, kind="sale", amount="1.00").json() == {"errors": {"base": ["The order is cancelled"]}}
+    assert pay(api, order, kind="sale", amount="1.00").json() == {"errors": {"base": ["The order is canceled"]}}
 
 
 def test_orders_in_two_currencies_want_to_know_which(api: ApiClient) -> None:
@@ -316,7 +316,7 @@ def test_the_outcome_of_a_pending_capture_is_noted_on_a_cancelled_order(api: Api
     void = pay(api, order, kind="void")
     response = pay(api, order, kind="capture", amount="70.00")
 
-    assert other.json() == {"errors": {"base": ["The order is cancelled"]}}
+    assert other.json() == {"errors": {"base": ["The order is canceled"]}}
     assert void.status_code == 422
     assert response.status_code == 201, response.content
     assert status(api, order) == "partially_paid"

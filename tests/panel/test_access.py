@@ -56,10 +56,14 @@ def state() -> dict[str, Any]:
 def links(page: Response) -> dict[str, str]:
     """Return the URL names that a page links to within the shop, each with one address."""
     text = "" if page.streaming else html.unescape(page.content.decode())
-    matching_links = {urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)}
+    matching_links = {
+        urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)
+    }
     panel = URLResolver(RegexPattern("^/s/acme/admin/"), admin.site.get_urls())
     return {
-        str(panel.resolve(urlsplit(link).path).url_name): link for link in matching_links if link.startswith("/s/acme/admin/")
+        str(panel.resolve(urlsplit(link).path).url_name): link
+        for link in matching_links
+        if link.startswith("/s/acme/admin/")
     }
 
 

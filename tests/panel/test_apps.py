@@ -149,7 +149,7 @@ def test_revoking_needs_the_beginning_typed_and_works_at_once(owner: Panel, shop
 
     wrong = owner.post(*args, confirm="bko_nope")
 
-    assert b"Nothing has been revoked" in wrong.content
+    assert b"The token was not revoked" in wrong.content
     assert api_status(token) == 200
 
     owner.post(*args, confirm=row.prefix)

@@ -28,7 +28,7 @@ from tests.panel.conftest import Panel, PanelWith
 def choose(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
     """Select rows of a list, or with ``query`` all results, and press the button."""
     across = {"select_across": "1"} if query else {}
-    data = {"action": "edit_chosen", "index": "0", "_selected_action": [*ids] or [0], **across}
+    data = {"action": "edit_selected", "index": "0", "_selected_action": [*ids] or [0], **across}
     response = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
     assert response.status_code == 302
     with shop_scope(panel.shop):
@@ -141,7 +141,7 @@ def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_wit
     }
     assert "must be greater than or equal to 0" in page
     report = panel.get("bulk_bulkedit_report", edit.pk).content.decode()
-    assert f"{cheap},Mug,Refused,price must be greater than or equal to 0," in report
+    assert f"{cheap},Mug,Rejected,price must be greater than or equal to 0," in report
     assert "Price: 20.00 → 15.00" in report
 
 
@@ -288,8 +288,8 @@ def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(shop: 
     order = make_order(shop)
     plan(panel, edit, price_how="percent", price_value="10")
 
-    assert b"edit_chosen" not in viewer.get("orders_order_changelist").content
-    viewer.post("orders_order_changelist", action="edit_chosen", index="0", _selected_action=[order.pk])
+    assert b"edit_selected" not in viewer.get("orders_order_changelist").content
+    viewer.post("orders_order_changelist", action="edit_selected", index="0", _selected_action=[order.pk])
     assert other.get("bulk_bulkedit_change", edit.pk).status_code == 403
     assert other.forge("bulk_bulkedit_start", edit.pk).status_code == 403
     assert b"Products" not in other.get("bulk_bulkedit_changelist").content.split(b"result_list")[-1]

@@ -10,7 +10,7 @@ JOBS, ORDERS = "jobs_job_changelist", "orders_order_changelist"
 
 
 def chips(page: Response) -> list[tuple[str, str]]:
-    return [(chip.words, chip.without) for chip in page.context["cl"].narrowing.chips]
+    return [(chip.text, chip.url_without) for chip in page.context["cl"].active_filters.chips]
 
 
 def test_a_list_as_it_comes_has_no_chips(owner: Panel) -> None:
@@ -27,7 +27,7 @@ def test_each_chip_leads_to_the_first_page_without_it_and_keeps_the_rest(owner: 
         ("Search: “Ada”", "?financial_status__exact=paid&o=-2&view=all"),
         ("Financial status: Paid", "?o=-2&q=Ada&view=all"),
     ]
-    assert page.context["cl"].narrowing.without == "?o=-2&view=all"
+    assert page.context["cl"].active_filters.url_without == "?o=-2&view=all"
     assert 'aria-label="Remove filter Financial status: Paid"' in page.content.decode()
 
 

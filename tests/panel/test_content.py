@@ -199,8 +199,6 @@ def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
     assert panel_with("themes").post("content_article_preview", html="x").status_code == 403
 
 
-
-
 def test_themes_are_shown_as_cards_with_what_may_be_done(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = panel_with("themes")
     with shop_scope(shop):
@@ -524,7 +522,7 @@ def test_a_full_shop_is_told_why_no_theme_can_be_added(panel_with: PanelWith, sh
 
     assert b"20 of 20 themes" in page
     assert b"To add a theme, delete one first" in page
-    assert b">Add a theme<" not in page
+    assert b">Add theme<" not in page
 
 
 def test_search_finds_lines_in_files(panel_with: PanelWith, draft: Theme) -> None:
@@ -624,7 +622,10 @@ def test_metafields_are_edited_with_their_article(panel_with: PanelWith, shop: S
     payload = article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
 
     response = panel.post(
-        "content_article_change", article.pk, **payload, **{f"metafields-0-{name}": text for name, text in field.items()}
+        "content_article_change",
+        article.pk,
+        **payload,
+        **{f"metafields-0-{name}": text for name, text in field.items()},
     )
 
     assert response.status_code == 302

@@ -142,7 +142,11 @@ def test_staff_add_a_customer(panel: Panel, shop: Shop) -> None:
     assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
         new_customer = Customer.objects.get()
-        assert (new_customer.email, new_customer.phone, new_customer.email_marketing_state) == ("Bo@Example.com", "+14155550123", "subscribed")
+        assert (new_customer.email, new_customer.phone, new_customer.email_marketing_state) == (
+            "Bo@Example.com",
+            "+14155550123",
+            "subscribed",
+        )
         assert new_customer.default_address is not None
         assert new_customer.default_address.country == "Sweden"
         assert Event.objects.get(topic="customers/create").actor == f"staff:{panel.user.pk}"
@@ -195,7 +199,9 @@ def test_of_a_long_history_of_consents_the_newest_are_shown(panel: Panel, custom
         page = panel.get(CHANGE, customer.pk)
 
     assert sum('"staff_user"."id" IN' in query["sql"] for query in captured) == 1
-    (inline_admin_formset,) = (query for query in page.context["inline_admin_formsets"] if query.formset.model is ConsentChange)
+    (inline_admin_formset,) = (
+        query for query in page.context["inline_admin_formsets"] if query.formset.model is ConsentChange
+    )
     assert len(inline_admin_formset.formset.forms) == 20
     panel.post(CHANGE, customer.pk, **form_of(customer, note="Nice"))
     assert reload(customer).note == "Nice"

@@ -24,7 +24,7 @@ from tests.panel.conftest import PanelWith
 
 def told(page: str) -> list[str]:
     """Return what the confirmation page says will be deleted."""
-    summary = page.partition("What will be deleted</h2>")[2].partition("</ul>")[0]
+    summary = page.partition("To be deleted</h2>")[2].partition("</ul>")[0]
     return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
 
 
@@ -33,7 +33,9 @@ def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many
 ) -> None:
     panel = panel_with("products")
     with shop_scope(shop):
-        few_rows, many_rows = (make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40)))
+        few_rows, many_rows = (
+            make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40))
+        )
 
     panel.get("catalog_product_delete", few_rows.pk)  # warm up: work that a process does once is not a cost of the page
 
@@ -45,7 +47,7 @@ def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many
 
     assert costs[0] == costs[1]
     assert "Product: Mug" in pages[1]
-    assert told(pages[1]) == ["1 product", "40 variants, with their stock", "1 option"]
+    assert told(pages[1]) == ["1 product", "40 variants, with their inventory", "1 option"]
     assert "Mug · 7" not in pages[1]
 
 
@@ -92,8 +94,8 @@ def test_places_in_collections_are_told_from_both_sides(panel_with: PanelWith, s
     product = panel.get("catalog_product_delete", cup.pk).content.decode()
     collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
 
-    assert {"1 variant, with its stock", "2 entries in collections", "1 tag"} <= set(told(product))
-    assert told(collection) == ["1 custom collection", "2 product entries (the products are not deleted)"]
+    assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(told(product))
+    assert told(collection) == ["1 custom collection", "2 collection entries (the products are not deleted)"]
 
 
 def test_all_that_goes_along_is_told_in_words() -> None:

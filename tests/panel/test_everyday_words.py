@@ -32,8 +32,8 @@ ENGLISH = {
     "Variants": "variants, sku, barcodes, ean, size, colour, discount, discounts, compare-at price, sale price",
     "Collections": "collections, category, categories, department",
     "Smart collections": "smart collection, rules",
-    "Stock": "stock, inventory, quantity, stocktaking, sold out, warehouse",
-    "Stock movements": "stock movements, ledger, stock history",
+    "Inventory": "stock, inventory, quantity, stocktaking, sold out, warehouse",
+    "Inventory history": "stock movements, ledger, stock history",
     "Locations": "locations, pickup, branch, depots",
     "Customers": "customers, customer, clients, buyers, newsletter, contact, gdpr, privacy",
     "Themes": "theme, design, logo, layout, template, fonts, storefront",
@@ -72,8 +72,8 @@ ENGLISH = {
     "Time zone": "time zone, timezone, time",
     "Weight unit": "weight, weight unit, kilograms",
     "Customer accounts": "customer accounts, guest checkout, registration",
-    "Low stock at": "low stock at, low stock warning, threshold",
-    "Second factor required from": "require 2fa, two-factor for everybody",
+    "Low-stock threshold": "low-stock threshold, low stock warning, threshold",
+    "Require two-factor authentication from": "require 2fa, two-factor for everybody",
     "Domain": "domain, url, web address",
     "Plan": "plan, subscription",
     "Owner": "owner",
@@ -153,7 +153,9 @@ def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkey
                 assert menu.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
             with checks(name):
-                search_results = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context["results"]
+                search_results = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context[
+                    "results"
+                ]
                 assert f"/change/#id_{name}" in " ".join(result.link for result in search_results)
     assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
 

@@ -115,7 +115,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     lacking = panel_with(kind)
 
     def sent(who: Panel, query: str = "", **fields: Any) -> Any:
-        return who.http.post(f"{address}{query}", {"action": "export_chosen", "_selected_action": ids[:1], **fields})
+        return who.http.post(f"{address}{query}", {"action": "export_selected", "_selected_action": ids[:1], **fields})
 
     selected = sent(panel)
     response = sent(panel, "?q=ada", select_across="1")
@@ -130,7 +130,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     assert "/exchange/export/" in selected["Location"]
     assert response.status_code == 302
     assert "/exchange/export/" not in refused.get("Location", "")
-    assert b"export_chosen" not in lacking.http.get(address).content
+    assert b"export_selected" not in lacking.http.get(address).content
 
 
 def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
@@ -208,7 +208,7 @@ def test_a_list_of_which_not_all_can_be_exported_says_so(
 
     assert [value for value, _ in many_rows.choices] == [value for value, _ in nothing.choices] == ["all"]
     assert nothing.help_text == "No rows are selected."
-    assert many_rows.help_text == "These are more than 1 rows. Filter the list first."
+    assert many_rows.help_text == "The list has more than 1 rows. Filter it first."
     assert searched.help_text.startswith("The search matches more than 2 rows")
     assert owner.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
     assert panel_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
@@ -220,7 +220,13 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
     monkeypatch.setattr(exports, "BATCH", 2)
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
     with shop_scope(shop):
-        request: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
+        request: Any = {
+            "kind": "orders",
+            "format": "jsonl",
+            "user": owner.user,
+            "actor": "system",
+            "at": timezone.now(),
+        }
         export = exports.create_export(filters={"ids": [order.pk for order in orders]}, **request)
         Order.objects.filter(pk=orders[1].pk).delete()
 
@@ -280,14 +286,19 @@ def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, sh
     assert b"must end in .csv or .jsonl" in refused.content
     with shop_scope(shop):
         saved_import = Import.objects.get()
-    assert (saved_import.state, saved_import.problem) == ("failed", "Each column must occur only once in the first line.")
+    assert (saved_import.state, saved_import.problem) == (
+        "failed",
+        "Each column must occur only once in the first line.",
+    )
     assert panel.get("exchange_import_changelist").status_code == 200
 
 
 def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     clerk, stranger = panel_with("orders"), panel_with("edit_orders", shop=other_shop)
     with shop_scope(shop):
-        import_job = imports.save_upload(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
+        import_job = imports.save_upload(
+            io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now()
+        )
 
     assert clerk.get("exchange_import_upload").status_code == 403
     assert clerk.forge("exchange_import_confirm", import_job.pk).status_code == 403

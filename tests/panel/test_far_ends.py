@@ -162,7 +162,11 @@ def test_a_sort_is_read_from_an_index(owner: Panel, name: str, query: dict[str, 
     with CaptureQueriesContext(connection) as captured:
         owner.get(name, **query)
 
-    (sql,) = (single_query["sql"] for single_query in captured if f'."{order}" ' in single_query["sql"].rpartition("ORDER BY")[2])
+    (sql,) = (
+        single_query["sql"]
+        for single_query in captured
+        if f'."{order}" ' in single_query["sql"].rpartition("ORDER BY")[2]
+    )
     assert index in _plan(f"{sql} LIMIT 5")
 
 

@@ -69,7 +69,11 @@ def test_some_units_are_sent_with_their_number_and_the_customer_is_told(panel: P
     assert all(f'name="{name}"' in page for name in units(row, 0, 0))
     assert response.status_code == 302
     assert row.status == "in_progress"
-    assert (fulfillment.tracking_numbers, fulfillment.tracking_company, fulfillment.message) == ([UPS], "UPS", "Fragile")
+    assert (fulfillment.tracking_numbers, fulfillment.tracking_company, fulfillment.message) == (
+        [UPS],
+        "UPS",
+        "Fragile",
+    )
     assert fulfillment.tracking_urls == [f"https://www.ups.com/track?tracknum={UPS}"]
     assert [line.fulfillable_quantity for line in row.lines.order_by("pk")] == [1, 2]
     assert Event.objects.get(topic="fulfillments/create").actor == f"staff:{panel.user.pk}"
@@ -295,7 +299,7 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Pane
     (slip,) = response.context["slips"]
     assert [(item.name, count) for item, count in slip.lines] == [(mugs.line_item.name, 3)]
     for part in (
-        f"Parcel {first}",
+        f"Fulfillment {first}",
         "N-1",
         "N-2",
         "Courier",
@@ -338,7 +342,7 @@ def test_a_parcel_that_was_taken_back_has_no_slip(panel: Panel, in_shop: Shop) -
     response = panel.get(PARCEL_SLIP, parcel.pk)
 
     assert response.status_code == 302
-    assert f"{parcel} is cancelled." in panel.http.get(response.headers["Location"]).content.decode()
+    assert f"{parcel} is canceled." in panel.http.get(response.headers["Location"]).content.decode()
     assert panel.url(PARCEL_SLIP, parcel.pk) not in panel.get(ORDER, parcel.order_id).content.decode()
 
 

@@ -177,7 +177,11 @@ def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkey
         todo_items = todo(owner)
 
     assert todo_items["Unpaid orders"] == "3+"
-    counts = [captured_query["sql"] for captured_query in queries.captured_queries if "COUNT(" in captured_query["sql"] and "LIMIT 3" in captured_query["sql"]]
+    counts = [
+        captured_query["sql"]
+        for captured_query in queries.captured_queries
+        if "COUNT(" in captured_query["sql"] and "LIMIT 3" in captured_query["sql"]
+    ]
     assert len(counts) >= len(home._tasks)
 
 

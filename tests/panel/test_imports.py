@@ -54,7 +54,9 @@ def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
         return Import.objects.latest("pk")
 
 
-@pytest.mark.parametrize(("rows", "message"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")])
+@pytest.mark.parametrize(
+    ("rows", "message"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")]
+)
 def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
     panel_with: PanelWith, rows: bytes, message: str
 ) -> None:
@@ -179,7 +181,9 @@ def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop
     with shop_scope(shop):
         make_customer(first_name="Ada", email="ada@example.com")
         make_customer(first_name="Cy", email="cy@example.com")
-    import_job = checked(panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n")
+    import_job = checked(
+        panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n"
+    )
 
     text = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
 
@@ -226,7 +230,9 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
         import_job.refresh_from_db()
         without = import_job.state
     second_response = panel.get("exchange_import_change", import_job.pk)
-    panel.post("exchange_import_confirm", import_job.pk, form_key=second_response.context["form_key"], without_unknown="on")
+    panel.post(
+        "exchange_import_confirm", import_job.pk, form_key=second_response.context["form_key"], without_unknown="on"
+    )
     work(shop, imports.RUN_TASK)
 
     text = page.content.decode()

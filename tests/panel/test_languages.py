@@ -110,7 +110,9 @@ def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
     translations.update_catalog(path, {translations.TranslatableText(text): ["x.py"] for text in message}, message)
     path.with_suffix(".mo").write_bytes(path.with_suffix(".mo").read_bytes().replace(b"A", b"Z"))
 
-    problems = translations.find_problems(path, {translations.TranslatableText(text): ["x.py"] for text in (*message, "d")})
+    problems = translations.find_problems(
+        path, {translations.TranslatableText(text): ["x.py"] for text in (*message, "d")}
+    )
 
     assert sorted(problems) == [
         "django.mo is outdated: django.po has changed",

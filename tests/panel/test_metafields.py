@@ -110,7 +110,7 @@ class OwnerAdmin(ShopOwnedAdmin[Any]):
 
 
 def inline_of(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
-    """The set of forms as the product's page makes it."""
+    """Return the formset as the product's page builds it."""
     request = RequestFactory().get("/")
     request.user = panel.user
     inline = MetafieldInline(Product, admin.site)

@@ -64,7 +64,11 @@ class Sent:
         page = panel.url(self.page, *args)
         address = panel.url(self.to, *args) if self.to else page
         forms = forms_of(panel.http.get(page).content)
-        form = next(first_form for first_form in forms if first_form.attrs.get("action", page) in {address, ""} and self._fits(first_form))
+        form = next(
+            first_form
+            for first_form in forms
+            if first_form.attrs.get("action", page) in {address, ""} and self._fits(first_form)
+        )
         return address, form.data | self.typed
 
     def _fits(self, form: ShownForm) -> bool:
@@ -218,7 +222,7 @@ def test_a_form_that_is_sent_again_makes_nothing_more(owner: Panel, inside: Shop
                 assert new_rows != empty
                 assert rows() == new_rows
                 assert second_response.status_code == 302
-                assert any("sent already" in str(message) for message in get_messages(second_response.wsgi_request))
+                assert any("already submitted" in str(message) for message in get_messages(second_response.wsgi_request))
                 if first.status_code == 302:
                     assert second_response["Location"] == first["Location"]
 

@@ -44,10 +44,10 @@ def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> Non
         untouched = LineItem.objects.count()
     response = send(panel, order, "save", **add)
 
-    assert [row.variant.pk for row in results.context["form"].found] == [cup.pk]
+    assert [row.variant.pk for row in results.context["form"].variant_rows] == [cup.pk]
     assert look.context["outcome"] == {
-        "moves": ["2 × Cup - Blue added"],
-        "sums": [
+        "changes": ["2 × Cup - Blue added"],
+        "changed_totals": [
             ("Subtotal", "20.00 USD", "40.00 USD"),
             ("Total", "20.00 USD", "40.00 USD"),
             ("Balance", "0.00 USD", "20.00 USD"),
@@ -106,7 +106,9 @@ def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: P
         ({"seen_version": "1"}, "Someone else changed this order."),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_changes(panel: Panel, shop: Shop, typed: dict[str, str], message: str) -> None:
+def test_what_cannot_be_is_said_and_nothing_changes(
+    panel: Panel, shop: Shop, typed: dict[str, str], message: str
+) -> None:
     order = make_order(shop, fulfillment_status="fulfilled")
     with shop_scope(shop):
         pk = order.line_items.get().pk

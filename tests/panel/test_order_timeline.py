@@ -43,7 +43,7 @@ def told(panel: Panel, order_id: int) -> list[tuple[str, str]]:
     page = panel.get(PAGE, order_id)
     moments = page.context["timeline"]
     assert all(moment.text in page.content.decode().replace("&#x27;", "'") for moment in moments)
-    return [(moment.who, moment.text) for moment in moments if not moment.text.startswith("Order ")]
+    return [(moment.actor_name, moment.text) for moment in moments if not moment.text.startswith("Order ")]
 
 
 def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
@@ -191,9 +191,9 @@ def test_other_orders_and_other_shops_are_not_told_of(panel: Panel, in_shop: Sho
     page = panel.get(PAGE, row.order_id)
     texts = " ".join(moment.text for moment in page.context["timeline"])
 
-    assert f"fulfillment order no. {row.pk}." in texts
-    assert f"no. {other.pk}." not in texts
-    assert f"no. {foreign.pk}." not in texts
+    assert f"Fulfillment order no. {row.pk} " in texts
+    assert f"no. {other.pk} " not in texts
+    assert f"no. {foreign.pk} " not in texts
     assert panel.get(PAGE, foreign.order_id).status_code == 404
 
 

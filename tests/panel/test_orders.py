@@ -154,7 +154,9 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
         assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
 
 
-@pytest.mark.parametrize(("currency", "expected_output"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")])
+@pytest.mark.parametrize(
+    ("currency", "expected_output"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")]
+)
 def test_the_timeline_writes_money_with_the_decimals_of_its_currency(
     panel: Panel, shop: Shop, currency: str, expected_output: str
 ) -> None:
@@ -228,7 +230,7 @@ def test_the_chosen_orders_are_exported(
     panel_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_order(shop)
-    form = {"action": "export_chosen", "_selected_action": [other.pk]}
+    form = {"action": "export_selected", "_selected_action": [other.pk]}
     clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
 
     refused = clerk.http.post(clerk.url(LIST), form)

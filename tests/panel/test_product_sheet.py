@@ -149,7 +149,7 @@ def test_a_count_does_not_overwrite_what_moved_meanwhile(panel: Panel, in_shop: 
 
     response = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
 
-    assert "The quantity has changed: 0." in response.content.decode()
+    assert "The quantity has changed to 0." in response.content.decode()
     assert InventoryLevel.objects.get().available == 0
 
 

@@ -132,7 +132,12 @@ def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, sh
     )
 
     response = panel.post(
-        "catalog_product_change", product.pk, **named_product, **rows, **no_metafields(), seen_version=version_of(product)
+        "catalog_product_change",
+        product.pk,
+        **named_product,
+        **rows,
+        **no_metafields(),
+        seen_version=version_of(product),
     )
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
@@ -329,7 +334,10 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
 
     def prices() -> dict[str, tuple[str, Any]]:
         presentment_prices = api.get(f"variants/{priced.pk}.json").json()["variant"]["presentment_prices"]
-        return {row["price"]["currency_code"]: (row["price"]["amount"], row["compare_at_price"]) for row in presentment_prices}
+        return {
+            row["price"]["currency_code"]: (row["price"]["amount"], row["compare_at_price"])
+            for row in presentment_prices
+        }
 
     page = panel.get("catalog_variant_change", priced.pk)
     form = page.context["adminform"].form
@@ -381,7 +389,9 @@ def test_lists_ignore_case_in_every_script(panel_with: PanelWith, in_shop: Shop,
 
 @pytest.mark.parametrize("by_name", ["Title", "Size, Colour"])
 def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel, shop: Shop, by_name: str) -> None:
-    response = panel.post("catalog_product_add", **PRODUCT | options(*by_name.split(", ")), **variants(), **no_metafields())
+    response = panel.post(
+        "catalog_product_add", **PRODUCT | options(*by_name.split(", ")), **variants(), **no_metafields()
+    )
     assert response.status_code == 302
     with shop_scope(shop):
         product, variant = Product.objects.get(), Variant.objects.get()
@@ -395,7 +405,9 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel,
     ]
     blank = row("", "3.00", id=str(variant.pk), product=str(product.pk))
     sent_product = PRODUCT | options(*by_name.split(", ")) | {"seen_version": version_of(product)}
-    saved = panel.post("catalog_product_change", product.pk, **sent_product, **variants(blank, initial=1), **no_metafields())
+    saved = panel.post(
+        "catalog_product_change", product.pk, **sent_product, **variants(blank, initial=1), **no_metafields()
+    )
 
     assert [page.status_code for page in pages] == [200] * 4
     assert not [page.request["PATH_INFO"] for page in pages if "Default Title" in page.content.decode()]

@@ -95,7 +95,7 @@ def test_what_does_not_belong_is_left_out(panel: Panel, shop: Shop, other_shop: 
     page = panel.get(REPORT, **DAYS)
 
     total = page.context["total"]
-    assert (total.refunds, total.units, total.money, total.other_currencies) == (1, 0, 0, 1)
+    assert (total.refunds, total.quantity, total.amount, total.other_currencies) == (1, 0, 0, 1)
     assert "1 refund in another currency" in " ".join(page.content.decode().split())
 
 
@@ -122,7 +122,7 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
         ({"first": "2030-05-05"}, "A report by day can cover one year at most."),
         ({"first": "2020-05-06", "step": "month"}, "A report can cover five years at most."),
-        ({"first": "0001-01-01", "last": "0001-02-01"}, "There were no refunds then."),
+        ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no refunds in this period. Enter other dates."),
         ({"first": "x"}, "Enter a valid date."),
         ({"step": "hour"}, "Select a valid choice."),
     ],

@@ -86,7 +86,7 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Ord
     assert (refund.user_id, refund.reason, refund.note, refund.restock) == (panel.user.pk, "damage", "Broken <b>", True)
     assert [single_response.redirect_chain[-1][0] for single_response in responses] == [panel.url(PAGE, order.pk)] * 2
     assert "Refunded: 25.00 USD." in text(responses[0])
-    assert "sent already" in text(responses[1])
+    assert "already submitted" in text(responses[1])
     assert "Waiting for the gateway" in text(responses[0])
     assert "Refunded 25.00 USD through bogus" in text(responses[0])
     with shop_scope(shop):
@@ -146,7 +146,11 @@ def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop
     (refund,) = refunds(shop)
     with shop_scope(shop):
         (order_adjustment,) = refund.order_adjustments.all()
-    assert (order_adjustment.amount, order_adjustment.reason, movement_of(refund).amount) == (Decimal("1.50"), "restock", Decimal("8.50"))
+    assert (order_adjustment.amount, order_adjustment.reason, movement_of(refund).amount) == (
+        Decimal("1.50"),
+        "restock",
+        Decimal("8.50"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_money_that_did_not_go_back_is_tried_again(panel: Panel, shop: Shop) -> 
     response = refunded(panel, order, form)
     work_off(shop)
 
-    assert "Refused" in page
+    assert "Rejected" in page
     assert "The card was closed" in page
     assert f"?again={failed.pk}" in page
     assert form[f"payment-{payment}"] == ["20.00"]

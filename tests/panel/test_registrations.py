@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_said_at_its_field_and_nothing_is_made(owner: Panel
 
     form = page.context["form"]
     assert form.errors.keys() == {"redirect_urls", "application_url", "name"}
-    assert "must be secure (HTTPS)" in page.content.decode()
+    assert "must use HTTPS" in page.content.decode()
     assert not App.objects.exists()
 
 
@@ -111,7 +111,7 @@ def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app
         event = Event.objects.get(topic="app/scopes_update")
     assert (saved.status_code, forged.status_code, approved.status_code) == (302, 200, 302)
     assert untouched == ["read_products"]
-    assert "asks for more than it may do" in page
+    assert "requests additional access" in page
     assert response.content.decode().count(">new</span>") == 2
     assert now == ["read_orders", "write_products"]
     assert (event.actor, event.changes) == (f"staff:{owner.user.pk}", {"scopes": [untouched, now]})
@@ -200,8 +200,6 @@ def test_who_only_looks_cannot_save(panel_with: PanelWith, app: App) -> None:
     assert app.name == "Stock sync"
 
 
-
-
 def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Shop, app: App) -> None:
     key, secret = app.api_key, app.api_secret
     page = owner.get("shops_app_delete", app.pk).content.decode()
@@ -210,9 +208,9 @@ def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Sho
 
     body = {"client_id": key, "client_secret": secret, "grant_type": "client_credentials"}
     token = Client().post("/admin/oauth/access_token", body, content_type="application/json")
-    assert "Remove Stock sync?" in page
+    assert "Delete Stock sync?" in page
     assert response.status_code == 302
-    assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("is removed")[-1]
+    assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("Stock sync deleted.")[-1]
     assert owner.get("shops_app_change", app.pk).status_code == 404
     assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
     assert get_actor_name(f"app:{app.pk}") == "Stock sync (app)"
@@ -232,8 +230,8 @@ def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Sho
     response = owner.post("shops_app_delete", app.pk, form_key=key)
 
     app.refresh_from_db()
-    assert "It is installed on this shop." in page
-    assert "1 other shop has it." in " ".join(page.split())
+    assert "The app is installed in this shop." in page
+    assert "The app is installed in 1 other shop." in " ".join(page.split())
     assert response.status_code == 302
     assert "The app is installed in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
     assert app.retired_at is None

@@ -73,9 +73,9 @@ def test_sales_of_another_shop_are_not_added(panel: Panel, other_shop: Shop) -> 
     assert chart(panel)["orders"] == 0
 
 
-@pytest.mark.parametrize(("request", "count"), [("7", 7), ("90", 90), ("31", 30), ("x", 30), ("٧", 30)])
-def test_the_range_is_chosen(panel: Panel, request: str, count: int) -> None:
-    assert len(chart(panel, days=request)["days"]) == count
+@pytest.mark.parametrize(("days_query", "count"), [("7", 7), ("90", 90), ("31", 30), ("x", 30), ("٧", 30)])
+def test_the_range_is_chosen(panel: Panel, days_query: str, count: int) -> None:
+    assert len(chart(panel, days=days_query)["days"]) == count
 
 
 @pytest.mark.parametrize(

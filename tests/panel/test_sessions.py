@@ -141,7 +141,9 @@ def test_a_session_from_before_they_were_listed_appears(member: User) -> None:
 
 def test_expired_sessions_are_cleared(member: User) -> None:
     own_browser, closed_browser = browser(), browser()
-    Session.objects.filter(pk=closed_browser.session.session_key).update(expire_date=timezone.now() - timedelta(seconds=1))
+    Session.objects.filter(pk=closed_browser.session.session_key).update(
+        expire_date=timezone.now() - timedelta(seconds=1)
+    )
 
     cleared = delete_expired_sessions(timezone.now())
 

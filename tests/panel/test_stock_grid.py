@@ -76,8 +76,8 @@ def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, sho
 @pytest.mark.parametrize(
     ("expected", "observed", "says"),
     [
-        ("7", "4", "The quantity has changed: 5."),
-        ("7", "", "The quantity has changed: 5."),
+        ("7", "4", "The quantity has changed to 5."),
+        ("7", "", "The quantity has changed to 5."),
         ("-1", "5", "Enter a number from 0"),
         ("9999999999", "5", "Enter a number from 0"),
         ("many", "5", "Enter a whole number."),

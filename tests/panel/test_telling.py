@@ -130,7 +130,7 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
     assert {name: new for name, _, new in displayed_row.changes} == {
         "Titel für Suchmaschinen": "Hats",
         "Status": "Aktiv",
-        "Veröffentlicht wo": "Onlineshop",
+        "Veröffentlicht in": "Onlineshop",
         "Veröffentlicht am": "25. Nov 2026, 14:33",
         "Red: Gewicht in Gramm": "1.250",
         "Red: Gewicht": "1,25",

@@ -79,7 +79,7 @@ def test_the_stop_narrows_and_keeps_nothing(owner: Panel) -> None:
     response = owner.get("catalog_product_changelist", tour="1")
 
     changelist = response.context["cl"]
-    assert (changelist.keepable, changelist.narrowing.chips) == ("", [])
+    assert (changelist.saveable_query, changelist.active_filters.chips) == ("", [])
 
 
 @pytest.mark.parametrize("stop", ["", "0", "1", "7", "x", "²", "9" * 400])

@@ -63,7 +63,7 @@ def test_before_the_day_staff_are_reminded(owner: Panel, shop: Shop, time_machin
     page = owner.get()
 
     assert page.status_code == 200
-    assert b"From 6 May 2031 on" in page.content
+    assert b"From 6 May 2031, this shop requires" in page.content
 
 
 def test_the_day_begins_in_the_shops_time_zone(owner: Panel, shop: Shop, time_machine: Any) -> None:
@@ -84,7 +84,7 @@ def test_who_has_a_second_factor_notices_nothing(owner: Panel, shop: Shop, time_
     page = owner.get()
 
     assert page.status_code == 200
-    assert b"second factor only" not in page.content
+    assert b"must use two-factor authentication" not in page.content
 
 
 def test_who_gives_the_second_factor_up_is_asked_again(owner: Panel, shop: Shop, time_machine: Any) -> None:

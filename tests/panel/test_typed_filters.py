@@ -35,7 +35,7 @@ def names(response: Any) -> list[str]:
 
 
 def chips(response: Any) -> list[str]:
-    return [chip.words for chip in response.context["cl"].narrowing.chips]
+    return [chip.text for chip in response.context["cl"].active_filters.chips]
 
 
 @pytest.fixture
@@ -94,10 +94,10 @@ def test_what_cannot_be_read_is_said_and_fits_nothing(orders: Panel, query: dict
     page = response.content.decode()
     assert 'aria-invalid="true"' in page
     assert chips(response) == []
-    [refused] = response.context["cl"].narrowing.refused
+    [refused] = response.context["cl"].active_filters.invalid
     ((name, typed),) = query.items()
-    assert refused.words.startswith(f"“{typed[:60]}” is not a valid value for the filter {FILTERS[name]}. ")
-    assert refused.words in html.unescape(page)
+    assert refused.text.startswith(f"“{typed[:60]}” is not a valid value for the filter {FILTERS[name]}. ")
+    assert refused.text in html.unescape(page)
     assert "No matches" not in page
 
 
@@ -108,9 +108,9 @@ def test_a_range_of_which_one_end_cannot_be_read_does_not_look_as_if_it_narrowed
 
     assert names(response) == []
     assert chips(response) == ["Date: from 2 Mar 2026"]
-    [refused] = response.context["cl"].narrowing.refused
-    assert refused.words == "“abc” is not a valid value for the filter Total. Enter an amount in USD."
-    assert refused.without == "?processed_from=2026-03-02"
+    [refused] = response.context["cl"].active_filters.invalid
+    assert refused.text == "“abc” is not a valid value for the filter Total. Enter an amount in USD."
+    assert refused.url_without == "?processed_from=2026-03-02"
 
 
 def test_one_form_asks_for_all_and_keeps_what_else_the_address_says(orders: Panel) -> None:
@@ -283,7 +283,7 @@ def test_numbers_that_are_none_are_said(shop: Shop, panel_with: Any, query: dict
         ({"price_from": "2"}, ["2.00", "3.00"], "Price: from 2.00"),
         ({"price_to": "1,99"}, ["1.00"], "Price: to 1.99"),
         ({"price_from": "2", "product": "Felt hat", "o": "-4"}, ["2.00"], "Product: Felt hat"),
-        ({"stock": "low"}, ["3.00"], "Stock: Low stock"),
+        ({"stock": "low"}, ["3.00"], "Inventory: Low stock"),
         ({"stock": "low", "product": "coat"}, ["3.00"], "Product: coat"),
         ({"stock": "nonsense"}, ["1.00", "2.00", "3.00"], "Stock: nonsense"),
     ],
@@ -325,7 +325,9 @@ def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values
         # With so few rows any plan is as fast, so sequential scans are turned off.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         filter_field = filtered(request=None, params={}, model=model, model_admin=None)
-        filtered_page = filter_field.fitting(model.rows().filter(**OF_SHOP.get(model, {})).order_by(*filter_field.own_order), values)
+        filtered_page = filter_field.fitting(
+            model.rows().filter(**OF_SHOP.get(model, {})).order_by(*filter_field.own_order), values
+        )
 
         assert index in filtered_page[:25].explain()
 

@@ -78,7 +78,10 @@ def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
     assert "From the app&#x27;s configuration file" in page
     assert "Pause" not in page
     assert response.status_code == 302
-    assert "Only the app&#x27;s developer can change it" in panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+    assert (
+        "Only the app&#x27;s developer can change it"
+        in panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+    )
     reported_subscription.refresh_from_db()
     assert reported_subscription.state == Subscription.State.LIVE
 
@@ -157,7 +160,7 @@ def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscrip
 
 _UNSUBSCRIBED = (
     "The subscription was disabled or deleted before sending",
-    "Das Abonnement wurde vor dem Senden abgeschaltet oder entfernt",
+    "Das Abonnement wurde vor dem Senden ausgeschaltet oder gelöscht",
 )
 
 
@@ -227,7 +230,9 @@ def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: I
     happen(panel.shop, 2, title="Paper")
     with shop_scope(panel.shop):
         fan_out.create_deliveries()
-        first, second = Delivery.objects.filter(subscription=reported_subscription).select_related("event").order_by("pk")
+        first, second = (
+            Delivery.objects.filter(subscription=reported_subscription).select_related("event").order_by("pk")
+        )
     assert first.event
 
     results = {
@@ -239,7 +244,10 @@ def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: I
 
 
 def test_the_log_is_filtered_by_subscription_and_app(panel: Panel, installation: Installation) -> None:
-    first_delivery, two = make_delivery(installation), make_delivery(installation, subscribe(installation, f"{URI}/two"))
+    first_delivery, two = (
+        make_delivery(installation),
+        make_delivery(installation, subscribe(installation, f"{URI}/two")),
+    )
 
     of_two = panel.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
     of_app = panel.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list

@@ -27,8 +27,7 @@ def test_a_refusal_names_its_fields_in_words() -> None:
     error = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
 
     assert (
-        format_errors(error)
-        == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
+        format_errors(error) == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
     )
 
 

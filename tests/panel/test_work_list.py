@@ -66,7 +66,12 @@ def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
 
     page = panel.get(LIST)
 
-    assert [row.pk for row in page.context["cl"].result_list] == [waiting.pk, late.pk, new_fulfillment_order.pk, has_time.pk]
+    assert [row.pk for row in page.context["cl"].result_list] == [
+        waiting.pk,
+        late.pk,
+        new_fulfillment_order.pk,
+        has_time.pk,
+    ]
     text = page.content.decode()
     assert "Late by 2 hours" in text
     assert "Waiting for 3 days" in text
@@ -92,7 +97,10 @@ def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service
             ({"view": "requests"}, [fulfillment_order]),
             ({"view": "held"}, [held_fulfillment_order]),
             ({"view": "scheduled"}, [later]),
-            ({"view": "all"}, [finished_fulfillment_order, later, held_fulfillment_order, working, fulfillment_order, at_depot, own]),
+            (
+                {"view": "all"},
+                [finished_fulfillment_order, later, held_fulfillment_order, working, fulfillment_order, at_depot, own],
+            ),
             ({"view": "nonsense", "location": "nonsense", "service": "x"}, [at_depot, own, fulfillment_order, working]),
             ({"location": str(depot.pk)}, [at_depot]),
             ({"service": "own"}, [at_depot, own]),
@@ -102,7 +110,10 @@ def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service
             ({"request": "accepted"}, [working]),
             ({"q": name}, [finished_fulfillment_order]),
             ({"q": name.removeprefix("#")}, [finished_fulfillment_order]),
-            ({"q": str(Order.objects.get(pk=finished_fulfillment_order.order_id).number)}, [finished_fulfillment_order]),
+            (
+                {"q": str(Order.objects.get(pk=finished_fulfillment_order.order_id).number)},
+                [finished_fulfillment_order],
+            ),
             ({"q": "9" * 30}, []),
         ):
             with checks(query):

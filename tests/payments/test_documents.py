@@ -40,7 +40,10 @@ def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
 
     assert (response.status_code, digest(response.content), digest(packed.content)) == (200, PINNED[path], PINNED[path])
     assert (head.status_code, head.content, head["ETag"]) == (200, b"", response["ETag"])
-    assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [(304, b""), (304, b"")]
+    assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [
+        (304, b""),
+        (304, b""),
+    ]
     assert other.status_code == 200
     for reply in (response, head, packed, existing_response):
         assert reply["Cache-Control"] == "public, max-age=86400"

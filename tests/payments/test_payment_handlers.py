@@ -346,7 +346,10 @@ def test_reading_and_writing_have_scopes_of_their_own(client_with: ClientWith, a
 
     assert [reader.get(f"{path}{end}").status_code for end in (".json", "/checkout_response.json")] == [200, 200]
     assert [reader.delete(f"{path}.json").status_code, change(reader, handler, enabled=False).status_code] == [403, 403]
-    assert [other_rows.get(LIST).status_code, other_rows.get(f"{path}/checkout_response.json").status_code] == [403, 403]
+    assert [other_rows.get(LIST).status_code, other_rows.get(f"{path}/checkout_response.json").status_code] == [
+        403,
+        403,
+    ]
 
 
 def test_another_shops_handler_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:

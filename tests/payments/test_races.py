@@ -54,7 +54,9 @@ def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
     first_shop, two = shops()
 
     for number in range(ROUNDS):
-        results = at_once(first_shop, making(first_shop, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}"))
+        results = at_once(
+            first_shop, making(first_shop, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}")
+        )
 
         assert sorted(type(result).__name__ for result in results) == ["NoneType", "WalletShopTaken"]
         assert users_of(f"w{number}") == 1

@@ -104,7 +104,9 @@ def test_a_token_is_accepted_once_in_whatever_shop(
 
     errors = {"errors": {"payment_instrument.credential.token": ["has already been taken"]}}
     assert answers[0].status_code == 201
-    assert [(response.status_code, response.json()) for response in (*answers[1:], second_result)] == [(422, errors)] * 3
+    assert [(response.status_code, response.json()) for response in (*answers[1:], second_result)] == [
+        (422, errors)
+    ] * 3
 
 
 REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [

@@ -72,7 +72,9 @@ def test_the_definitions_of_the_specification_are_there_by_name() -> None:
 
 
 def test_every_format_that_a_document_names_is_checked() -> None:
-    formats = {part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part}
+    formats = {
+        part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part
+    }
 
     assert formats == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
 

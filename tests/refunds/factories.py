@@ -21,7 +21,7 @@ BY: dict[str, Any] = {"actor": "system"}
 
 
 def bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order:
-    """Create an order paid through the bogus gateway, which is told how to behave."""
+    """Create an order paid through the bogus gateway, with this behavior."""
     payment = {"kind": "sale", "amount": Decimal(amount), "gateway": "bogus", "authorization": behaviour}
     line = {"title": "Mug", "price": Decimal(amount), "quantity": 1}
     return make_order(shop, lines=[line], transactions=[payment], email="ada@example.com")

@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Step:
-    """The input of one refund: quantities by the line's letter, shipping, and lines with duties, full or proportional.
+    """The input of one refund: quantities by the line's letter, shipping, and lines with full or proportional duties.
     """
 
     units: tuple[tuple[str, int], ...]

@@ -63,15 +63,15 @@ class Books:
         [duty] = line.duties
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
-    def refund(self, found: RefundCalculation) -> None:
+    def refund(self, result: RefundCalculation) -> None:
         """Apply a calculated refund to the rows."""
-        calculation.reduce_quantities([(part.line, part.quantity) for part in found.lines])
-        calculation.add_refunded_shipping(found.shipping)
-        calculation.add_refunded_duties(found.duties)
-        for part in found.duties:
+        calculation.reduce_quantities([(part.line, part.quantity) for part in result.lines])
+        calculation.add_refunded_shipping(result.shipping)
+        calculation.add_refunded_duties(result.duties)
+        for part in result.duties:
             before = self.given.get(part.duty_id, (ZERO, ZERO))
             self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax
-        for share in found.shares:
+        for share in result.shares:
             share.payment.refunded += share.amount
             self.known.append(
                 Transaction(

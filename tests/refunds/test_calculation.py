@@ -40,7 +40,10 @@ def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
     tax = sum((part.tax for part in matching_calculation.lines), ZERO)
     shipping = sum((part.amount for part in matching_calculation.shipping), ZERO)
     assert (subtotal, tax, shipping) == case.expected
-    duties = sum((part.amount for part in matching_calculation.duties), ZERO), sum((part.tax for part in matching_calculation.duties), ZERO)
+    duties = (
+        sum((part.amount for part in matching_calculation.duties), ZERO),
+        sum((part.tax for part in matching_calculation.duties), ZERO),
+    )
     assert duties == case.duties
     assert tuple(share.amount for share in matching_calculation.shares) == case.back
 
@@ -102,7 +105,9 @@ def split_at_random(data: st.DataObject) -> None:
     everything = [(line, line.quantity) for line in books.lines]
     refundable_shipping = calculation.get_refundable_shipping(books.shipping)
     carrying = [line for line in books.lines if line.duties]
-    full_calculation = books.calculate(everything, refundable_shipping, [books.duty(line, share=False) for line in carrying])
+    full_calculation = books.calculate(
+        everything, refundable_shipping, [books.duty(line, share=False) for line in carrying]
+    )
     single = [line for line in books.lines for _ in range(line.quantity)]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(single)), max_size=6)))
     shuffled = data.draw(st.permutations(single))
@@ -114,8 +119,12 @@ def split_at_random(data: st.DataObject) -> None:
             shipping_amount = calculation.get_refundable_shipping(books.shipping)
         counts = {id(line): sum(row is line for row in shuffled[start:end]) for line in books.lines}
         units = [(line, counts[id(line)]) for line in books.lines if counts[id(line)]]
-        matching_calculation = books.calculate(units, shipping_amount, [books.duty(line, share=True) for line in carrying if counts[id(line)]])
-        assert all(part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in matching_calculation.lines)
+        matching_calculation = books.calculate(
+            units, shipping_amount, [books.duty(line, share=True) for line in carrying if counts[id(line)]]
+        )
+        assert all(
+            part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in matching_calculation.lines
+        )
         assert all(ZERO <= share.amount <= share.refundable for share in matching_calculation.shares)
         books.refund(matching_calculation)
         worth += matching_calculation.total

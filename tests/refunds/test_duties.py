@@ -62,14 +62,19 @@ def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient,
     after = shown(api, order)
     assert after["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
     assert (after["current_total_price"], after["total_outstanding"]) == ("21.00", "0.00")
-    assert [single_refund["total_duties_set"]["shop_money"]["amount"] for single_refund in after["refunds"]] == ["3.33", "6.67"]
+    assert [single_refund["total_duties_set"]["shop_money"]["amount"] for single_refund in after["refunds"]] == [
+        "3.33",
+        "6.67",
+    ]
     assert money_agrees()
 
 
 def test_what_is_kept_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
     order, _, duty = paid(api)
 
-    refund_data = refund(api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}])
+    refund_data = refund(
+        api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}]
+    )
 
     [order_adjustment] = refund_data["order_adjustments"]
     assert (order_adjustment["kind"], order_adjustment["amount"]) == ("refund_discrepancy", "10.00")
@@ -85,7 +90,9 @@ def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> Non
     cancelled = response.json()["order"]
     assert (cancelled["current_total_price"], cancelled["total_outstanding"]) == ("0.00", "0.00")
     [new_refund] = cancelled["refunds"]
-    assert [(row["duty_id"], row["amount_set"]["shop_money"]["amount"]) for row in new_refund["duties"]] == [(duty, "10.00")]
+    assert [(row["duty_id"], row["amount_set"]["shop_money"]["amount"]) for row in new_refund["duties"]] == [
+        (duty, "10.00")
+    ]
     assert new_refund["order_adjustments"] == []
     assert money_agrees()
 
@@ -99,8 +106,8 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
 
     for body, errors in (
         ([share], {"refund_duties.0.refund_type": ["needs refund line items of the duty's line"]}),
-        ([full_duty, full_duty], {"refund_duties.1.duty_id": ["is named twice"]}),
-        ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is no duty of the order"]}),
+        ([full_duty, full_duty], {"refund_duties.1.duty_id": ["occurs twice"]}),
+        ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is not a duty of the order"]}),
     ):
         assert refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
     assert shown(api, order) == before
@@ -130,6 +137,8 @@ def test_what_is_calculated_is_what_is_made(api: ApiClient, shop: Shop, status: 
     refund_data = refund(api, order, **{**expected, "transactions": matching_refund["transactions"]})
     assert refund_data["total_duties_set"] == matching_refund["total_duties_set"]
     assert matching_refund["total_duties_set"]["presentment_money"] == {"amount": "1009", "currency_code": "JPY"}
-    assert [{**row, "id": None} for row in refund_data["duties"]] == [{**row, "id": None} for row in matching_refund["duties"]]
+    assert [{**row, "id": None} for row in refund_data["duties"]] == [
+        {**row, "id": None} for row in matching_refund["duties"]
+    ]
     assert sum(Decimal(row["amount"]) for row in matching_refund["transactions"]) == (28 if status == "paid" else 0)
     assert money_agrees()

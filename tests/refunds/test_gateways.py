@@ -44,7 +44,11 @@ def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
     assert (promised.status, promised.amount) == ("pending", Decimal("5.00"))
     assert before == ("paid", 0, Decimal("-5.00"))
     transaction = movement_of(refund)
-    assert (transaction.status, transaction.message, transaction.authorization[:6]) == ("success", "Bogus refund", "bogus-")
+    assert (transaction.status, transaction.message, transaction.authorization[:6]) == (
+        "success",
+        "Bogus refund",
+        "bogus-",
+    )
     assert state_of(order) == ("partially_refunded", Decimal("5.00"), 0)
     with shop_scope(shop):
         assert Event.objects.filter(topic="orders/updated").latest("pk").message == (
@@ -133,14 +137,14 @@ def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytes
 
 
 MODULE = """
-from apps.refunds.domain.gateways import Answer, Status
+from apps.refunds.domain.gateways import GatewayResult, Status
 
 class Cards:
     only_records = False
     asked = []
     def refund(self, call):
         self.asked.append((call.amount, call.currency, call.authorization))
-        return Answer(Status.SUCCESS, reference="re_1", receipt={"id": "re_1"})
+        return GatewayResult(Status.SUCCESS, reference="re_1", receipt={"id": "re_1"})
     def find(self, key):
         return None
     def movements(self, since):

@@ -51,7 +51,9 @@ def given_back(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> d
     }
     with shop_scope(staff.shop):
         transactions = Transaction.objects.filter(order=order["id"], kind="refund", pk__gt=before).order_by("pk")
-        assert {row.parent_id: row.amount for row in transactions} == {pk: amount for pk, amount in message.items() if amount}
+        assert {row.parent_id: row.amount for row in transactions} == {
+            pk: amount for pk, amount in message.items() if amount
+        }
     return message
 
 

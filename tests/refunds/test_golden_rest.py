@@ -105,7 +105,9 @@ def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop
     back = [Decimal(row["amount"]) for row in calculation["transactions"]]
     # A fully refunded payment is not suggested.
     assert back == [amount for amount in case.back if amount or len(back) == len(case.back)]
-    assert [Decimal(row["amount"]) for row in finished_response["transactions"]] == [amount for amount in case.back if amount]
+    assert [Decimal(row["amount"]) for row in finished_response["transactions"]] == [
+        amount for amount in case.back if amount
+    ]
     assert {row["subtotal_set"]["shop_money"]["amount"] for row in finished_response["refund_line_items"]} == {
         row["subtotal"] for row in calculation["refund_line_items"]
     }

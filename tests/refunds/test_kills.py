@@ -71,7 +71,11 @@ def die_and_come_back(shop: Shop, moment: int) -> None:
         assert [row.amount for row in BogusMovement.objects.all()] == [20]
     with shop_scope(shop):
         matching_order = Order.objects.get(pk=order.pk)
-        assert (str(matching_order.financial_status), int(matching_order.total_refunded), int(matching_order.outstanding)) == ("refunded", 20, 0)
+        assert (
+            str(matching_order.financial_status),
+            int(matching_order.total_refunded),
+            int(matching_order.outstanding),
+        ) == ("refunded", 20, 0)
         assert Job.objects.get(pk=job.pk).state == "done"
     assert money_agrees()
 

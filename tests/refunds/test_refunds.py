@@ -175,7 +175,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("body", "errors"),
     [
-        ({}, {"base": ["must refund units, duties, shipping or money"]}),
+        ({}, {"base": ["must refund items, duties, shipping or money"]}),
         ({"units": [{"quantity": 3}]}, {"refund_line_items.0.quantity": ["must be less than or equal to 2"]}),
         (
             {"units": [{"quantity": 2}, {"quantity": 1}]},
@@ -217,7 +217,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
         ),
         (
             {"refund_duties": [{"duty_id": 5, "refund_type": "FULL"}]},
-            {"refund_duties.0.duty_id": ["is no duty of the order"]},
+            {"refund_duties.0.duty_id": ["is not a duty of the order"]},
         ),
         (
             {"refund_duties": [{"duty_id": 5, "refund_type": "HALF"}, {"refund_type": "FULL"}]},
@@ -553,7 +553,9 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
         unregister_audience(listens)
 
     with shop_scope(shop):
-        payloads = {row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)}
+        payloads = {
+            row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)
+        }
     assert payloads["refunds/create"] == refund_data
     assert payloads["order_transactions/create"]["id"] == refund_data["transactions"][0]["id"]
     assert payloads["orders/updated"]["refunds"] == [refund_data]

@@ -177,9 +177,9 @@ sample(
     arrange=in_state("in_progress", "accepted", service=True),
     bodiless=True,
 )
-for answer in ("accept", "reject"):
+for response in ("accept", "reject"):
     sample(
-        f"POST {ONE}/cancellation_request/{answer}.json",
+        f"POST {ONE}/cancellation_request/{response}.json",
         {"cancellation_request": {"message": "As you say"}},
         arrange=in_state("in_progress", "cancellation_requested", service=True),
         bodiless=True,

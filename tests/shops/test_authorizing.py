@@ -179,7 +179,7 @@ def test_asking_again_shows_what_is_new_and_changes_the_scopes(flow: Flow, shop:
     second = flow.token(scope="write_products,read_orders")["access_token"]
 
     assert page.count(">new</span>") == 2
-    assert "It gives up: Customers and their addresses." in page
+    assert "Access that ends: Customers and their addresses." in page
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_orders", "write_products"]
         ends = AccessToken.objects.get(digest=hash_token(first)).expires_at
@@ -264,7 +264,7 @@ def test_what_cannot_be_asked_is_refused_with_a_page(flow: Flow, name: str) -> N
     for response in responses:
         assert response.status_code == 400
         assert response.context["refusal"].code == error
-        assert b"Nothing has been granted" in response.content
+        assert b"No access granted" in response.content
     assert not AuthorizationCode._base_manager.exists()
 
 
@@ -541,8 +541,8 @@ def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) ->
     second = [status(token, path) for path in ("orders.json", "products.json")]
     panel = Panel(owner, shop)
 
-    assert "For a day it also acts as you" in page
-    assert "Stock sync (app), acts as Sam" in panel.get("shops_installation_change", installation).content.decode()
+    assert "For one day, the app also acts on your behalf" in page
+    assert "Stock sync (app), on behalf of Sam" in panel.get("shops_installation_change", installation).content.decode()
     assert response["associated_user_scope"] == "read_orders"
     assert response["associated_user"] == {
         "id": flow.panel.user.pk, "first_name": "Sam", "last_name": "", "email": "ada@example.com",

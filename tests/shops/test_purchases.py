@@ -63,7 +63,7 @@ def test_a_purchase_is_decided_once(in_shop: Shop) -> None:
     stale = AppPurchase.objects.get(pk=purchase.pk)
     purchases.decide_purchase(purchase, approve=False, **by())
 
-    with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is declined already\.$"):
+    with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is already declined\.$"):
         purchases.decide_purchase(stale, approve=True, **by())
 
     assert AppPurchase.objects.get().status == "declined"
@@ -121,10 +121,10 @@ def test_the_command_asks_and_decides(shop: Shop) -> None:
     with shop_scope(shop):
         assert AppPurchase.objects.get().status == "active"
     for step, text in (
-        (["decline", str(output["id"])], "approved already"),
+        (["decline", str(output["id"])], "already approved"),
         (["decline", "1"], "There is no purchase 1"),
-        (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app of the key none"),
-        (["offer", "x", *where, "--price", "abc"], "abc is no amount"),
+        (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app with the key none"),
+        (["offer", "x", *where, "--price", "abc"], "abc is not a valid amount"),
     ):
         with pytest.raises(CommandError, match=text):
             call_command("create_app_purchase", *step)

@@ -1,7 +1,7 @@
 // Reads a JSON list of Liquid that does not parse; prints what staff read of each, with every text marked as translated.
 import { readFileSync } from "node:fs";
 import { Liquid } from "liquidjs";
-import { inWords } from "../../frontend/flaws.js";
+import { inWords } from "../../frontend/liquid_errors.js";
 
 globalThis.translate = (text, values = {}) => `«${text.replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place)}»`;
 const engine = new Liquid();

@@ -181,7 +181,7 @@ WRONG = {
     '[access_scopes]\nscopes = "read_minds"': "access_scopes.scopes: Unknown scope: read_minds.",
     "[access_scopes]\nscopes = []": "access_scopes.scopes must be a string.",
     '[auth]\nredirect_urls = ["http://app.example"]': (
-        "auth.redirect_urls: http://app.example: must use HTTPS. HTTP is only allowed for URLs of this machine."
+        "auth.redirect_urls: http://app.example: must use HTTPS. HTTP is only allowed for localhost."
     ),
 }
 

@@ -110,7 +110,9 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
         catcher.wait_for(3)
         assert settled(shop) == {"done": 3}
 
-    by_path = {(request.path, json.loads(request.body)["title"]): json.loads(request.body) for request in catcher.requests}
+    by_path = {
+        (request.path, json.loads(request.body)["title"]): json.loads(request.body) for request in catcher.requests
+    }
     assert by_path.keys() == {("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0")}
     assert by_path["/some", "News 0"].keys() == {"id", "title"}
     with shop_scope(shop):
@@ -346,7 +348,9 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
             until(lambda: settled(shop), lambda states: states == {"done": 4})
 
     assert {row.pk: row.key for row in delivered(shop)} == before
-    redelivery_headers = {request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]}
+    redelivery_headers = {
+        request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]
+    }
     assert set(redelivery_headers) == {str(key) for key in before.values()}
     assert sorted(redelivery_headers.values()) == ["", "", "", "true"]
     job.refresh_from_db()
@@ -430,7 +434,10 @@ def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_sh
     shop: Shop, installation: Installation, mailoutbox: list[Any], settings: Any
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
-    failing, deleted_subscription = subscribe(installation, "http://127.0.0.1:9/"), subscribe(installation, "http://127.0.0.1:9/gone")
+    failing, deleted_subscription = (
+        subscribe(installation, "http://127.0.0.1:9/"),
+        subscribe(installation, "http://127.0.0.1:9/gone"),
+    )
     with all_shops_scope():
         since = timezone.now() - timedelta(hours=5)
         Health.objects.create(subscription=failing, failing_since=since, dead_in_a_row=7)
@@ -458,7 +465,9 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
     values = {"topic": "blogs/create", "uri": "http://127.0.0.1:9/", "api_version": "2026-07"}
     configured_subscription = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     with all_shops_scope():
-        Health.objects.create(subscription=configured_subscription, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9)
+        Health.objects.create(
+            subscription=configured_subscription, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9
+        )
 
     subscription_health.update_health(
         {configured_subscription.pk: subscription_health.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)}
@@ -525,7 +534,15 @@ def test_retention_empties_old_events_without_reading_all(
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
     shown_payload: dict[str, Any] = {"2026-07": {}}
-    output = [(old, shown_payload), (old, shown_payload), (old, shown_payload), (young, shown_payload), (young, shown_payload), (young, shown_payload), (old, shown_payload)]
+    output = [
+        (old, shown_payload),
+        (old, shown_payload),
+        (old, shown_payload),
+        (young, shown_payload),
+        (young, shown_payload),
+        (young, shown_payload),
+        (old, shown_payload),
+    ]
     common = {"shop": shop, "topic": "x/y", "subject_type": "x", "subject_id": 1, "actor": "system"}
     with all_shops_scope():
         events = [

@@ -25,7 +25,13 @@ def test_nothing_happened() -> None:
     with all_shops_scope():
         webhook_metrics = collect_webhook_metrics()
 
-    assert (webhook_metrics.oldest_due_seconds, webhook_metrics.paused_hosts, webhook_metrics.outcomes, webhook_metrics.fenced, webhook_metrics.lags) == (0, 0, {}, 0, {})
+    assert (
+        webhook_metrics.oldest_due_seconds,
+        webhook_metrics.paused_hosts,
+        webhook_metrics.outcomes,
+        webhook_metrics.fenced,
+        webhook_metrics.lags,
+    ) == (0, 0, {}, 0, {})
 
 
 def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(installation: Installation) -> None:

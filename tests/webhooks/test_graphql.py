@@ -163,7 +163,10 @@ def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> 
         server_data = data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
         webhook_subscription_create = server_data["webhookSubscriptionCreate"]
         assert webhook_subscription_create["webhookSubscription"] is None
-        results[webhook_subscription_create["userErrors"][0]["message"]] = (webhook_subscription_create["userErrors"][0]["field"], values)
+        results[webhook_subscription_create["userErrors"][0]["message"]] = (
+            webhook_subscription_create["userErrors"][0]["field"],
+            values,
+        )
         assert len(webhook_subscription_create["userErrors"]) == 1, field
 
     assert results == {text: (["webhookSubscription", field], values) for text, (field, values) in WRONG.items()}
@@ -225,7 +228,9 @@ def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.
     created_row, errors = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
     bridge = data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
     wrong = data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
-    moved = data(api, BRIDGE_UPDATE, {"id": created_row["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}})
+    moved = data(
+        api, BRIDGE_UPDATE, {"id": created_row["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}}
+    )
 
     assert absent["userErrors"][0] == {
         "code": "INVALID_PARAMETERS",

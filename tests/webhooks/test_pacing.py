@@ -123,7 +123,9 @@ def test_without_its_row_held_two_take_the_same_token(shop: Shop, installation: 
     row = endpoint(shop)
     durations: list[int] = []
 
-    second = races.unguarded(shop, lambda: durations.append(take(row)), lambda: take(row), locks=[Endpoint._meta.db_table])
+    second = races.unguarded(
+        shop, lambda: durations.append(take(row)), lambda: take(row), locks=[Endpoint._meta.db_table]
+    )
 
     assert (durations, second) == ([1], 1)
 

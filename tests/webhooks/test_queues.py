@@ -180,7 +180,7 @@ def test_what_is_no_longer_set_up_is_said(
 @pytest.mark.parametrize(
     ("uri", "words"),
     {
-        "amqp://elsewhere/orders": "names no broker that is set up: elsewhere",
+        "amqp://elsewhere/orders": "names a broker that is not configured: elsewhere",
         "amqp://warehouse": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
         "amqp://me:pw@warehouse/orders": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
         "amqp://warehouse/a b": "is not a valid AMQP address. Address should be amqp://broker/routing-key",

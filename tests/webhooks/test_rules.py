@@ -161,7 +161,7 @@ def lanes_of(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
 
 
 def test_a_lane_has_its_slots_and_no_more() -> None:
-    lanes = lanes_of(lane(1), lane(2, in_flight=7), lane(3, is_proven=False), lane(4, limit=3.9))
+    lanes = lanes_of(lane(1), lane(2, in_flight=7), lane(3, has_responded=False), lane(4, limit=3.9))
 
     assert lanes.allocate(AttemptKind.DUE, 1.0) == {1: 10, 2: 3, 3: UNTESTED_SLOTS, 4: 3}
     assert lanes.allocate(AttemptKind.RETRY, 1.0) == {}
@@ -185,8 +185,8 @@ def test_another_lane_is_first_each_time() -> None:
 
 
 def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
-    slow = [lane(number, shop=number, seconds=5.0) for number in range(50)]
-    new = [lane(100 + number, shop=100 + number, is_proven=False) for number in range(200)]
+    slow = [lane(number, shop=number, average_seconds=5.0) for number in range(50)]
+    new = [lane(100 + number, shop=100 + number, has_responded=False) for number in range(200)]
     good = [lane(500 + number, shop=500 + number) for number in range(5)]
     lanes = lanes_of(*slow, *new, *good)
 

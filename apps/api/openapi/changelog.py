@@ -20,10 +20,10 @@ class Feature:
 
     Attributes:
         label: The name for readers, in Markdown.
-        parent: The key of the feature that this one belongs to; a new feature is reported without its parts.
+        parent: The key of the enclosing feature; a new feature is reported without the features in it.
         signature: The type; a difference between versions is a change.
         usage: Where a field is used, such as ``responses``. Features that differ in the usage only are one line.
-        deprecated: The reason of the deprecation; empty if the feature is not deprecated.
+        deprecated: The reason for the deprecation; empty if the feature is not deprecated.
         description: The meaning, for readers.
     """
 
@@ -35,13 +35,13 @@ class Feature:
     description: str = ""
 
 
-# By a key that is unique in a version.
+# The features of a version by a key that is unique in the version.
 Features = Mapping[str, Feature]
 _sources: list[Callable[[str], Features]] = []
 
 
 def register_source(source: Callable[[str], Features]) -> None:
-    """Add a function that lists the features of a version; the documents are a source themselves."""
+    """Add a function that lists features of a version, in addition to those of the OpenAPI document."""
     if source not in _sources:
         _sources.append(source)
 
@@ -122,7 +122,7 @@ def _walk(schema: Schema, parent: str, owner: str, usage: str, prefix: str = "")
 
 
 def _sign(schema: Schema) -> str:
-    """Return the type of a value without its texts, and without the fields of an object, which are features."""
+    """Return the type of a value, without texts and without the fields of objects, which are separate features."""
     own = {name: value for name, value in schema.items() if name not in {*_TEXT_KEYS, "properties", "required"}}
     for name in ("items", "oneOf"):
         if name in own:
@@ -140,17 +140,25 @@ def compare_features(old: Features, new: Features) -> dict[str, list[str]]:
     """Return the differences between two versions as lines, by the title of their section."""
     common = [(old[key], new[key]) for key in new if key in old]
     groups = {
-        "Added": [feature for key, feature in new.items() if key not in old and _is_known(feature.parent, old, new)],
+        "Added": [
+            feature
+            for key, feature in new.items()
+            if key not in old and _has_unchanged_parent(feature.parent, old, new)
+        ],
         "Changed": [after for before, after in common if before.signature != after.signature],
         "Deprecated": [after for before, after in common if after.deprecated and not before.deprecated],
-        "Removed": [feature for key, feature in old.items() if key not in new and _is_known(feature.parent, new, old)],
+        "Removed": [
+            feature
+            for key, feature in old.items()
+            if key not in new and _has_unchanged_parent(feature.parent, new, old)
+        ],
     }
     return {title: _render_lines(features) for title, features in groups.items() if features}
 
 
-def _is_known(parent: str, there: Features, here: Features) -> bool:
+def _has_unchanged_parent(parent: str, other_features: Features, features: Features) -> bool:
     """Return True unless the parent is added or removed as well."""
-    return parent in there or parent not in here
+    return parent in other_features or parent not in features
 
 
 def _render_lines(features: list[Feature]) -> list[str]:
@@ -159,8 +167,8 @@ def _render_lines(features: list[Feature]) -> list[str]:
     for feature in features:
         usages[replace(feature, usage="", parent="", signature="")].append(feature.usage)
     lines = []
-    for feature, places in usages.items():
-        usage = f" in {' and '.join(sorted(dict.fromkeys(filter(None, places))))}" if any(places) else ""
+    for feature, usage_names in usages.items():
+        usage = f" in {' and '.join(sorted(dict.fromkeys(filter(None, usage_names))))}" if any(usage_names) else ""
         text = feature.deprecated or feature.description
         label = feature.label[:1].upper() + feature.label[1:]
         lines.append(f"- {label}{usage}{': ' if text else ''}{text}{'' if text.endswith('.') or not text else '.'}")

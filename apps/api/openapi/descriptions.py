@@ -37,7 +37,7 @@ def _contents(operation: Schema) -> Iterator[Schema]:
 
 
 def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
-    """Describe the fields of an object and of nested objects; ``places`` are the enclosing names, nearest first."""
+    """Describe the fields of an object and of nested objects; ``parents`` are the enclosing names, nearest first."""
     for name, field in schema.get("properties", {}).items():
         sentence = _find_description(name, parents)
         if sentence and "description" not in field:
@@ -58,7 +58,7 @@ def _find_description(name: str, parents: tuple[str, ...]) -> str | None:
 
 
 def _object_of(field: str) -> str:
-    """Return the object in a field: ``InventoryItem`` for ``inventory_items``."""
+    """Return the name of the object in a field: ``InventoryItem`` for ``inventory_items``."""
     return field.title().replace("_", "").removesuffix("s")
 
 

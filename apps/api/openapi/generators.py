@@ -14,7 +14,7 @@ from apps.api.versions import get_latest_version
 
 
 class VersionGenerator(SchemaGenerator):
-    """Generates the document of one version; each view gets the version that it is described for."""
+    """Generates the document of one version, and tells each view which version is described."""
 
     def __init__(self, version: str = "") -> None:
         """Create a generator for one version; by default the newest, as Django's deployment check does."""

@@ -26,7 +26,7 @@ _INTRODUCTION = Path(__file__).with_name("introduction.md")
 # Longer texts in examples, such as files, are shortened.
 _LONGEST = 300
 
-# By the kind of the operation.
+# The effect of a standard operation, by the kind of the operation.
 _EFFECTS = {
     "list": (
         "Returns one page of {noun}: 50 by default, up to 250 with `limit`. "
@@ -58,7 +58,7 @@ _RESPONSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """An operation of a document, with what its texts are built from."""
+    """An operation of a document, with the data that its texts are built from."""
 
     method: str
     path: str
@@ -116,7 +116,7 @@ class _Operation:
 
 
 def add_operation_texts(document: Schema, version: str) -> None:
-    """Add the introduction, and a description and examples for each operation."""
+    """Add the introduction to the document, and a description and examples to each operation."""
     document["info"]["description"] = _render_introduction(version)
     document["components"]["schemas"]["Errors"]["examples"] = [
         orjson.loads(response.body) for response in list_error_responses() if response.status >= 400
@@ -191,7 +191,7 @@ def _paragraphs(operation: _Operation, example: Example | None, *, with_intro: b
 
 
 def _get_kind(operation: _Operation) -> str:
-    """Return the kind of a standard operation, a key of ``_EFFECTS``; an empty text for all other operations."""
+    """Return the kind of a standard operation (a key of ``_EFFECTS``); empty for other operations."""
     method, is_single = operation.method, operation.path.endswith("{id}.json")
     kinds = {
         "list": method == "get" and "page_info" in operation.query_names,
@@ -255,7 +255,7 @@ def _add_example(operation: _Operation, example: Example) -> None:
 
 
 def _find_undeclared_query(operation: _Operation, example: Example | None) -> str:
-    """Return the part of an example's query that is not declared as parameters, such as a search."""
+    """Return the query parameters of an example that the operation does not declare, such as those of a search."""
     pairs = parse_qsl(example["query"]) if example else []
     return "&".join(f"{name}={value}" for name, value in pairs if name not in operation.query_names | {"limit"})
 

@@ -76,7 +76,7 @@ def _build_url(path: str, operation: Schema, version: str, variables: dict[str, 
 
     def replace_id(match: re.Match[str]) -> str:
         variable = _name_variable(match[1], match[2], operation["tags"][0])
-        # An empty value is a variable that no earlier operation had an example for.
+        # The value is empty if no earlier operation had an example of this variable.
         variables[variable] = variables.get(variable) or str(examples[match[2]])
         return f"{match[1]}/{{{{{variable}}}}}"
 

@@ -92,7 +92,7 @@ def get_resource_rules(resource: str) -> list[ResourceRule]:
 
 
 def get_phrase_text(name: str) -> str:
-    """Return the text of a phrase, with ``…`` for the variable part; empty for a phrase used only within others."""
+    """Return the text of a phrase, with ``…`` for the variable part; empty for parts of other phrases."""
     phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase

@@ -200,7 +200,7 @@ class _Reader:
                 yield from self._fields(inner, f"{prefix}{name}.", depth + 1)
 
     def _page_of(self, name: str, prefix: str) -> str:
-        """Return the URL of the page of the resource in a field; empty if there is none."""
+        """Return the URL of the page of a field's resource; empty if there is no such page."""
         plural = name if name in self.pages else f"{name}s"
         return f"../{plural}/" if plural in self.pages and plural != "shop" and not prefix else ""
 
@@ -236,7 +236,7 @@ def _find_references(schema: Any) -> list[str]:
 
 
 def _inner(schema: Schema) -> Schema:
-    """Return the object in a field, single or in a list."""
+    """Return the schema of the object in a field, single or in a list."""
     if "items" in schema:
         items: Schema = schema["items"]
         return items

@@ -41,7 +41,7 @@ def resource(request: HttpRequest, version: str, slug: str) -> HttpResponse:
     if slug not in get_slugs():
         raise Http404
     if slug not in get_resources(_require_served(version)):
-        # Other versions have this resource; after a change of version the reader stays in the reference.
+        # Only other versions have this resource: show the reader the list of resources instead of a 404.
         return redirect("api-docs", version)
     return _page(request, "resource", version=version, slug=slug)
 

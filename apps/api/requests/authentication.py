@@ -127,7 +127,7 @@ def _restrict_to_member(access: Access, user_id: int) -> Access:
 
 
 def _update_last_used(token_id: int, now: datetime) -> None:
-    """Update the token's time of last use; skip the update if the row is locked, because another request will do it."""
+    """Update the token's time of last use; skip the update if the row is locked, because another request updates it."""
     with all_shops_scope():
         run_unless_locked(lambda: AccessToken.objects.filter(pk=token_id).update(last_used_at=now))
 
@@ -138,8 +138,8 @@ def _query_token(digest: str) -> list[_TokenRow]:
         rows = execute_prepared(_SQL, [digest])
     except (OperationalError, InterfaceError):
         if not getattr(connection.connection, "closed", False):
-            # The connection is still open, or no connection could be made. A second try would fail, too, and double the
-            # wait.
+            # The connection is still open, or no connection could be made. A second try would fail, too, and
+            # double the wait.
             raise
         connection.close()
         rows = execute_prepared(_SQL, [digest])

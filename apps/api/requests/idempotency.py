@@ -27,7 +27,7 @@ IDEMPOTENCY_HEADER = "HTTP_IDEMPOTENCY_KEY"
 KEY_LIFETIME = timedelta(hours=24)
 WAIT_SECONDS = 5
 MAX_LENGTH = 255
-# A resource and an id in a path.
+# Matches a resource and an id in a path.
 _RESOURCE_AND_ID = re.compile(r"/([a-z_]+)/([0-9]+)(?=[/.])")
 
 Rewrite = Callable[[bytes], bytes]
@@ -56,7 +56,7 @@ def replay_or_run(
     Args:
         request: The request.
         access: The caller that the key belongs to.
-        prepare: Loads the objects in the path and does slow work before the transaction opens. Skipped for a replay,
+        prepare: Loads the objects in the path and does slow work before the transaction opens. Replays skip this step,
             because the parent or a download may be gone by then.
         work: The work, in the transaction.
         at: When the request arrived.
@@ -156,12 +156,12 @@ def redact_stored_responses(model: type[Model], ids: Collection[int], events: Qu
 
     The signature is that of the hooks in ``apps.events.domain.redaction``.
     """
-    plural, wanted_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
+    plural, row_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
     responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
     affected = [
         pk
         for pk, path in responses
-        if wanted_ids & {match[1] for match in _RESOURCE_AND_ID.findall(path) if match[0] == plural}
+        if row_ids & {match[1] for match in _RESOURCE_AND_ID.findall(path) if match[0] == plural}
     ]
     affected += IdempotencyKey.objects.filter(
         request_id__in=events.exclude(request_id="").values("request_id")

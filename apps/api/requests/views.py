@@ -37,7 +37,7 @@ from apps.shops.models import Shop
 # The kinds of responses: the resource under its singular name, the bare resource, or many under the plural name.
 ONE, BARE, MANY = "one", "bare", "many"
 
-# The singular names of all resources, to tell a second wrapper in a body from an unknown key.
+# The singular names of all resources, to distinguish a second wrapper in a body from an unknown key.
 SINGULAR_NAMES: set[str] = set()
 
 
@@ -52,9 +52,10 @@ class ApiView(ViewSet):
         deprecated: By action, the deprecation.
         takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1).
         request_bodies: By action, the body if it is not the resource: the fields of a flat body, or a JSON schema.
-        responses: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or a
-            JSON schema.
-        extra_response_properties: By action, the JSON schemas, by name, of the response's properties in addition to the resource.
+        responses: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or
+            a JSON schema.
+        extra_response_properties: By action, the JSON schemas, by name, of the response's properties in addition to
+            the resource.
         query_parameters: By custom action, the names of its query parameters.
         success_statuses: By action, the success status if it is not 200, or 201 for a create.
     """

@@ -4,8 +4,8 @@ The class declares which fields a resource renders and accepts. DRF builds the f
 them once per class, compiles reading into plans (``apps.api.rows.query_plans``) and validates bodies here, field by
 field, without creating a serializer per request.
 
-Database constraints are not checked before writing: a violated constraint becomes an ordinary error response
-(``apps.ground.constraint_errors``).
+Database constraints are not checked before writing: a violated constraint becomes an ordinary error
+response (``apps.ground.constraint_errors``).
 """
 
 from collections.abc import Sequence
@@ -59,9 +59,9 @@ class ResourceMetaclass(serializers.SerializerMetaclass):
 class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=ResourceMetaclass):
     """A resource of the interface.
 
-    Fields are declared once, in the order in which they are rendered. ``ModelDerivedField()`` is the field built from the
-    model's column, and ``name = None`` removes an inherited field. ``Meta`` has ``model``; ``Meta.fields`` selects and
-    orders inherited fields.
+    Fields are declared once, in the order in which they are rendered. ``ModelDerivedField()`` is the field built from
+    the model's column, and ``name = None`` removes an inherited field. ``Meta`` has ``model``; ``Meta.fields`` selects
+    and orders inherited fields.
     """
 
     serializer_field_mapping: ClassVar[dict[type[AnyColumn], type[api.AnyField]]] = {

@@ -3,7 +3,7 @@
 For the first fifty rows in some order, the database planner assumes that matches are spread evenly, and walks the
 list's index until it has enough rows. If all matches are at the far end (e.g. the oldest orders in a list that begins
 with the newest), the database reads the whole list. So the walk here is bounded. After the bound, the keys of all
-matches are read from the filter's own index and sorted, which costs as much as there are matches. If the first walk
+matches are read from the filter's own index and sorted; the cost grows with the number of matches. If the first walk
 found a good part of the page, matches are frequent, and a second, longer walk is tried first.
 """
 
@@ -41,7 +41,8 @@ class FilteredRows:
     Attributes:
         alternatives: Querysets of one model. A row matches if it is in any of them.
         since_id: The id after which the list begins, if the filter has one.
-        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is then by id.
+        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is
+            then by id.
     """
 
     alternatives: Sequence[QuerySet[Any]]

@@ -123,8 +123,8 @@ def filter_any_by_cursor(
         return filter_by_cursor(alternatives[0], order, cursor)[:count]
     # SQLite accepts a limit in a subquery, but not in a part of a union.
     rows, keys = alternatives[0].model.objects, alternatives[0].model._base_manager
-    # The keys are scoped already. With a second condition on the shop, a planner without statistics would read all its
-    # rows.
+    # The keys are scoped already. With a second condition on the shop, a planner without statistics would read
+    # all its rows.
     first, *remaining = (
         keys.filter(in_materialized(filter_by_cursor(queryset, order, cursor).values("pk")[:count]))
         .order_by()

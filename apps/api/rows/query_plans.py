@@ -94,7 +94,7 @@ class RelatedPlan:
         self.version = version
 
     def is_same_read(self, other: "RelatedPlan") -> bool:
-        """Return True if both read the same rows in the same form."""
+        """Return True if both plans read the same rows in the same form."""
         own, theirs = self.rows, other.rows
         return (own.serializer, own.relation, own.order, own.limit, own.conditions, own.flat) == (
             theirs.serializer,
@@ -203,7 +203,8 @@ class ReadPlan:
         """Build the objects of root rows, in their order.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one kind.
+            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows
+                of one kind.
         """
         ids = [row[0] for row in rows]
         related = [child.load(ids, context, bounded=bounded) for child in self._children]
@@ -218,7 +219,8 @@ class ReadPlan:
         """Read the objects with these ids in the current shop.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one kind.
+            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows
+                of one kind.
         """
         rows = self.id_statement.fetch(ids)
         return dict(zip([row[0] for row in rows], self.build_objects(rows, context, bounded=bounded), strict=True))

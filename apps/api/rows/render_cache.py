@@ -128,10 +128,10 @@ def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContex
 def _render_in_batches(
     plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext, outer: Hashable, rendered_by_id: dict[int, bytes]
 ) -> None:
-    """Render objects with many related rows in batches and add them to ``found``.
+    """Render objects with many related rows in batches and add them to ``rendered_by_id``.
 
     Raises:
-        BadRequest: Together with ``found`` the objects are too large for a response; reading stops there.
+        BadRequest: Together with ``rendered_by_id`` the objects are too large for a response; reading stops there.
     """
 
     def read(batch: Sequence[RowValues], bounded: bool) -> Iterator[tuple[RowValues, Rendered]]:

@@ -45,7 +45,7 @@ def create_backup(folder: Path) -> Manifest:
 
 def _write_backup(folder: Path) -> Manifest:
     made_at = timezone.now().isoformat(timespec="seconds")
-    # Only the last migration of each app is kept.
+    # The manifest contains only the last migration of each app.
     migrations = dict(sorted(MigrationRecorder(connection).applied_migrations()))
     tables = databases.copy_database(folder)
     number = file_archive.pack_files(folder / "files.tar")

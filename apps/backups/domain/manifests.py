@@ -12,10 +12,10 @@ _FORMAT = 1
 
 
 class BackupRefused(DomainError):
-    """Raised when a backup cannot be created, or not be restored."""
+    """Raised when a backup cannot be created or restored."""
 
     def __init__(self, sentence: str) -> None:
-        """Take one sentence for the operator."""
+        """Create the error with one sentence for the operator."""
         super().__init__({"base": [sentence]})
 
 

@@ -52,8 +52,8 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         search_terms=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
     )
     intro = gettext_lazy(
-        "Changes to many rows at once. To start one, select rows in the list of products, variants, customers "
-        "or orders, or filter the list, and choose Edit."
+        "Change many rows at once. To start, select rows in the list of products, variants, customers or "
+        "orders, or filter the list, then choose Edit."
     )
     empty_text = gettext_lazy("No bulk edits yet.")
     list_display = ("target_label", "change", "total", "status", "created_at", "finished_at")
@@ -77,7 +77,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             obj is None or has_permission(request, get_target(obj.kind).view_permission)
         )
 
-    @display(description=gettext_lazy("What"))
+    @display(description=gettext_lazy("Resource"))
     def target_label(self, edit: BulkEdit) -> str:
         return edit.kind_label
 
@@ -86,7 +86,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         """Return the changes as text."""
         return "; ".join(describe_operations(edit.operations)) or "–"
 
-    @display(description=gettext_lazy("State"), label=STATE_COLORS)
+    @display(description=gettext_lazy("Status"), label=STATE_COLORS)
     def status(self, edit: BulkEdit) -> tuple[str, str]:
         return edit.state, edit.get_state_display()
 
@@ -102,7 +102,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         ]
 
     def _get_edit_or_403(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
-        """Return the edit if the user may change its rows, or with ``reading`` may view them."""
+        """Return the edit if the user may change its rows, or with ``read_only`` may view them."""
         require_permission(request, VIEW)
         edit: BulkEdit = self.get_row_or_404(request, object_id)
         kind = get_target(edit.kind)
@@ -131,7 +131,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             who=get_actor_name(edit.actor),
             operations=describe_operations(edit.operations),
             done=sum(counts.values()),
-            counts=[(fate.label, counts[fate]) for fate in Fate if fate in counts],
+            counts=[(row_result.label, counts[row_result]) for row_result in Fate if row_result in counts],
             left=translate_rows(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:MAX_SHOWN]),
             changed=translate_rows(
                 rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]

@@ -1,4 +1,4 @@
-"""The life of a bulk edit: select rows, plan changes, start, stop, and undo."""
+"""The life cycle of a bulk edit: select rows, plan changes, start, stop, and undo."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ _BATCH = 100
 
 
 class SelectionRefused(DomainError):
-    """Raised when no row is selected, or too many are."""
+    """Raised when no rows or too many rows are selected."""
 
     code = "bulk_rows_refused"
 

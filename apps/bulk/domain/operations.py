@@ -34,13 +34,13 @@ FIELD_LABELS = {
     "tags": gettext_noop("Tags"),
     "vendor": gettext_noop("Vendor"),
     "product_type": gettext_noop("Type"),
-    "email_consent": gettext_noop("E-mail marketing"),
+    "email_consent": gettext_noop("Email marketing"),
     "sms_consent": "SMS marketing",
 }
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
 # The price that ``COPY`` takes the amount from.
 _COPIED_FROM = {"price": "compare_at_price", "compare_at_price": "price"}
-# By name of the rounding: the step, and how much below a step the amount ends.
+# Roundings by name: the step, and how far below a multiple of the step the amount ends.
 ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
     "0.05": (Decimal("0.05"), ZERO),
     "0.10": (Decimal("0.10"), ZERO),
@@ -102,13 +102,13 @@ def _apply_to_amount(
         return None
     if method == COPY:
         copied: str | None = values[_COPIED_FROM[name]][key]
-        # A price is required, so it stays if there is none to copy.
+        # The price is required, so it stays unchanged if there is no price to copy.
         return current if copied is None else copied
     operand = Decimal(operation["value"])
     if method == SET:
         amount = operand
     elif current is None:
-        # A missing price stays missing.
+        # Do not change a price that is not set.
         return None
     else:
         amount = Decimal(current) * (100 + operand) / 100 if method == PERCENT else Decimal(current) + operand

@@ -19,16 +19,16 @@ class BulkEdit(ShopOwned):
     """
 
     class State(models.TextChoices):
-        DRAFT = "draft", gettext_lazy("Being prepared")
+        DRAFT = "draft", gettext_lazy("Preparing")
         RUNNING = "running", gettext_lazy("Running")
         DONE = "done", gettext_lazy("Done")
         STOPPED = "stopped", gettext_lazy("Stopped")
         FAILED = "failed", gettext_lazy("Failed")
-        UNDOING = "undoing", gettext_lazy("Being undone")
+        UNDOING = "undoing", gettext_lazy("Undoing")
         UNDONE = "undone", gettext_lazy("Undone")
 
     kind = models.CharField(max_length=9)
-    ids = models.JSONField(gettext_lazy("ids"), default=list, help_text=gettext_lazy("Ids of the rows, ascending."))
+    ids = models.JSONField(gettext_lazy("IDs"), default=list, help_text=gettext_lazy("Row IDs in ascending order."))
     operations = models.JSONField(default=dict, help_text="Operations by field.")
     state = models.CharField(gettext_lazy("state"), max_length=7, choices=State, default=State.DRAFT)
     actor = models.CharField(max_length=100)
@@ -61,12 +61,12 @@ class EditedRow(ShopOwned):
     class Fate(models.TextChoices):
         CHANGED = "changed", gettext_lazy("Changed")
         SAME = "same", gettext_lazy("Unchanged")
-        REFUSED = "refused", gettext_lazy("Refused")
+        REFUSED = "refused", gettext_lazy("Rejected")
         UNDONE = "undone", gettext_lazy("Restored")
         KEPT = "kept", gettext_lazy("Not restored")
 
     edit = models.ForeignKey(BulkEdit, on_delete=models.CASCADE, related_name="rows_of_it")
-    row_id = models.BigIntegerField(gettext_lazy("row id"))
+    row_id = models.BigIntegerField(gettext_lazy("row ID"))
     dry = models.BooleanField(default=False)
     fate = models.CharField(gettext_lazy("result"), max_length=7, choices=Fate)
     label = models.CharField(max_length=255, blank=True)

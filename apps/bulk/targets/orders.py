@@ -20,7 +20,7 @@ def lock_order_row(pk: int, names: Collection[str]) -> Order:
 
 
 def get_order_values(order: Order, names: Collection[str]) -> Attrs:
-    """Return the values; the status is whether the order is archived."""
+    """Return the values of the fields; the status is archived or not archived."""
     return {name: (CLOSED if order.closed_at else OPEN) if name == "status" else getattr(order, name) for name in names}
 
 

@@ -37,4 +37,4 @@ def redact_bulk_edits(customer: Customer, actor: str, at: datetime) -> None:
 
 def register_privacy_handler() -> None:
     """Register the privacy handler."""
-    personal_data.register_personal_data("bulk edits", redact=redact_bulk_edits, places=PERSONAL_COLUMNS)
+    personal_data.register_personal_data("bulk edits", redact=redact_bulk_edits, personal_columns=PERSONAL_COLUMNS)

@@ -17,7 +17,7 @@ from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import Attrs, ReadOnlyAttrs
 
-# Columns that change without an edit of the variant.
+# Columns that change although staff do not edit the variant.
 _IGNORED_COLUMNS = {"inventory_quantity", "position", "updated_at"}
 
 
@@ -34,7 +34,7 @@ def lock_variant_row(pk: int, names: Collection[str]) -> Variant:
 
 
 def get_variant_values(variant: Variant, names: Collection[str]) -> Attrs:
-    """Return prices by variant id, in the form that products use."""
+    """Return prices by variant id, in the same form as for products."""
     return {name: get_variant_prices([variant], name, get_current_shop().currency) for name in names}
 
 

@@ -32,7 +32,7 @@ grant_permissions(
 )
 
 register_delete_label(
-    Variant, gettext_lazy("variant, with its stock"), gettext_lazy("variants, with their stock"), with_=Product
+    Variant, gettext_lazy("variant, with its inventory"), gettext_lazy("variants, with their inventory"), with_=Product
 )
 register_delete_label(ProductImage, gettext_lazy("image"), gettext_lazy("images"))
 register_delete_label(ProductOption, gettext_lazy("option"), gettext_lazy("options"))
@@ -43,11 +43,11 @@ register_delete_label(
 for kind in (CustomCollection, SmartCollection):
     register_delete_label(
         Collect,
-        gettext_lazy("product entry (the product is not deleted)"),
-        gettext_lazy("product entries (the products are not deleted)"),
+        gettext_lazy("collection entry (the product is not deleted)"),
+        gettext_lazy("collection entries (the products are not deleted)"),
         with_=kind,
     )
-# Positions of manually sorted collections are deleted silently with their product.
+# Positions in manually sorted collections are deleted with their product; the delete page does not list them.
 hide_from_delete_page(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

@@ -84,15 +84,15 @@ class PriceFilter(AmountsFilter):
 class LowStockFilter(SelectFilter):
     """Filter variants that are low at a location, if the shop has a low-stock threshold.
 
-    There is no filter for sold-out variants: the quantity changes with each sale, and an index on it would slow sales
-    down.
+    There is no filter for sold-out variants: the quantity changes with each sale, and an index on it would slow
+    sales down.
     """
 
-    title = pgettext_lazy("filter", "stock")
+    title = pgettext_lazy("filter", "inventory")
     parameter_name = "stock"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the only choice besides all variants."""
+        """Return the choice of low-stock variants; Django adds "All"."""
         return [("low", _("Low stock"))]
 
     def has_output(self) -> bool:

@@ -101,7 +101,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
 
 
 def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
-    """Return the ids in ``texts`` that are among ``known``."""
+    """Return the ids in ``texts`` that are in ``valid_ids``."""
     return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 

@@ -159,7 +159,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         10,
         gettext_lazy("Your products"),
         gettext_lazy(
-            "A product's prices, images and stock are on one page, and its options create the variants. "
+            "A product's prices, images and inventory are on one page, and its options create the variants. "
             "To edit several products at once, select them in the list and choose an action."
         ),
     )
@@ -174,7 +174,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     palette_order = 10
     search_help_text = gettext_lazy("Title, handle, SKU, barcode, vendor, exact tag or metafield value")
     ordering = ("-id",)
-    intro = gettext_lazy("The products you sell. Edit variants, images and stock on each product's page.")
+    intro = gettext_lazy("The products you sell. Edit variants, images and inventory on each product's page.")
     empty_text = gettext_lazy("No products yet. Add your first product; a title is enough to start.")
     change_form_template = "panel/catalog/product.html"
 
@@ -246,7 +246,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         """Return the status as text."""
         return product.status, product.get_status_display()
 
-    @display(description=gettext_lazy("Stock"))
+    @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
         """Return the quantity over all variants and locations."""
         text = ngettext("{units} in {number} variant", "{units} in {number} variants", product.forms)
@@ -257,7 +257,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         """Return the tags."""
         return product.tags
 
-    @display(description=gettext_lazy("Units sold"))
+    @display(description=gettext_lazy("Items sold"))
     def sold(self, product: Product) -> int:
         """Return the units sold of all variants."""
         return product.units_sold
@@ -353,7 +353,9 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             stock_grid.save_cells(cells, reason=StockMovement.Reason.COUNT, **self.event_kwargs(request))
         except stock_grid.CellsRefused as error:
             message = next(iter(error.cells.values()))
-            raise DomainError(_("The stock of a variant cannot be saved. {refusal}").format(refusal=message)) from error
+            raise DomainError(
+                _("The inventory of a variant was not saved. {refusal}").format(refusal=message)
+            ) from error
 
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
         """Delete through the service, including stock and files."""
@@ -361,7 +363,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
 
 def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
-    """Return the existing images followed by the uploaded ones; None if none were uploaded."""
+    """Return the existing images followed by the uploaded images; None if there are no uploads."""
     if not form.staged_images:
         return None
     images = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")

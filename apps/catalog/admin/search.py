@@ -21,7 +21,7 @@ def search_products(products: QuerySet[Product], term: str, most: int) -> Iterat
     Args:
         products: The products to search.
         term: The search text.
-        most: The maximum number of matches in another table that are followed to their products.
+        most: The maximum number of matches in another table for which products are looked up.
     """
     yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
     tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")

@@ -35,9 +35,14 @@ from apps.panel.staff_request import Context
 PREVIEW_SIZE = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")
 PARTS = ("column", "relation", "condition")
+_PART_LABELS = {
+    "column": gettext_noop("field"),
+    "relation": gettext_noop("operator"),
+    "condition": gettext_noop("value"),
+}
 
 
-# Labels of rule columns, relations and parts.
+# Labels of rule columns and relations.
 _LABELS = (
     gettext_noop("title"),
     gettext_noop("type"),
@@ -56,9 +61,6 @@ _LABELS = (
     gettext_noop("ends with"),
     gettext_noop("contains"),
     gettext_noop("not contains"),
-    gettext_noop("column"),
-    gettext_noop("relation"),
-    gettext_noop("condition"),
 )
 
 
@@ -136,7 +138,7 @@ def _format_error(field: str, texts: list[str]) -> str:
     values = {"number": int(parts[1]) + 1, "refusal": translate_stored(texts[0])}
     if len(parts) == 2:
         return _("Rule {number} {refusal}.").format(**values)
-    return _("Rule {number}, {part}, {refusal}.").format(**values, part=_(parts[2]))
+    return _("Rule {number}: {part} {refusal}.").format(**values, part=_(_PART_LABELS[parts[2]]))
 
 
 class SmartCollectionForm(CollectionForm):

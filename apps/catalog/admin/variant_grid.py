@@ -230,7 +230,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
     def get_variant_inputs(
         self, options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]
     ) -> list[VariantInput] | None:
-        """Return the requested variants from the rows and new option values; None if nothing changed.
+        """Return the requested variants, from the rows and from new option values; None if nothing changed.
 
         Args:
             options: The requested options; None if they did not change.
@@ -373,7 +373,7 @@ def _stock_field(location: Location) -> forms.IntegerField:
     return forms.IntegerField(
         required=False,
         max_value=MAX_AVAILABLE,
-        label=_("Stock at {place}").format(place=location.name),
+        label=_("Available at {place}").format(place=location.name),
         widget=widget,
         show_hidden_initial=True,
     )

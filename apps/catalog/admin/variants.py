@@ -1,4 +1,4 @@
-"""Panel pages of single variants; ``sheet`` shows variants as rows of the product form."""
+"""Panel pages of single variants; ``variant_grid`` shows variants as rows of the product form."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -57,7 +57,7 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
         for name in COLUMNS:
-            # The value of a product without options is an internal default; the field is blank and keeps it.
+            # A product without options has an internal default value; the blank field keeps this value.
             if name in self.fields and getattr(self.instance, name) == DEFAULT_VALUE:
                 self.initial[name] = ""
                 self.fields[name].required = False
@@ -194,7 +194,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     empty_text = gettext_lazy("No variants yet. Each product has at least one variant.")
     fieldsets = (
         (None, {"fields": (COLUMNS, ("price", "compare_at_price"), ("sku", "barcode"), "image")}),
-        (gettext_lazy("Stock"), {"fields": ("tracked", "inventory_policy")}),
+        (gettext_lazy("Inventory"), {"fields": ("tracked", "inventory_policy")}),
         (gettext_lazy("Shipping and tax"), {"fields": (("weight", "weight_unit"), "taxable")}),
     )
 

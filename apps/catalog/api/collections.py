@@ -193,7 +193,7 @@ class SmartCollectionViewSet(_KindViewSet):
     responses = {"arrange": {"type": "object", "maxProperties": 0}}
 
     def arrange(self, request: Request, **_: int) -> HttpResponse:
-        """Set the sort order and the products that come first, from query parameters."""
+        """Set the sort order and the first products of the collection from query parameters."""
         sort_order = self.query.get("sort_order")
         if sort_order is not None and sort_order not in Collection.SortOrder.values:
             raise Unprocessable({"sort_order": [NOT_IN_LIST]})

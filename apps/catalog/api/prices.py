@@ -1,4 +1,4 @@
-"""Presentment prices of variants: rendered with every variant, filtered by lists, fixed by request bodies."""
+"""Presentment prices of variants: rendering, the currency filter of lists, and fixed prices in request bodies."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -64,7 +64,7 @@ def _shade(color: Color, factor: float) -> Color:
 
 
 def _shadow(image: Image.Image, random: Random, table: int) -> None:
-    """Draw a soft shadow below the product; blur at low resolution because the cost of a blur grows with its area."""
+    """Draw a soft shadow below the product; blur at low resolution, because the cost of a blur grows with the area."""
     scale = image.width / 160
     middle, half_width, top = 80, 160 * random.uniform(0.26, 0.32), table / scale
     mask = Image.new("L", (160, 160), 0)

@@ -35,7 +35,8 @@ class StoredImage:
         width: In pixels, as displayed.
         height: In pixels, as displayed.
         source: The hash of the URL that the image was imported from.
-        is_referenced: True once a row refers to the image; until then, the code that stored it must discard it on failure.
+        is_referenced: True once a row refers to the image; until then, the code that stored it must discard it
+            on failure.
     """
 
     shop_id: int
@@ -50,7 +51,7 @@ class StoredImage:
 def store_image_from_body(
     shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
 ) -> StoredImage:
-    """Store the image of a request body; see ``intake.load_image_from_body``.
+    """Store the image of a request body; see ``apps.media.uploads.load_image_from_body``.
 
     Raises:
         UploadRefused: There is no image, there are two, or it cannot be downloaded, read or stored.
@@ -98,7 +99,7 @@ def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredIma
         with convert_storage_errors(path, "read"):
             data = read_file(default_storage, path)
         if data is None:
-            raise uploads.UploadRefused(_("is no longer there"), field="src")
+            raise uploads.UploadRefused(_("no longer exists"), field="src")
         image = store_uploaded_image(shop_id, data, served[2])
     image.source = hash_source_url(src)
     return image

@@ -143,7 +143,7 @@ def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: 
 
 
 def _save_positions(rows: Sequence[ProductImage]) -> bool:
-    """Renumber the rows and save the new and moved ones; return True if there were any."""
+    """Renumber the rows and save the new and moved rows; return True if there are any."""
     if moved := renumber_rows(rows):
         ProductImage.objects.bulk_update(moved, ["position"], batch_size=MAX_IMAGES)
     new = [row for row in rows if row.pk is None]

@@ -57,8 +57,8 @@ def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
     """Lock the products of these items and update their versions and timestamps.
 
     Timestamps are rendered and compared in whole seconds. If the row already has the current second, the timestamp
-    stays unchanged: the update then touches no index, and concurrent writers of one product's stock block each other
-    less.
+    stays unchanged: the update then touches no index, and concurrent writers of one product's stock block each
+    other less.
     """
     if len(item_ids) > 1:
         # An UPDATE of several rows would lock them in no particular order.

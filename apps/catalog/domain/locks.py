@@ -1,7 +1,7 @@
 """Row locks of the catalog, always acquired in one order: stock, then the product, then its parts.
 
 Stock comes first because an inventory change locks its levels before it updates the catalog. Roots are locked with
-``no_key`` so that rows that refer to them can still be inserted; writers that must not insert take the same lock first.
+``no_key`` so that rows that refer to them can still be inserted; code that inserts such rows takes the same lock first.
 """
 
 from collections.abc import Iterable
@@ -41,8 +41,8 @@ def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = ()
     """
     condition = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
     items = InventoryItem.objects.filter(condition).order_by("pk")
-    # An inventory adjustment holds its level and then refers to its item; ``no_key`` allows that, a full lock would
-    # not.
+    # An inventory adjustment locks its level first and then refers to its item: ``no_key`` allows this reference, a
+    # full lock would block it.
     ids = list(items.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     levels = InventoryLevel.objects.select_for_update().filter(item_id__in=ids)
     list(levels.order_by("item_id", "location_id").values_list("pk", flat=True))

@@ -1,8 +1,8 @@
 """Delete image files that no row refers to.
 
-A file is written before the transaction that refers to it and deleted after the transaction that removes the
-reference, so a process that is killed in between leaves the file behind. No such transaction is still running for a
-file that is older than a day.
+A file is written before the transaction that refers to it and deleted after the transaction that removes the reference,
+so a process that is killed in between leaves the file behind. No transaction that refers to a file is still running a
+day after the upload.
 
 Image folders are named by random keys; each hourly run checks one twenty-fourth of all keys.
 """
@@ -53,7 +53,7 @@ def _get_referenced_keys(shop_id: int, prefix: str) -> set[str]:
 
 
 def _get_last_modified(shop_id: int, key: str) -> datetime:
-    """Return when the original, else a remaining smaller version, else the empty folder was last written."""
+    """Return the time of the last write to the original, else to a smaller version, else to the empty folder."""
     paths = [get_image_folder(shop_id, key)]
     for folder in (get_image_folder(shop_id, key), get_sizes_folder(shop_id, key)):
         if names := list_files(default_storage, folder):

@@ -14,8 +14,8 @@ def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Positi
     """Return all rows in order: rows with a requested position at that position, the others in the gaps.
 
     If two rows request the same position, a row that moves towards the front comes before the row already there, and a
-    row that moves towards the end comes after it. A full list that is sent back with one changed position is therefore
-    applied as that one move.
+    row that moves towards the end comes after it. So if a client sends a full list back with one changed position,
+    exactly this row moves.
 
     Args:
         rows: All rows, in the order of those without a requested position.

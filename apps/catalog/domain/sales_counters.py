@@ -1,7 +1,7 @@
 """Count the units sold of each product, for the best-selling sort order.
 
-The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when an order is undone. Products
-with equal sales are sorted by id.
+The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when an order is undone.
+Products with equal sales are sorted by id.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from apps.ground.tenancy import get_current_shop
 
 
 def lock_sold_products(product_ids: Iterable[int]) -> None:
-    """Lock the products of a sale before their stock is reserved; their sales will be counted."""
+    """Lock the products of a sale before their stock is reserved, because their sales counters change later."""
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=set(product_ids)).order_by("pk")
     list(products.values_list("pk", flat=True))
 

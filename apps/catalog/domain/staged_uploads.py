@@ -1,7 +1,7 @@
 """Images uploaded before their product is saved, identified by signed tickets.
 
-Images of unused tickets are deleted like other unreferenced files (``orphans``) a day after the upload; tickets expire
-earlier.
+Images of unused tickets are deleted like other unreferenced files (``orphan_images``) a day after the upload; tickets
+expire sooner.
 """
 
 from datetime import timedelta

@@ -11,7 +11,7 @@ GRAMS = {
     Shop.WeightUnit.OUNCE: Decimal("28.349523125"),
     Shop.WeightUnit.POUND: Decimal("453.59237"),
 }
-_PLACES = Decimal("0.000001")
+_PRECISION = Decimal("0.000001")
 
 
 def to_grams(weight: Decimal, unit: str) -> int:
@@ -37,6 +37,6 @@ def complete_weight(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> 
             del attrs[name]
     unit = attrs.get("weight_unit", unit)
     if "grams" in attrs and "weight" not in attrs:
-        attrs["weight"] = (attrs["grams"] / GRAMS[Shop.WeightUnit(unit)]).quantize(_PLACES, ROUND_HALF_UP)
+        attrs["weight"] = (attrs["grams"] / GRAMS[Shop.WeightUnit(unit)]).quantize(_PRECISION, ROUND_HALF_UP)
     elif "weight" in attrs or "weight_unit" in attrs:
         attrs["grams"] = to_grams(attrs.get("weight", weight), unit)

@@ -168,8 +168,8 @@ class ManualPlace(ShopOwned):
     position = models.PositiveIntegerField(gettext_lazy("position"))
 
     class Meta:
-        verbose_name = gettext_lazy("manual place")
-        verbose_name_plural = gettext_lazy("manual places")
+        verbose_name = gettext_lazy("manual position")
+        verbose_name_plural = gettext_lazy("manual positions")
         constraints = (models.UniqueConstraint(fields=("collection", "product"), name="catalog_place_product_once"),)
 
     def __str__(self) -> str:

@@ -109,7 +109,7 @@ class Variant(ShopOwned):
 
     @property
     def is_default(self) -> bool:
-        """Return True if the product has no options; the title of its only variant then means nothing to staff."""
+        """Return True if the product has no options; the title of its only variant is then an internal default."""
         return set(self.options) <= {DEFAULT_VALUE}
 
     @property

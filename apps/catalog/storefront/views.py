@@ -1,4 +1,4 @@
-"""Serve product images publicly, in original size or in the size in the file name.
+"""Serve product images publicly, in the original size or in the size that the file name requests.
 
 The files cannot execute scripts: the content type was checked on upload, ``nosniff`` stops browsers from guessing
 another one, and the response is sandboxed.

@@ -169,8 +169,8 @@ class ArticleForm(PanelForm[Article]):
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.list_authors()[:MAX_SUGGESTIONS])
-            self.fields["author"].widget.known = sorted(names - {""})
-            self.fields["tags"].widget.known = articles.list_tags(limit=MAX_SUGGESTIONS)
+            self.fields["author"].widget.suggestions = sorted(names - {""})
+            self.fields["tags"].widget.suggestions = articles.list_tags(limit=MAX_SUGGESTIONS)
         if self.instance._state.adding:
             self.initial.setdefault("published_at", timezone.now())
 
@@ -267,12 +267,12 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         ]
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
-        """Show the changes of restoring an earlier text; restore it on POST."""
+        """Show what restoring an earlier text would change; restore the text on POST."""
         require_permission(request, "content.view_article", "content.change_article")
         article = self.get_row_or_404(request, object_id)
         version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
         if version is None:
-            raise Http404(_("No version {number}").format(number=version_id))
+            raise Http404(_("There is no version {number}.").format(number=version_id))
         if request.method == "POST":
             require_permission(request, "content.change_article")
             articles.restore_article_version(version, **self.event_kwargs(request))
@@ -301,7 +301,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         markup = request.POST.get("html", "")
         if (error := find_html_error(markup)) is not None:
             return HttpResponse(
-                _("This {refusal}.").format(refusal=translate_stored(error)),
+                _("The text {refusal}.").format(refusal=translate_stored(error)),
                 status=422,
                 content_type="text/plain; charset=utf-8",
             )

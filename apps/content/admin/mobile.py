@@ -26,7 +26,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
         label=gettext_lazy("SHA-256 certificate fingerprints"),
         required=False,
         widget=ThemedTextarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text=gettext_lazy("Android only. One per line, such as AA:BB:… of 32 bytes."),
+        help_text=gettext_lazy("Android only. One per line, such as AA:BB:… (32 bytes)."),
     )
 
     def prepare(self) -> None:

@@ -100,7 +100,7 @@ def search_theme(theme: Theme, term: str) -> list[SearchHit]:
 
 @register_search
 def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
-    """Yield theme files with a matching key for the outside search, published theme first."""
+    """Yield theme files with a matching key for the panel-wide search, published theme first."""
     if not (has_permission(request, VIEW_ASSET) or has_permission(request, CHANGE_ASSET)):
         return
     published_first = Case(When(theme__role=Theme.Role.MAIN, then=0), default=1)
@@ -230,7 +230,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return HttpResponseRedirect(_get_editor_url(theme.pk, key))
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
-        """Show the changes of restoring a version; restore it on POST."""
+        """Show what restoring a version would change; restore the version on POST."""
         require_permission(request, VIEW_ASSET, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()

@@ -79,7 +79,7 @@ class ThemeForm(forms.Form):
         ),
     )
     role = forms.ChoiceField(
-        label=gettext_lazy("Kind"),
+        label=gettext_lazy("Type"),
         choices=[
             (Theme.Role.UNPUBLISHED, gettext_lazy("Draft")),
             (Theme.Role.MAIN, gettext_lazy("Publish when the files are ready")),
@@ -196,7 +196,7 @@ class ThemeAdmin(ThemeEditorPages):
                 )
             except DomainError as error:
                 form.add_error(None, format_errors(error))
-        return self.page(request, "panel/themes/add.html", _("Add a theme"), form=form)
+        return self.page(request, "panel/themes/add.html", _("Add theme"), form=form)
 
     def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]
@@ -240,14 +240,14 @@ class ThemeAdmin(ThemeEditorPages):
         require_permission(request, VIEW, CHANGE)
         theme = self.get_row_or_404(request, object_id)
         if not theme.previewable:
-            self.message_user(request, _("A theme without files cannot be downloaded."), messages.ERROR)
+            self.message_user(request, _("A theme without files can't be downloaded."), messages.ERROR)
             return HttpResponseRedirect(self.url("changelist"))
         try:
             archive = theme_extraction.create_theme_archive(theme)
         except StorageFailed as failure:
             self.message_user(
                 request,
-                _("{refusal} The theme cannot be downloaded.").format(refusal=format_errors(failure)),
+                _("{refusal} The theme can't be downloaded.").format(refusal=format_errors(failure)),
                 messages.ERROR,
             )
             return HttpResponseRedirect(self.url("changelist"))
@@ -317,13 +317,13 @@ def _get_publish_problem(theme: Theme) -> str:
     if theme.role == Theme.Role.MAIN:
         return _("This theme is published.")
     if theme.role not in themes.PUBLISHABLE:
-        return _("A theme of the kind “{kind}” can't be published.").format(kind=theme.get_role_display())
+        return _("A theme of the type “{kind}” can't be published.").format(kind=theme.get_role_display())
     return _("A theme without files can't be published.") if theme.failed else ""
 
 
 def _get_duplicate_problem(theme: Theme, count: int) -> str:
     if not theme.previewable:
-        return _("It has no files yet.")
+        return _("This theme has no files yet.")
     return _("There are {number} themes already.").format(number=count) if count >= themes.MAX_THEMES else ""
 
 

@@ -109,7 +109,7 @@ def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
     """Set ``published_at`` from ``published``: false hides the article; true publishes it now unless it has a time."""
     published = attrs.pop("published", None)
     if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
-        # Clients send whole objects back: of the two keys, only the changed one counts.
+        # Clients send whole objects back, so only the changed key of the two counts.
         published = None
     now = timezone.now()
     if published is False:

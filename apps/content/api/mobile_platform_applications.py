@@ -29,7 +29,7 @@ class FingerprintsField(ApiField):
 
 
 class SwitchField(BooleanField):
-    """A boolean that is also accepted as an object with one boolean, as in the overview of the resource."""
+    """A boolean; also accepted as an object with one boolean member, as the overview of the resource shows it."""
 
     def __init__(self, inner: str) -> None:
         """Set the key of the object."""

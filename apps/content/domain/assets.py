@@ -1,7 +1,7 @@
 """Validate, save, delete and restore theme files.
 
-Contents are stored before the transaction (``prepare``), rows are written in it. Each save keeps the previous content
-as a version. Rule: decisions, Assets.
+Contents are stored before the transaction (``store_asset_content``), rows are written in the transaction. Each save
+keeps the previous content as a version. Rule: decisions, Assets.
 """
 
 import json
@@ -181,7 +181,7 @@ def save_asset(
     Args:
         theme: The theme.
         key: A checked key.
-        content: The result of ``prepare`` or ``contents.store``.
+        content: The result of ``store_asset_content`` or ``blob_store.store_blob``.
         actor: The actor of the event.
         at: The time of the event.
         expected: The checksum of the content that the actor edited, "" for a new file; None overwrites any content.
@@ -248,7 +248,7 @@ def _touch(theme: Theme) -> None:
     """Lock the theme and increase its version, because its file list changes."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
-        raise AssetRefused(_("the theme's files are not in place yet"))
+        raise AssetRefused(_("the theme's files are not installed yet"))
 
 
 def _check_key_conflicts(theme: Theme, key: str) -> None:
@@ -262,7 +262,7 @@ def _check_key_conflicts(theme: Theme, key: str) -> None:
         return
     if other.lower() == key.lower():
         raise AssetRefused(_("key differs from {other} only in capitals").format(other=other))
-    raise AssetRefused(_("key and {other} would make a folder of a file").format(other=other))
+    raise AssetRefused(_("key and {other} can't be both a file and a folder").format(other=other))
 
 
 def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None:

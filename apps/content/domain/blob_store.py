@@ -2,8 +2,8 @@
 
 Storing writes a row, then the file, then marks the row as stored; deleting runs in the opposite order. Each step is
 committed before the next, so a process may die at any time: at worst an unreferenced row remains, which the cleanup
-deletes together with its file. Code that is about to refer to a content stores it (or calls ``keep``) first, which
-protects the content for ``GRACE``.
+deletes together with its file. Code that is about to refer to a content stores the content (or calls ``protect_blobs``)
+first, which protects the content for ``GRACE_PERIOD``.
 """
 
 import hashlib
@@ -184,7 +184,7 @@ def delete_unused_blobs(at: datetime) -> int:
     idle = get_unreferenced_blobs().filter(writable_shops(), used_at__lt=at - GRACE_PERIOD)
     cleared = 0
     while ids := list(idle.order_by("used_at", "id").values_list("pk", flat=True)[:BATCH]):
-        # From here on, storing the same content writes the file again.
+        # From now on, storing the same content writes the file again.
         _update_in_order(idle.filter(pk__in=ids), stored=False)
         cleared += sum(_delete_if_unused(pk, idle) for pk in ids)
     return cleared

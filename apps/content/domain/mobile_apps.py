@@ -43,7 +43,7 @@ def validate_mobile_app(
 
 
 def build_apple_app_site_association() -> dict[str, object]:
-    """Return the association file of iOS: apps that open links, share passwords, and run as app clips."""
+    """Return the association file of iOS: the apps that open links, share passwords, or run as app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
     )
@@ -57,7 +57,7 @@ def build_apple_app_site_association() -> dict[str, object]:
 
 
 def build_asset_links() -> list[dict[str, object]]:
-    """Return the association file of Android: signed apps that open links."""
+    """Return the association file of Android: the signed apps that open links."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

@@ -68,7 +68,7 @@ def _source(shop: Shop, tag: ScriptTag) -> str:
 def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
     """Return the cached copy of a script, at most 15 minutes old while its origin responds.
 
-    If a copy has expired, one of several concurrent requests downloads the script; the others return the old copy.
+    If the copy has expired, one of several concurrent requests downloads the script; the others return the old copy.
 
     Raises:
         ScriptUnavailable: There is no copy, and the script cannot be downloaded.

@@ -35,10 +35,10 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
     image = article_images.store_article_image(data, name)
     path = PurePath(image.name)
     # A name such as "hat_large.png" requests a resized version of "hat.png".
-    is_free = parse_transformation(image.name) is None
+    is_plain_name = parse_transformation(image.name) is None
     unique_name = f"{path.stem[:200]}-{image.content.sha256[:12]}{path.suffix}"
     attrs = {"content": image.content, "width": image.width, "height": image.height}
-    for candidate in (image.name, unique_name) if is_free else (unique_name,):
+    for candidate in (image.name, unique_name) if is_plain_name else (unique_name,):
         with transaction.atomic():
             file, is_new = StoreFile.objects.get_or_create(shop=get_current_shop(), name=candidate, defaults=attrs)
             if is_new:

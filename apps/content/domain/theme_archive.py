@@ -156,6 +156,6 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
 
 
 def _single_folder(entries: tuple[ZipEntry, ...]) -> str:
-    """Return the folder that contains all files, with its slash; empty if there is none or it is a theme directory."""
+    """Return the single top-level folder with its slash; empty if there is none, or if it is a theme directory."""
     roots = {entry.name.partition("/")[0] for entry in entries} - _FOREIGN_ROOTS
     return "" if len(roots) != 1 or roots <= DIRECTORIES else f"{roots.pop()}/"

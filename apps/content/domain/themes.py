@@ -261,12 +261,12 @@ def _check_theme_count() -> None:
 
 
 def _clear_pending_publications() -> None:
-    """Clear pending publications: the latest request wins, even over a retry weeks later."""
+    """Clear pending publications: the latest request wins, even if an older one is retried weeks later."""
     Theme.objects.filter(publish_when_ready=True).update(publish_when_ready=False)
 
 
 def _set_published(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Make a theme the published one; the caller holds the shop lock."""
+    """Set a theme as the published theme; the caller holds the shop lock."""
     _clear_pending_publications()
     for old in Theme.objects.filter(role=Theme.Role.MAIN).exclude(pk=theme.pk):
         old.role = Theme.Role.UNPUBLISHED

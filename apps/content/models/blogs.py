@@ -18,7 +18,7 @@ class Blog(ShopOwned):
     class Commentable(models.TextChoices):
         NO = "no", gettext_lazy("No comments")
         MODERATE = "moderate", gettext_lazy("Comments are moderated")
-        YES = "yes", gettext_lazy("Comments appear at once")
+        YES = "yes", gettext_lazy("Comments are published immediately")
 
     title = models.CharField(gettext_lazy("title"), max_length=255)
     handle = models.CharField(gettext_lazy("handle"), max_length=255)

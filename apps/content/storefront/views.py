@@ -1,6 +1,6 @@
 """Public files of a shop: script loader, theme files, images and app association files.
 
-The files are untrusted content, so none may act in this origin: fixed media types, ``nosniff``, and a content security
+The files are untrusted content and must not run in this origin: fixed media types, ``nosniff``, and a content security
 policy that sandboxes files opened directly.
 """
 

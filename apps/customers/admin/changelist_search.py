@@ -18,9 +18,10 @@ from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# Number of newest customers scanned first, and the number of matches among them that is enough to show.
+# Number of newest customers scanned first, and the number of matches that ends the search.
 RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
-# With FREQUENT matches in the first MET rows a term counts as very common: only WALKED rows are then scanned.
+# A term with COMMON_TERM_MATCHES matches in the first COMMON_TERM_SCAN rows is very common: only MAX_SCAN rows are
+# scanned then.
 COMMON_TERM_MATCHES, COMMON_TERM_SCAN, MAX_SCAN = 25, 2_000, 8_000
 TOO_MANY_MATCHES = gettext_lazy(
     "Too many customers match. Only matches among the first {number} customers in the list are shown."
@@ -31,7 +32,7 @@ TOO_MANY_MATCHES = gettext_lazy(
 def build_search_condition(text: str, shop: Shop) -> Q:
     """Return the condition for a search text; text that is no valid query is searched word by word.
 
-    Alternatives in several tables are limited to the newest rows of each, as many as a list counts.
+    Alternatives in several tables are limited to the newest rows of each table, up to the maximum that a list counts.
     """
     alternatives = _alternatives(text.replace("\x00", "")[:500].strip(), shop)
     if len(alternatives) == 1:
@@ -83,7 +84,7 @@ def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
 def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: int) -> list[int]:
     """Return the ids of the matches among the first rows of an order, found by scanning these rows.
 
-    If each of two words is very common, the index is slow to intersect them and a scan finds matches sooner.
+    If both of two words are very common, intersecting them in the index is slow, and a scan finds matches sooner.
     """
     first = sort_tables.get_first_keys(Customer.rows(), sort_tables.map_to_sort_columns(Customer, order), limit)
     return list(matching.filter(in_materialized(first)).order_by().values_list("pk", flat=True))

@@ -238,7 +238,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             else:
                 message = _("Invitation sent to {address}.").format(address=form.cleaned_data["to"])
                 self.message_user(request, message, messages.SUCCESS)
-                return self._back(customer)
+                return self._redirect_to_customer(customer)
         return self._page(request, "invite", _("Invite {customer}").format(customer=customer), customer, form=form)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -251,7 +251,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
                 url = accounts.create_activation_url(customer, **self.event_kwargs(request))
             except DomainError as error:
                 self.message_user(request, format_errors(error), messages.ERROR)
-                return self._back(customer)
+                return self._redirect_to_customer(customer)
         title = _("Activation link for {customer}").format(customer=customer)
         response = self._page(request, "activation", title, customer, url=url)
         response.status_code = 201 if url else 200
@@ -270,7 +270,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             else:
                 message = _("The account of {customer} is disabled.").format(customer=customer)
                 self.message_user(request, message, messages.SUCCESS)
-            return self._back(customer)
+            return self._redirect_to_customer(customer)
         title = _("Disable the account of {customer}").format(customer=customer)
         return self._page(request, "disable", title, customer)
 
@@ -316,7 +316,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
                         number=other_id, customer=keep
                     )
                     self.message_user(request, success_text, messages.SUCCESS)
-                    return self._back(keep)
+                    return self._redirect_to_customer(keep)
                 message = _("Merging customers. This page shows the progress.")
                 self.message_user(request, message, messages.SUCCESS)
                 return HttpResponseRedirect(self.url("merge", keep.pk))
@@ -381,7 +381,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             return self.data_view(request, object_id, wrong_number=True)
         if erasure.erase_customer(customer, **self.event_kwargs(request)):
             self.message_user(request, _("Personal data erased."), messages.SUCCESS)
-            return self._back(customer)
+            return self._redirect_to_customer(customer)
         message = _("Erasing personal data. This page shows the progress.")
         self.message_user(request, message, messages.SUCCESS)
         return HttpResponseRedirect(self.url("data", customer.pk))
@@ -392,7 +392,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             request, f"panel/customers/{name}.html", title, original=customer, accounts_off=accounts_off, **context
         )
 
-    def _back(self, customer: Customer) -> HttpResponseRedirect:
+    def _redirect_to_customer(self, customer: Customer) -> HttpResponseRedirect:
         return HttpResponseRedirect(self.url("change", customer.pk))
 
 

@@ -25,7 +25,7 @@ COLUMNS = (
 )
 CONSENTS = {"email_consent": "email_marketing_consent", "sms_consent": "sms_marketing_consent"}
 CHANNELS = {f"{channel}_consent": CHANNEL_DEFINITIONS[channel].columns["state"] for channel in CHANNEL_DEFINITIONS}
-# Staff can't choose the other states: they are set when data is erased or messages bounce.
+# The states that staff can choose; the others are set when data is erased or messages bounce.
 STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
 
 

@@ -30,7 +30,7 @@ def _or_none(context: RenderContext, text: str) -> str | None:
 
 
 class NameField(BlankAsNullTextField):
-    """The full name: rendered from first and last name, and accepted if neither of them is in the body."""
+    """The full name: rendered from first and last name, and only accepted in a body without these two."""
 
     inline = "f'{{{0} or str()}} {{{1} or str()}}'.strip()"
 

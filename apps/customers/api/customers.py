@@ -118,7 +118,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         model = Customer
 
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """Add the errors of the domain rules if a field has already failed; otherwise the service reports them."""
+        """Add the errors of the domain rules if a field is invalid; otherwise the service reports these errors."""
         if not errors:
             return
         cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())
@@ -227,11 +227,11 @@ class CustomerViewSet(ShopViewSet[Customer]):
             url = accounts.create_activation_url(self.get_object(), actor=self.actor, at=self.at)
         return self.json_response({"account_activation_url": url})
 
-    def redact_for_replay(self, answer: bytes) -> bytes:
+    def redact_for_replay(self, content: bytes) -> bytes:
         """Return the response with the link replaced by its digest, because a stored link would allow a login."""
         if self.action != "account_activation_url":
-            return answer
-        token = orjson.loads(answer)[self.action].rpartition("/")[2]
+            return content
+        token = orjson.loads(content)[self.action].rpartition("/")[2]
         return orjson.dumps({self.action: tokens.get_token_digest(token)})
 
     def restore_for_replay(self, stored: bytes) -> bytes:

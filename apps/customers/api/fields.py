@@ -147,7 +147,7 @@ class MarketingOptInLevelField(ChoiceField):
 
 @cache
 def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
-    """Return the part and the field that validates it, by name in the body."""
+    """Return the part of the consent and its validating field, by name in the body."""
     parts: dict[str, tuple[str, ApiField]] = {
         "state": ("state", ChoiceField(choices=ConsentState.choices)),
         "opt_in_level": ("opt_in_level", ChoiceField(choices=OptInLevel.choices, allow_null=True)),

@@ -78,9 +78,9 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
 
 
 def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
-    """Return country and province by name and code, completed from the given ones.
+    """Return country and province by name and code, completed from the given values.
 
-    If a code and its name disagree, the changed one wins: clients send back whole objects with only one of them
+    If a code and its name disagree, the changed value wins: clients send back whole objects in which only one value is
     changed.
     """
     if not attrs.keys() & set(REGION_COLUMNS):

@@ -51,7 +51,7 @@ def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Custom
     With a password the account is active immediately. Workers send invitations and welcome emails.
 
     Args:
-        attrs: See ``validation.clean``; also ``created_at`` for imported customers.
+        attrs: See ``validation.clean_customer``; also ``created_at`` for imported customers.
         actor: The creator of the customer.
         at: The time of the request.
 
@@ -68,7 +68,7 @@ class CustomerDraft:
 
     Attributes:
         customer: The unsaved customer.
-        cleaned: The values returned by ``validation.clean``.
+        cleaned: The values returned by ``validation.clean_customer``.
         consent_channels: The channels with a consent to record.
     """
 
@@ -183,7 +183,7 @@ def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
         rows[0].save(force_insert=True)
     elif rows:
         Address.objects.bulk_create(rows)
-    # The customers were inserted in this transaction, so no one has seen their version and it need not increase.
+    # The customers were inserted in this transaction, so no client has read their version, which can stay the same.
     defaults = []
     for row in rows:
         customer = row.customer
@@ -202,7 +202,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
 
     Args:
         customer: The customer, reloaded with a lock.
-        attrs: See ``validation.clean``; values that only apply to new customers are ignored.
+        attrs: See ``validation.clean_customer``; values that only apply to new customers are ignored.
         actor: The actor of the change.
         at: The time of the request.
 
@@ -240,7 +240,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
 
 
 def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
-    """Record events for added and removed tags; a change of case only is no event.
+    """Record events for added and removed tags; a change of case alone is no event.
 
     Args:
         changed: Customers with their previous tags.

@@ -47,8 +47,8 @@ class ContactMatch:
         """Return the customer that email and phone agree on, or None.
 
         Raises:
-            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has another
-                email.
+            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has
+                another email.
         """
         by_email, by_phone = self.by_email, self.by_phone
         if by_phone is None or by_email == by_phone:
@@ -92,7 +92,7 @@ class CustomerDirectory:
     """Index of customers by email key and phone, filled from the database and by ``add``."""
 
     def __init__(self, key_pairs: Sequence[tuple[str, str]], *, locked: bool) -> None:
-        """Load the customers for pairs of keys (see ``get_contact_keys``) with one query, and lock the rows if ``locked``."""
+        """Load the customers for pairs of ``get_contact_keys`` with one query; lock the rows if ``locked``."""
         self._by_key: dict[str, Customer] = {}
         self._by_number: dict[str, Customer] = {}
         email_keys, numbers = ({pair[index] for pair in key_pairs} - {""} for index in (0, 1))

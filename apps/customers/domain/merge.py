@@ -89,7 +89,7 @@ def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor:
     Args:
         keep: The customer that is kept.
         other: The customer that is merged into ``keep`` and deleted.
-        choices: The side of each field with two values; see ``merged.FIELDS``.
+        choices: The side of each field with two values; see ``merge_rules.FIELDS``.
         actor: The actor of the merge.
         at: The time of the request.
 
@@ -155,7 +155,7 @@ def get_merged_ids(customer_id: int) -> list[int]:
 
 
 def run_merge_job(job: Job, **arguments: Any) -> None:
-    """Merge the remaining rows and the customers; the task of ``merge``.
+    """Merge the remaining rows and the customers; the task that ``merge_customers`` enqueues.
 
     Raises:
         GiveUp: The merge is no longer possible; moved rows stay moved.
@@ -181,7 +181,7 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
 
 @transaction.atomic
 def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
-    """Move the next batch of a part in its own transaction and return the rows; empty if less than a batch remains.
+    """Move the next batch of a part in its own transaction; return the moved rows, empty if less than a batch remains.
 
     ``after`` keeps a database that scans by id from reading rows that earlier batches moved.
     """

@@ -28,7 +28,7 @@ MAX_NOTE = 5000
 
 
 class MergeRefused(DomainError):
-    """Raised when two customers can't be merged, or not with these choices."""
+    """Raised when two customers can't be merged, or if the choices are invalid."""
 
     code = "merge_refused"
 

@@ -1,8 +1,9 @@
 """Export and erase the personal data of a customer.
 
-Apps that store data of customers (orders, for example) register their part with its columns; privacy webhooks and the
-panel call ``export`` and ``redact``. Erasing keeps what bookkeeping needs: the customer's row with its id, and the
-order summary. Every column of every table is declared as personal or not (see ``apps.ground.privacy_registry``).
+Apps that store data of customers (orders, for example) register their part with its columns; privacy webhooks
+and the panel call ``export_data`` and ``redact_customer``. Erasing keeps what bookkeeping needs: the
+customer's row with its id, and the order summary. Every column of every table is declared as personal or not
+(see ``apps.ground.privacy_registry``).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +75,7 @@ _parts: dict[str, _Part] = {}
 _files: list[FileExporter] = []
 
 
-# Columns of this app and of lower layers that ``redact`` erases.
+# Columns of this app and of lower layers that ``redact_customer`` erases.
 PERSONAL_COLUMNS: ColumnsByModel = {
     "customers.Customer": _ERASED_COLUMNS,
     "customers.CustomerProfile": ("first_name", "last_name", "email_key"),
@@ -93,7 +94,7 @@ def register_personal_data(
     name: str,
     *,
     redact: Redact,
-    places: ColumnsByModel,
+    personal_columns: ColumnsByModel,
     export: Export | None = None,
     locked_before: GetRows | None = None,
     ids: GetIds | None = None,
@@ -105,7 +106,7 @@ def register_personal_data(
         name: The key of the part in exports, e.g. ``orders``.
         redact: ``(customer, actor, at)`` erases personal data in the transaction of the erasure, before the customer
             itself is erased.
-        places: The columns that ``redact`` erases, by model label.
+        personal_columns: The columns that ``redact`` erases, by model label.
         export: ``(customer, after)`` returns the rows with an id above ``after`` in id order as ``(id, JSON value)``;
             None if other parts include the data.
         locked_before: Returns the rows that ``redact`` changes and that are locked before customers; while the customer
@@ -115,11 +116,11 @@ def register_personal_data(
             limit; ``redact`` then handles only the remaining rows.
     """
     _parts[name] = _Part(export, redact, locked_before, ids, redact_some)
-    declare_personal(places)
+    declare_personal(personal_columns)
 
 
 def collect_data(customer: Customer) -> Attrs:
-    """Return all data of a customer with few rows as JSON values (see ``pieces``)."""
+    """Return all data of a customer with few rows as JSON values (see ``iter_parts``)."""
     return {
         "customer": get_customer_data(customer),
         **{name: [value for _, value in rows_after(0)] for name, rows_after in iter_parts(customer)},
@@ -227,7 +228,7 @@ def _format_time(value: datetime | None) -> str | None:
 def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
     """Erase a customer's personal data, here and in the registered parts.
 
-    A second call erases data that was added since.
+    A second call erases data that was added in the meantime.
 
     Args:
         customer: The customer; if ``erasing_at`` is set, the remaining data is erased and the erasure is complete.

@@ -31,7 +31,10 @@ def schedule_redact_webhook(customer: Customer, at: datetime) -> None:
 
 
 def publish_redact_webhook(job: Job, **arguments: Any) -> None:
-    """Record the redact event; the task of ``schedule_redact_webhook``. A customer who was erased twice is reported twice."""
+    """Record the redact event; the task of ``schedule_redact_webhook``.
+
+    A customer who was erased twice is reported twice.
+    """
     pk = arguments["customer_id"]
     # Deleted customers are still reported by their id.
     customer = Customer.objects.filter(pk=pk).first() or Customer(pk=pk, shop=get_current_shop())

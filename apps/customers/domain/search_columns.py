@@ -56,7 +56,7 @@ def mark_words(text: str, mark: str = " ") -> str:
 
 
 def _entries(texts: Iterable[tuple[str, str]]) -> str:
-    """Return the marked texts, each with an end mark, without duplicates."""
+    """Return the marked texts without duplicates, each followed by an end mark."""
     entries = dict.fromkeys([mark_words(text, mark) for text, mark in texts if text])
     return "".join([f"{entry}{END_MARK}" for entry in entries if entry])
 

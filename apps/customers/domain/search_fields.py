@@ -1,4 +1,4 @@
-"""Search fields of customers, based on the search columns of ``search_text``.
+"""Search fields of customers, based on the columns of ``search_columns``.
 
 Rule: decisions, Search.
 """
@@ -112,7 +112,7 @@ class EmailSearchField(WordPrefixField):
 
     def match_term(self, term: Term, folded: str) -> Q:
         if term.kind is Kind.SUFFIX:
-            # The index knows beginnings of words, but the suffix may start in the middle of its first word.
+            # The index only finds beginnings of words, but the suffix may start in the middle of a word.
             words = _FIRST_WORD.sub("", folded, count=1) if _FIRST_WORD.match(folded) else folded
             return self.match_pattern(f"{mark_words(term.value, self.mark)[1:]}{END_MARK}", words)
         return _match_whole_email(term) or super().match_term(term, folded)
@@ -123,7 +123,7 @@ class PhoneSearchField(WordPrefixField):
     """A phone number in any notation."""
 
     def table(self, term: Term) -> str:
-        """Return the customers table for presence, because an empty phone is not in the search column."""
+        """Return the customers table for a presence query: the search column contains no empty phones."""
         return "" if term.kind is Kind.PRESENT or not term.value else super().table(term)
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
@@ -141,7 +141,7 @@ class PhoneSearchField(WordPrefixField):
 
 @dataclass(frozen=True)
 class LastOrderField(Timestamp):
-    """The time of the last order; 1970 means no order."""
+    """The time of the last order; a time in 1970 means that the customer has no orders."""
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Exclude customers without orders from every comparison."""

@@ -64,7 +64,10 @@ def create_search_index(using: str = "default", **_: object) -> None:
 
 
 def drop_search_index(using: str = "default") -> None:
-    """Drop the index and its triggers for a migration of the indexed columns; ``create_search_index`` creates them again."""
+    """Drop the index and its triggers before a migration of the indexed columns.
+
+    ``create_search_index`` creates both again.
+    """
     database = connections[using]
     if database.vendor != "sqlite":
         return

@@ -1,7 +1,6 @@
 """Validate and normalize the values of a customer before anything is written; all errors are reported at once.
 
-REST, the panel and imports call ``clean``; normalized values pass unchanged.
-Rule: decisions, Customers.
+REST, the panel and imports call ``clean_customer``; normalized values pass unchanged. Rule: decisions, Customers.
 """
 
 from datetime import datetime

@@ -30,7 +30,7 @@ class ConsentChange(ShopOwned):
 
     class Channel(models.TextChoices):
         EMAIL = "email", gettext_lazy("Email")
-        SMS = "sms", gettext_lazy("Text message")
+        SMS = "sms", gettext_lazy("SMS")
 
     customer = models.ForeignKey(
         "customers.Customer", on_delete=models.CASCADE, related_name="consent_changes", editable=False

@@ -36,7 +36,7 @@ EDITABLE_FIELDS = (
 # Columns with personal data: the audit log is immutable, so it records that they changed but not the values.
 PERSONAL_FIELDS = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
-# Search columns, built from the customer and the addresses (see ``domain.search_text``).
+# Search columns, built from the customer and the addresses (see ``domain.search_columns``).
 SEARCH_COLUMNS = ("search_text", "search_own", "search_places")
 
 
@@ -44,8 +44,8 @@ class Customer(ShopOwned):
     """A customer of a shop; the aggregate root of addresses and consents.
 
     ``email_key`` is the normalized email and ``phone`` is E.164; both are unique per shop. ``search_text``,
-    ``search_own`` and ``search_places`` hold the searchable text (see ``domain.search_text``). Orders update the order
-    summary in the transaction of the order; ``last_order_at`` is 1970 for customers without orders, so that lists
+    ``search_own`` and ``search_places`` hold the searchable text (see ``domain.search_columns``). Orders update the
+    order summary in the transaction of the order; ``last_order_at`` is 1970 for customers without orders, so that lists
     sort by it without nulls. Columns that change with orders are indexed in ``CustomerRank``; names, email and consent
     are indexed in ``CustomerProfile``.
 

@@ -83,7 +83,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     )
     intro = gettext_lazy("All changes in this shop by staff, apps and Backoffice. Entries can't be edited or deleted.")
     empty_text = gettext_lazy("No changes yet.")
-    mobile_hide_labels = ("when", "who", "what", "about")
+    mobile_hide_labels = ("when", "actor", "description", "subject")
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
     palette_order = 90
@@ -100,7 +100,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
     ) -> tuple[QuerySet[Event], bool]:
-        """Search only within the log; the outside search would find every change of everything."""
+        """Search only within the log; the panel-wide search would find every change."""
         if is_palette_search(request):
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
@@ -117,22 +117,22 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
             return event.created_at
 
         @display(description=_("Done by"))
-        def who(event: Event) -> str:
+        def actor(event: Event) -> str:
             return cast("_LogRequest", request).actor_names[event.actor]
 
         @display(description=_("Event"))
-        def what(event: Event) -> str:
+        def description(event: Event) -> str:
             return describe_event(event)
 
         @display(description=_("Object"))
-        def about(event: Event) -> str:
+        def subject(event: Event) -> str:
             return translate_label(event.subject_label) or f"#{event.subject_id}"
 
         @display(description=_("Changes"))
         def changed(event: Event) -> str:
             return ", ".join(field_display.get_changed_field_labels(event.subject_type, event.changes)) or "–"
 
-        return when, who, what, about, changed
+        return when, actor, description, subject, changed
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None

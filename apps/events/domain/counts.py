@@ -24,7 +24,7 @@ REFRESH_THRESHOLD = 10_000
 
 
 class _CachedCount(NamedTuple):
-    """The number of events up to a settled event."""
+    """The number of events up to a settled event, which is older than any running transaction."""
 
     through: int
     key: UUID | None
@@ -50,7 +50,7 @@ def count_events(rows: QuerySet[Event]) -> int:
 
 
 def _is_valid(cached_count: _CachedCount) -> bool:
-    """Return True if the counted events are in this database; after a restore of a backup it has other events."""
+    """Return True if the counted events are in this database; a restored backup may have other events."""
     return cached_count.key is not None and Event.objects.filter(pk=cached_count.through, key=cached_count.key).exists()
 
 

@@ -28,7 +28,7 @@ Payload = dict[str, Mapping[str, object]]
 
 
 class EventInput(NamedTuple):
-    """One of several events; the fields are the arguments of ``record_event``."""
+    """An event to record together with others; the fields are the arguments of ``record_event``."""
 
     topic: str
     instance: Model

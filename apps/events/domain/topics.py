@@ -30,8 +30,8 @@ class Topic:
         scopes: All alternative scopes; ``scope`` is the first.
         is_allowed: Decides which app may receive which event, if the scope alone does not.
         get_example: Returns the instance for an example payload.
-        is_cumulative: If True, every event is delivered, even if one action causes several for a resource; for payloads that
-            describe a change and not a state.
+        is_cumulative: If True, every event is delivered, even if one action causes several for a resource; for payloads
+            that describe a change and not a state.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Topic:
     is_cumulative: bool = False
 
     def is_readable_with(self, granted: Collection[str]) -> bool:
-        """Return True if one of the scopes can read the topic; a topic without a scope is readable with none."""
+        """Return True if one of the scopes can read the topic; no scope can read a topic without a scope."""
         return any(scope in granted for scope in self.scopes or (self.scope,))
 
     def render_many(self, instances: Sequence[Model], version: str) -> Sequence[Mapping[str, object]]:
@@ -81,8 +81,7 @@ def register_topic(
 
     Args:
         name: ``<resource>/<verb>``, e.g. ``script_tags/create``.
-        scope: The access scope that can read the resource, e.g. ``read_script_tags``, or several alternative
-            scopes.
+        scope: The access scope that can read the resource, e.g. ``read_script_tags``, or several alternative scopes.
         render: Returns the payload of an instance in an API version.
         label: The timeline text in English, e.g. ``Script tag created``; marked with ``gettext_noop``.
         together: Returns the payloads of several instances with as many queries as for one.

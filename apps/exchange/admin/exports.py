@@ -84,7 +84,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         ),
     )
     intro = gettext_lazy("Your export files. Only you can download them, for two days.")
-    empty_text = gettext_lazy("You have no exports yet.")
+    empty_text = gettext_lazy("No exports yet.")
     list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
     ordering = ("-id",)
@@ -94,12 +94,12 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         """Return only the user's own exports."""
         return super().get_queryset(request).filter(user=as_staff_request(request).user)
 
-    @display(description=gettext_lazy("Kind"), ordering="kind")
+    @display(description=gettext_lazy("Type"), ordering="kind")
     def resource_label(self, export: Export) -> str:
         return export.kind_label
 
     @display(
-        description=gettext_lazy("State"),
+        description=gettext_lazy("Status"),
         label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"},
     )
     def status(self, export: Export) -> tuple[str, str]:

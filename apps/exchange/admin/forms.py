@@ -8,7 +8,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from apps.exchange.domain.imports import MAX_BYTES
 from apps.exchange.domain.resources import Resource
@@ -45,8 +45,8 @@ def _create_date_input() -> forms.DateInput:
 class ExportForm(forms.Form):
     """Resource, format and status of an export."""
 
-    kind = forms.ChoiceField(label=pgettext_lazy("export", "What"))
-    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
+    kind = forms.ChoiceField(label=gettext_lazy("Resource"))
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
     status = forms.ChoiceField(
         label=gettext_lazy("Orders"),
         required=False,
@@ -76,8 +76,8 @@ class MatchingRows(NamedTuple):
 class ListExportForm(forms.Form):
     """Export the rows that a list shows, or all rows of the resource."""
 
-    rows = forms.ChoiceField(label=pgettext_lazy("export", "What"))
-    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
+    rows = forms.ChoiceField(label=gettext_lazy("Rows"))
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
 
     def __init__(self, data: ReadOnlyAttrs | None, *, kind: Resource, matching: MatchingRows) -> None:
         super().__init__(data, initial={"rows": _ALL if matching.error else _MATCHING})
@@ -98,9 +98,9 @@ class AuditExportForm(forms.Form):
     """Filters of an audit log export; the fields are named like the list's filters."""
 
     topic = forms.ChoiceField(label=gettext_lazy("Event"), required=False)
-    who = forms.ChoiceField(label=gettext_lazy("Who"), required=False)
+    who = forms.ChoiceField(label=gettext_lazy("Done by"), required=False)
     q = forms.CharField(
-        label=gettext_lazy("About"),
+        label=gettext_lazy("Object"),
         required=False,
         max_length=200,
         help_text=gettext_lazy("Part of the name, such as #1001."),
@@ -110,9 +110,9 @@ class AuditExportForm(forms.Form):
         label=gettext_lazy("Until"),
         required=False,
         widget=_create_date_input(),
-        help_text=gettext_lazy("This day included."),
+        help_text=gettext_lazy("Includes this day."),
     )
-    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
 
     def __init__(self, data: ReadOnlyAttrs | None, *, topics: Choices, people: Choices, initial: ReadOnlyAttrs) -> None:
         super().__init__(data, initial=dict(initial))
@@ -123,9 +123,9 @@ class AuditExportForm(forms.Form):
     def export_options(self) -> ExportOptions:
         """Return resource, format and filters; dates are in the shop's time zone."""
         values = self.cleaned_data
-        who = "actor__startswith" if values["who"] == "app:" else "actor"
+        actor_lookup = "actor__startswith" if values["who"] == "app:" else "actor"
         until = values["until"] + timedelta(days=1) if values["until"] else None
-        filters = {"topic": values["topic"], who: values["who"], "subject_label__icontains": values["q"]}
+        filters = {"topic": values["topic"], actor_lookup: values["who"], "subject_label__icontains": values["q"]}
         filters |= {
             "created_at__gte": _format_start_of_day(values["since"]),
             "created_at__lt": _format_start_of_day(until),

@@ -66,7 +66,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
     actions = None
 
     @display(
-        description=gettext_lazy("State"),
+        description=gettext_lazy("Status"),
         label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
     )
     def status(self, import_job: Import) -> tuple[str, str]:
@@ -143,7 +143,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             original=import_job,
             dry=is_preview,
             waits=_get_stalled_since(import_job),
-            counts=[(str(fate.label), counts.get(fate.value, 0)) for fate in RESULTS],
+            counts=[(str(row_result.label), counts.get(row_result.value, 0)) for row_result in RESULTS],
             foreseen=_describe_counts(counts),
             following=get_importers()[kind].computed_columns
             if (kind := _get_first_resource(import_job)) in get_importers()
@@ -252,7 +252,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
 def _describe_counts(counts: Mapping[str, int]) -> str:
     """Describe how many rows would be created, updated, skipped or fail."""
-    new, changed, skipped, failed = (counts.get(fate.value, 0) for fate in RESULTS)
+    new, changed, skipped, failed = (counts.get(row_result.value, 0) for row_result in RESULTS)
     parts = (
         (new, ngettext("{number} new", "{number} new", new)),
         (changed, ngettext("{number} update", "{number} updates", changed)),
@@ -264,10 +264,10 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 def _get_stalled_since(import_job: Import) -> datetime | None:
     """Return since when a stalled import waits for a worker."""
-    working = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
+    is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
     return (
         get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
-        if working
+        if is_running
         else None
     )
 

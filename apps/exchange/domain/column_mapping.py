@@ -14,7 +14,7 @@ from apps.ground.exceptions import DomainError
 
 
 class ColumnsUnknown(ValueError):
-    """Raised when no column of a file is known."""
+    """Raised when a file has no known column."""
 
 
 class MappingRefused(DomainError):
@@ -66,7 +66,7 @@ def normalize_column_name(name: str) -> str:
 def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> ColumnReading:
     """Detect the resource and the columns of a file from its header.
 
-    The grouping column tells the resource; a file without one belongs to the resource without grouping.
+    The grouping column determines the resource; a file without a grouping column has the resource without grouping.
 
     Raises:
         ColumnsUnknown: If no column is known.
@@ -114,7 +114,9 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
         raise MappingRefused(_("Only one column can be mapped to {value}.").format(value=duplicates[0]))
     if importer.group_by and importer.group_by not in counts:
         raise MappingRefused(
-            _("Map a column to {group_by}. It tells which rows belong together.").format(group_by=importer.group_by)
+            _("Map a column to {group_by}. Rows with the same value belong together.").format(
+                group_by=importer.group_by
+            )
         )
     if not counts:
         raise MappingRefused(_("Map at least one column."))

@@ -75,7 +75,7 @@ class Table:
 
     Attributes:
         columns: The column names of the first line.
-        rows: By the number of its last line, each row's cells from the left or a ``BadRow``.
+        rows: The number of the last line of each row, with the cells from the left or a ``BadRow``.
     """
 
     columns: Sequence[str]

@@ -95,9 +95,9 @@ def _reload_keys(import_job: Import, rows: Iterator[NumberedRow], earlier_keys: 
 
 
 def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) -> list[RowOutcome]:
-    """Return the results of rows without the rows before them, and roll everything back.
+    """Return the results of rows regardless of earlier rows of the file, and roll everything back.
 
-    Resources with batch imports look without writing or are rolled back; other rows are imported and rolled back.
+    Resources with batch imports only read, or their writes are rolled back; other rows are imported and rolled back.
     """
     outcomes: list[RowOutcome] = []
     try:
@@ -115,7 +115,7 @@ def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) 
 def _compare_with_earlier(
     batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome], earlier_keys: DuplicateIndex
 ) -> list[RowOutcome]:
-    """Return the results of rows, considering the rows before them in the file."""
+    """Return the results of rows, taking earlier rows of the file into account."""
     return [
         _compare_row(numbered_row, outcome, earlier_keys) for numbered_row, outcome in zip(batch, outcomes, strict=True)
     ]
@@ -136,7 +136,7 @@ def _compare_row(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: D
         return RowOutcome(
             importer.duplicate_result, reason=gettext_noop("occurs earlier in the file"), changes=outcome.changes
         )
-    # The label of an object that was rolled back means nothing.
+    # The object was rolled back, so its label is meaningless.
     return (
         replace(outcome, label="", source_key="")
         if outcome.result == RowResult.NEW

@@ -68,7 +68,7 @@ def create_export(
 
 
 def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned]:
-    """Return the rows to export, oldest first, only those of ``id_batch`` if it is set."""
+    """Return the rows to export, oldest first; with ``id_batch`` only the rows with these ids."""
     filters = dict(export.filters)
     selected_ids = filters.pop("ids", None)
     ids = id_batch or selected_ids
@@ -123,7 +123,7 @@ def _publish_file(export: Export, path: str, rows: int) -> None:
 
 @transaction.atomic
 def _mark_ready(export: Export, path: str, rows: int) -> bool:
-    """Mark the export as ready and return True, or return False if another worker was first."""
+    """Mark the export as ready and return True; return False if another worker did so first."""
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
     if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
@@ -133,7 +133,7 @@ def _mark_ready(export: Export, path: str, rows: int) -> bool:
 
 
 def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
-    """Write what follows ``begun`` in batches and yield the position after each."""
+    """Write the objects after the checkpoint in batches, and yield a checkpoint after each batch."""
     kind, exporter = get_resource(export.kind), get_exporters()[export.kind]
     if exporter.document is not None:
         yield from exporter.document.write(export, file, checkpoint)

@@ -25,7 +25,7 @@ _LABEL_FIELDS = ("name", "order", "title", "email", "handle", "phone", "first_na
 
 
 def get_label(values: ReadOnlyAttrs) -> str:
-    """Return what identifies an object or CSV row for people; blank if it has no such field."""
+    """Return a label that identifies an object or CSV row for people; blank if no field can identify the row."""
     values_by_name = {name.lower(): value for name, value in values.items()}
     texts = (value for name in _LABEL_FIELDS if isinstance(value := values_by_name.get(name), str))
     # Failed rows may contain anything, including characters that the database can't store.
@@ -52,9 +52,9 @@ class ImportRow:
         kind: The resource; blank if unknown.
         body: The object as a body of the interface.
         problem: Why there is no body.
-        label: What identifies an object without a body for people.
+        label: The label of an object without a body, for people.
         unknown: Unknown members.
-        fetched: External data by URL; None if nothing was fetched, as in a validation.
+        fetched: External data by URL; None in a validation, which fetches nothing.
     """
 
     line: int
@@ -67,7 +67,7 @@ class ImportRow:
 
     @property
     def digest(self) -> str:
-        """Return a hash that equal rows have in common."""
+        """Return a hash that is the same for equal rows."""
         return hashlib.sha256(orjson.dumps(self.body, default=str, option=orjson.OPT_SORT_KEYS)).hexdigest()[:40]
 
 
@@ -77,9 +77,9 @@ class RowOutcome:
 
     Attributes:
         result: Created, updated, skipped or failed.
-        label: The label that ``Importer.find`` or people identify the object by.
+        label: The label by which ``Importer.find`` and people identify the object.
         reason: Why the row was skipped or failed.
-        source_key: Identifies a new object in later files; blank if it may be imported again.
+        source_key: A key that identifies a new object in later files; blank if the object may be imported again.
         changes: By field, old and new value for the preview.
     """
 

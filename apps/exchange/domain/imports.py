@@ -1,4 +1,4 @@
-"""The life of an import: save the file, validate it (``dry_run``), and after confirmation import it (``runner``).
+"""The life cycle of an import: save the file, validate it (``dry_run``), and after confirmation import it (``runner``).
 
 Each batch (``row_batches``) is one transaction together with its row results. An interrupted import therefore continues
 where it stopped, and a bad row stops nothing else. Only one batch is in memory at a time; the keys of earlier rows are
@@ -64,7 +64,7 @@ class ImportNotValidated(TransitionRefused):
 
 
 class ColumnsNotMappable(TransitionRefused):
-    """Raised when the columns of this file can't be mapped (any more)."""
+    """Raised when the columns of this file can't be mapped, or can't be mapped any more."""
 
     code = "import_not_mapped"
 
@@ -155,7 +155,7 @@ def get_file_columns(import_job: Import) -> dict[str, list[str]]:
     """Return the columns of a CSV file with their first values; empty for JSON lines.
 
     Raises:
-        UnreadableFile: If the file is gone or can't be read as a whole.
+        UnreadableFile: If the file was deleted or can't be read as a whole.
     """
     if import_job.format == Format.JSON_LINES:
         return {}
@@ -199,7 +199,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
 
 @contextmanager
 def open_import_file(import_job: Import) -> Iterator[IO[bytes]]:
-    """Open the file; if it is gone or unreadable as a whole, mark the import as failed."""
+    """Open the file; if it was deleted or can't be read as a whole, mark the import as failed."""
     try:
         file = default_storage.open(import_job.path)
     except FileNotFoundError:
@@ -229,10 +229,10 @@ def find_ignored_columns(import_job: Import) -> IgnoredColumns:
         UnreadableFile: If the file can't be read as a whole.
     """
     with open_import_file(import_job) as file:
-        left_out = find_ignored_in_file(file, import_job.format, import_job.mapping)
-    import_job.unknown, import_job.passed_over = left_out
+        ignored = find_ignored_in_file(file, import_job.format, import_job.mapping)
+    import_job.unknown, import_job.passed_over = ignored
     Import.objects.filter(pk=import_job.pk).update(unknown=import_job.unknown, passed_over=import_job.passed_over)
-    return left_out
+    return ignored
 
 
 def discard_import(import_job: Import) -> None:

@@ -198,7 +198,7 @@ def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIn
 
 
 def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | None:
-    """Return the grouping cell of a row, or None if the row is not readable that far."""
+    """Return the grouping cell of a row, or None if the row can't be read up to this cell."""
     if isinstance(row, BadRow):
         key = reading.get_cells(row.cells).get(reading.importer.group_by, "")
         return key if key and is_valid_text([key]) and "\x00" not in key else None
@@ -214,7 +214,7 @@ class _Group:
         reading: How the columns are read.
         cell: The grouping cell.
         problem: Why the object can't be read.
-        rows: At most one more than the maximum, to notice excess rows.
+        rows: The rows, at most one more than the maximum, so that excess rows are noticed.
     """
 
     line: int
@@ -228,7 +228,7 @@ class _Group:
             self.rows.append(cells)
 
     def create_row(self, known_cells: DuplicateIndex) -> ImportRow:
-        """Return the object; ``seen`` has the grouping cells of earlier objects."""
+        """Return the object; ``known_cells`` has the grouping cells of earlier objects."""
         kind, importer = self.reading.kind, self.reading.importer
         label, limit = f"{get_resource(kind).singular} {self.cell}", importer.max_rows
         if not self.cell:

@@ -56,12 +56,12 @@ class PrepareFunction(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A file that is one document instead of a sequence of objects.
+    """A file that contains a single document instead of a sequence of objects.
 
     Attributes:
         size: Returns the approximate number of rows.
-        write: Writes the document from a checkpoint on in constant memory and yields checkpoints. What is written after
-            the last checkpoint is the end of the document.
+        write: Writes the document from a checkpoint on in constant memory and yields checkpoints. Text after the last
+            checkpoint is the end of the document.
     """
 
     size: Callable[[Export], int]
@@ -102,13 +102,13 @@ class Importer:
     Attributes:
         permission: The required Django permission.
         granted_by: The staff permission that allows imports.
-        models: Models with the fields of an object and its parts, most likely first.
+        models: Models with the fields of an object and its parts, the most likely model first.
         columns: CSV columns.
         aliases: Our columns by the names that other systems use.
         unsupported: Columns of other systems that are not supported; they are listed and ignored without consent.
         members: Members of a JSON object, including ignored ones.
-        group_by: The column that groups consecutive CSV rows into one object. A file with this column has this
-            resource. Blank for the resource of all other files, with one object per row.
+        group_by: The column that groups consecutive CSV rows into one object. A file with this column belongs to this
+            resource. Blank for the resource of all other files, which have one object per row.
         identifying_columns: If ``group_by`` has another system's name, the file must also have one of these columns.
         max_rows: The maximum number of rows of an object.
         sample: Rows of the example file.
@@ -120,7 +120,7 @@ class Importer:
         must_be_alone: Returns True if a row has to be imported alone.
         batch_size: The batch size; longer transactions would block others.
         prepare: Runs before the transaction; None for nothing.
-        find: Returns the objects by the labels of their row results.
+        find: Finds objects by the labels of their row results.
         computed_columns: Computed columns, which are exported but never imported.
     """
 

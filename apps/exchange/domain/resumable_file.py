@@ -1,4 +1,4 @@
-"""Store an unfinished export in parts, so that another worker can continue after one was killed.
+"""Store an unfinished export in parts, so that another worker can continue if a worker is killed.
 
 The export's row has the paths of the parts, the last object (of a document also the section), and the number of
 objects. Another worker copies the parts and continues after them; anything written after the last part is written
@@ -22,7 +22,7 @@ PART_BYTES = 8 * 1024 * 1024
 
 
 class ExportSuperseded(Exception):
-    """Raised when another worker writes the export, or it is no longer wanted."""
+    """Raised when another worker writes the export, or when the export is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ class ExportParts:
             self._paths, self.checkpoint = paths, checkpoint
 
     def store_part(self, checkpoint: ExportCheckpoint) -> None:
-        """Store a new part if enough was written since the last one; the file must be at its end.
+        """Store a new part if enough was written since the last part; the file must be at its end.
 
         Raises:
-            ExportSuperseded: If the export is no longer to be written.
+            ExportSuperseded: If another worker writes the export, or the export is no longer wanted.
             NotStored: If the storage fails.
         """
         end = self._file.tell()

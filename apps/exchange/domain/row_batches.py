@@ -25,7 +25,7 @@ def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
     """Yield batches of consecutive rows of one resource in which no two rows share a key.
 
     A row about the same object as an earlier row therefore sees what the earlier row created. Rows that have to be
-    imported alone are batches of one; unreadable rows join the rows before them.
+    imported alone are batches of one; unreadable rows belong to the batch of the preceding rows.
     """
     batch: list[NumberedRow] = []
     kind, keys = "", set[str]()

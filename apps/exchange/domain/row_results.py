@@ -48,7 +48,7 @@ def save_results(import_job: Import, results: Sequence[tuple[ImportRow, RowOutco
 
 
 def _get_failed_label(row: ImportRow, outcome: RowOutcome) -> str:
-    """Return what identifies a failed row for people, so that they find it in their file."""
+    """Return a label by which people find a failed row in their file."""
     if outcome.result != ImportedRow.Fate.FAILED:
         return ""
     return row.label if row.body is None else get_label(row.body)

@@ -64,17 +64,17 @@ def _skip_imported(import_job: Import, batch: Sequence[NumberedRow]) -> list[Num
 def _prepare_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], alive: Callable[[], None]
 ) -> Iterator[Sequence[NumberedRow]]:
-    """Fetch external data of rows, outside of any transaction, and yield the rows with it."""
-    wanted_rows = [
+    """Fetch external data of rows outside of any transaction, and yield the rows with this data."""
+    importable_rows = [
         numbered_row.row
         for numbered_row in batch
         if numbered_row.row.body is not None and numbered_row.row.kind in allowed
     ]
-    prepare = get_importers()[wanted_rows[0].kind].prepare if wanted_rows else None
+    prepare = get_importers()[importable_rows[0].kind].prepare if importable_rows else None
     if prepare is None:
         yield batch
         return
-    with prepare(wanted_rows, alive=alive) as rows:
+    with prepare(importable_rows, alive=alive) as rows:
         ready = {row.line: row for row in rows}
         yield [numbered_row._replace(row=ready.get(numbered_row.row.line, numbered_row.row)) for numbered_row in batch]
 

@@ -29,7 +29,7 @@ _EXPORT_LABEL = register_label(gettext_noop("{kind} of {moment}"), kind=gettext,
 _IMPORT_LABEL = register_label(gettext_noop("Import {number}"), number=require_number)
 # Names of resources for staff; filled when resources are registered.
 RESOURCE_LABELS: dict[str, StrOrPromise] = {}
-# Root folders; each shop has a folder in them.
+# Root folders; each shop has a subfolder.
 EXPORTS, IMPORTS = "exports", "imports"
 
 
@@ -46,7 +46,7 @@ LIST_FORMATS = (Format.CSV, Format.JSON_LINES)
 
 
 def new_key() -> str:
-    """Return 256 random bits for the file's name and URL."""
+    """Return a key of 256 random bits for the file's name and URL."""
     return secrets.token_urlsafe(32)
 
 
@@ -168,9 +168,9 @@ class Import(ShopOwned):
 
 
 class ImportedRow(ShopOwned):
-    """The result of one row of a file, or what the result would be.
+    """The result of one row of a file; for a dry run, the expected result.
 
-    ``source_key`` identifies the order elsewhere that a new one was created from, so no file imports it twice.
+    ``source_key`` identifies the imported order in its source system, so that no order is imported twice.
     """
 
     # The page of the object; set by views.

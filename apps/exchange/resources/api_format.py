@@ -30,7 +30,7 @@ def convert_api_errors() -> Iterator[None]:
     """Convert errors of the interface about a body to an error of the row.
 
     Raises:
-        RowRefused: With all messages in one sentence.
+        RowRefused: The error has all messages in one sentence.
     """
     try:
         yield
@@ -47,5 +47,5 @@ def _format_path(field: str) -> str:
 
 
 def get_member_names(serializer: type[ResourceSerializer[M]], *extra_names: str) -> frozenset[str]:
-    """Return the allowed members of a JSON object: all fields of the serializer, ``id``, and ``others``."""
+    """Return the allowed members of a JSON object: all fields of the serializer, ``id``, and the given names."""
     return frozenset({"id", *serializer._declared_fields, *extra_names})

@@ -39,7 +39,7 @@ from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import ReadOnlyAttrs
 
-# The customer has these fields too, so the table uses the customer's.
+# Fields of both customers and addresses; the columns of the file have these values from the customer.
 _CUSTOMER_FIELDS = ("first_name", "last_name", "phone")
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
@@ -94,12 +94,14 @@ def _keys(row: ImportRow, body: Body) -> Sequence[str]:
     return [key for key in (email, phone) if key] or [row.digest]
 
 
-def _take_in(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+def _import_customer(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
     """Create a customer, or update the one with the same email or phone."""
-    return _take_in_many([(row, body)], actor=actor, at=at, dry=False)[0]
+    return _import_customers([(row, body)], actor=actor, at=at, dry=False)[0]
 
 
-def _take_in_many(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
+def _import_customers(
+    rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
+) -> list[RowOutcome]:
     """Import several customers with one lookup and one bulk insert."""
     outcomes: list[RowOutcome] = []
     new: dict[int, CustomerDraft] = {}
@@ -152,7 +154,7 @@ def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[C
 
 
 def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime, dry: bool) -> RowOutcome:
-    """Update the fields of an existing customer that differ, or only report them in a dry run.
+    """Update the differing fields of an existing customer; a dry run only reports the differences.
 
     Raises:
         CustomerRefused, RowRefused: If values are invalid.
@@ -200,7 +202,7 @@ def _format_for_preview(value: object) -> object:
 
 
 def _sort_addresses(body: Body) -> object:
-    """Return addresses in the order for a new customer: default first, then least to most recently used.
+    """Return addresses in the order for a new customer: the default first, then from least to most recently used.
 
     Invalid values are kept, so that the validation of the body refuses them.
     """
@@ -223,14 +225,14 @@ def _is_different(customer: Customer, name: str, value: Any) -> bool:
     return hasattr(customer, name) and getattr(customer, name) != value
 
 
-def _find(labels: Collection[str]) -> dict[str, Customer]:
+def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
     """Return the customers by labels, which contain their ids."""
     numbers = [int(match[1]) for match in map(_LABEL.fullmatch, labels) if match]
     return {row.event_label: row for row in Customer.objects.filter(pk__in=numbers)}
 
 
 def _has_ignored_address(customer: Customer, body: Body) -> bool:
-    """Return True if a row has an address that an existing customer does not have and that is not imported."""
+    """Return True if a row has an address that is not imported because the customer exists without this address."""
     addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
     existing = (
         [{name: _fold(getattr(row, name)) for name in _ADDRESS_FIELDS} for row in customer.addresses.all()]
@@ -261,7 +263,7 @@ _TABLE = (
     "tax_exempt",
     *_COMPUTED,
 )
-# Names that other systems use.
+# Our columns by the names that other systems use.
 _ALIASES = {
     **ADDRESS_ALIASES,
     **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},
@@ -306,9 +308,9 @@ CUSTOMERS = Resource(
         body=_body,
         keys=_keys,
         duplicate_result=RowResult.CHANGED,
-        import_row=_take_in,
-        import_rows=_take_in_many,
-        find=_find,
+        import_row=_import_customer,
+        import_rows=_import_customers,
+        find=_find_customers,
         computed_columns=_COMPUTED,
     ),
 )

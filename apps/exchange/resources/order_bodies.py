@@ -29,7 +29,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
 
     Args:
         body: The order in the file.
-        source: What identified the order elsewhere.
+        source: The key of the order in its source system.
         skus: Variant ids by SKU, see ``get_variant_ids``.
         at: The time of the import.
 
@@ -135,7 +135,10 @@ def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
 
 
 def _revert_cancellation(new_body: ObjectData) -> ObjectData:
-    """Return a canceled order as it was before; canceling it here closes it and voids its authorizations."""
+    """Return a canceled order in its state before the cancellation.
+
+    The import cancels the created order itself, which closes the order and voids its authorizations.
+    """
     before = {name: value for name, value in new_body.items() if name != "closed_at"}
     before["transactions"] = [
         row for row in new_body["transactions"] if not (isinstance(row, dict) and row.get("kind") == "void")

@@ -47,7 +47,7 @@ LINE_FIELDS = {
     "line_discount": "total_discount",
 }
 LINE_FLAGS = {"line_requires_shipping": "requires_shipping", "line_taxable": "taxable"}
-# A cell may have several duties; taxes are grouped by duty.
+# A cell may contain several duties; taxes are grouped by duty.
 DUTY = ("line_duty", "line_duty_hs_code", "line_duty_origin")
 DUTY_TAX = ("line_duty_tax_title", "line_duty_tax_rate", "line_duty_tax")
 LINE_TAX = ("line_tax_title", "line_tax_rate", "line_tax")

@@ -1,4 +1,4 @@
-"""Import orders in batches; orders are identified by their number or id elsewhere.
+"""Import orders in batches; orders are identified by their number or id in the source system.
 
 Each step handles all orders of a batch: parse and price them, match or create customers, then number and insert them.
 Orders with side effects on other rows are imported alone (``must_be_alone``).
@@ -102,7 +102,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
 
 
 class _EarlierImport(NamedTuple):
-    """The row result of an earlier import; ``order_exists`` is False if the order was deleted since."""
+    """The row result of an earlier import; ``stands`` is False if the order was deleted since."""
 
     row: ImportedRow
     stands: bool
@@ -154,7 +154,7 @@ def _create_drafts(
 
 
 def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dry: bool) -> list[DomainError | None]:
-    """Insert orders, or only check them in a dry run; return the error of each order or None.
+    """Insert orders; return the error of each order or None. A dry run only checks the orders.
 
     Raises:
         IntegrityError: If the batch fails as a whole; importing one by one shows which order is the reason.
@@ -168,7 +168,7 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
 
 
 def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error to show to staff: which customer has the phone number."""
+    """Return the error for staff, which names the customer with the phone number."""
     cause = error.__cause__
     return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
 
@@ -199,7 +199,7 @@ def _cancel_orders(orders: Sequence[tuple[Order, Body]], *, actor: str) -> None:
     """Cancel the orders that are canceled in the file.
 
     Raises:
-        IntegrityError: If one can't be canceled; importing one by one shows the reason.
+        IntegrityError: If an order can't be canceled; importing one by one shows the reason.
     """
     try:
         for order, body in orders:

@@ -1,7 +1,8 @@
 """Convert orders to CSV rows and back.
 
-Each line item is a row. Consecutive rows with the same ``order`` are one order; the first has the order's own columns.
-Codes, shipping lines and taxes share a cell each (``list_cells``); taxes on shipping are grouped by shipping line.
+Each row is a line item. Consecutive rows with the same ``order`` form one order; the first row has the order's own
+columns. Codes, shipping lines and taxes share a cell each (``list_cells``); taxes on shipping are grouped by
+shipping line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -29,7 +29,7 @@ def _estimate_count(export: Export) -> int:
 
 
 def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
-    """Write what ``personal_data.export`` returns row by row; the current section stays open until the end.
+    """Write the parts of ``personal_data.iter_parts`` row by row; the current section stays open until the end.
 
     The rows of each section are read by ascending id, so the export can continue after the last one.
     """
@@ -55,7 +55,7 @@ def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> I
 
 
 def _get_sections(customer: Customer, first_section: str) -> Iterator[tuple[str, personal_data.RowsAfter]]:
-    """Return the sections of the document from ``begun`` on; all sections if it is blank."""
+    """Return the sections of the document from ``first_section`` on; all sections if it is blank."""
     return dropwhile(
         lambda section: bool(first_section) and section[0] != first_section, personal_data.iter_parts(customer)
     )

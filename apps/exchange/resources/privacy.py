@@ -102,7 +102,7 @@ def hash_source_key(source_key: str) -> str:
 
 
 def delete_files(job: Job, **arguments: list[str]) -> None:
-    """Delete the files at ``places``; missing files are no error."""
+    """Delete the files at the paths in ``places``; missing files are no error."""
     for path in arguments["places"]:
         default_storage.delete(path)
 
@@ -111,6 +111,6 @@ def register_privacy_handlers() -> None:
     """Register the privacy handlers."""
     personal_data.set_file_exporter(create_personal_data_export)
     personal_data.register_personal_data(
-        "files", redact=redact_files, places=PERSONAL_COLUMNS, locked_before=get_imports_to_lock
+        "files", redact=redact_files, personal_columns=PERSONAL_COLUMNS, locked_before=get_imports_to_lock
     )
     queue.register_task(DELETE, delete_files, gettext_lazy("Delete files after a customer erasure"))

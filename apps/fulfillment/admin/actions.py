@@ -95,8 +95,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_FULFILLMENT: FulfillmentAction(
         gettext_lazy("Request fulfillment…"),
         gettext_lazy(
-            "The fulfillment service is asked to ship these items. Items you don't select go to a new "
-            "fulfillment order."
+            "Sends a request to the fulfillment service to fulfill these items. Items you don't select go to "
+            "a new fulfillment order."
         ),
         gettext_lazy("Fulfillment requested."),
         RequestForm,
@@ -126,7 +126,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_CANCELLATION: FulfillmentAction(
         gettext_lazy("Request cancellation…"),
         gettext_lazy(
-            "The fulfillment service is asked to cancel everything it hasn't shipped yet. It can reject the request."
+            "Sends a request to the fulfillment service to cancel all items it has not fulfilled yet. The "
+            "service can reject the request."
         ),
         gettext_lazy("Cancellation requested."),
         MessageForm,

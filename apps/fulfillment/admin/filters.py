@@ -19,7 +19,7 @@ from apps.inventory.models import Location
 from apps.panel.admin_base.filters import Choices, Screen, SelectFilter, get_start_of_today
 
 Rows = QuerySet[FulfillmentOrder]
-# Staff can act on these now.
+# Statuses in which staff can act now.
 UNFULFILLED_STATUSES = (Status.OPEN, Status.IN_PROGRESS)
 PENDING_REQUEST_STATUSES = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
 OWN = "own"

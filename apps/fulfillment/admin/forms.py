@@ -131,7 +131,7 @@ class RequestForm(ActionForm):
     allows_partial = True
     message = message_field(gettext_lazy("Message to the fulfillment service"))
     notify_customer = forms.BooleanField(
-        label=gettext_lazy("Notify the customer by email when it ships"), required=False
+        label=gettext_lazy("Notify the customer by email when the items are fulfilled"), required=False
     )
 
 

@@ -190,7 +190,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
             if form.is_bound and form.is_valid() and self._create_fulfillment(request, order, form):
                 return HttpResponseRedirect(_get_order_url(order))
         if request.method == "POST" and not any(form.is_bound for form in forms):
-            self.message_user(request, _("Nothing can be fulfilled from this location any more."), messages.ERROR)
+            self.message_user(request, _("Nothing more can be fulfilled from this location."), messages.ERROR)
         return self.page(
             request,
             "panel/fulfillment/fulfill.html",

@@ -70,14 +70,14 @@ class EventForm(forms.Form):
     """A new tracking event."""
 
     status = forms.ChoiceField(label=gettext_lazy("Status"), choices=FulfillmentEvent.Status.choices)
-    happened_at = datetime_field(gettext_lazy("When"))
+    happened_at = datetime_field(gettext_lazy("Time"))
     message = message_field(gettext_lazy("Message"))
     city = forms.CharField(label=gettext_lazy("City"), required=False, max_length=255)
     country = forms.CharField(label=gettext_lazy("Country"), required=False, max_length=255)
     estimated_delivery_at = datetime_field(gettext_lazy("Estimated delivery"))
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
-        """Start with "in transit" and the current time."""
+        """Create the form, with "in transit" and the current time as initial values."""
         super().__init__(data, initial={"status": FulfillmentEvent.Status.IN_TRANSIT, "happened_at": timezone.now()})
         self.fields["estimated_delivery_at"].required = False
 
@@ -133,7 +133,7 @@ ACTIONS = {
     ),
     "cancel": FulfillmentDetailAction(
         gettext_lazy("Cancel fulfillment…"),
-        gettext_lazy("The items were not shipped. They go to a new fulfillment order."),
+        gettext_lazy("Cancels this fulfillment. Its items go to a new fulfillment order."),
         gettext_lazy("Fulfillment canceled. Its items are unfulfilled again."),
         CancelForm,
         _cancel,

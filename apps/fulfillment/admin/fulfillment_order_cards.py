@@ -41,7 +41,7 @@ class FulfillmentOrderCard:
     """A fulfillment order with its lines, holds and requests, as the order page shows it.
 
     Attributes:
-        lines: Each with its line item.
+        lines: The lines, each with its line item.
     """
 
     row: FulfillmentOrder

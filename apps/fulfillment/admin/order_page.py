@@ -34,7 +34,7 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
             }
             for block in blocks
         ],
-        "sendable": may_change and any(block.is_fulfillable for block in blocks),
+        "is_fulfillable": may_change and any(block.is_fulfillable for block in blocks),
         "may_change": may_change,
     }
 

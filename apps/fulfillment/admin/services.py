@@ -1,4 +1,4 @@
-"""Fulfillment services in the panel: create, edit, remove, and their request log."""
+"""Fulfillment services in the panel: create, edit and remove them, and read their request logs."""
 
 from typing import ClassVar
 
@@ -67,11 +67,11 @@ class ServiceForm(PanelForm[FulfillmentService]):
 
 
 class RemoveForm(forms.Form):
-    """What happens to the inventory and open fulfillment orders of a removed service."""
+    """The form that removes a service, with the choices for its inventory and fulfillment orders."""
 
     inventory_action = forms.ChoiceField(label=gettext_lazy("Inventory"), choices=services.InventoryAction.choices)
     location = forms.TypedChoiceField(
-        label=gettext_lazy("Location that takes over"),
+        label=gettext_lazy("New location"),
         coerce=int,
         help_text=gettext_lazy("Unfinished fulfillment orders move to this location."),
     )
@@ -116,7 +116,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     def app_name(self, service: FulfillmentService) -> str:
         return service.app.name
 
-    @display(description=gettext_lazy("Reports stock"), boolean=True)
+    @display(description=gettext_lazy("Reports inventory"), boolean=True)
     def reports_stock(self, service: FulfillmentService) -> bool:
         return service.inventory_management
 
@@ -215,7 +215,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             except DomainError as error:
                 form.add_error(None, format_errors(error))
             else:
-                self.message_user(request, _("Removed {service}.").format(service=service), messages.SUCCESS)
+                self.message_user(request, _("{service} deleted.").format(service=service), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         location_id = service.location_id
         fulfillment_orders = FulfillmentOrder.rows().filter(assigned_location_id=location_id, status__in=UNFINISHED)
@@ -224,7 +224,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return self.page(
             request,
             "panel/fulfillment/remove_service.html",
-            _("Remove {service}").format(service=service),
+            _("Delete {service}").format(service=service),
             original=service,
             form=form,
             goes=[

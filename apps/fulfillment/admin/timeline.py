@@ -22,7 +22,8 @@ from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.models import Order
 from apps.panel.permissions import has_permission
 
-# ``work`` is the fulfillment order and ``place`` its location; ``_get_details`` fills in the others.
+# The sentences by topic. ``work`` is the fulfillment order and ``place`` its location; ``_get_details`` fills in
+# the others.
 SENTENCES = {
     "order_routing_complete": gettext_noop("{work} was created at {place}."),
     "fulfillment_request_submitted": gettext_noop("{place} was requested to fulfill {work}."),
@@ -56,7 +57,7 @@ class _FulfillmentSummary:
 
 @dataclass(slots=True)
 class _Names:
-    """Names that the sentences need.
+    """Names for the timeline sentences.
 
     Attributes:
         location_ids: Location ids by fulfillment order id.
@@ -65,12 +66,12 @@ class _Names:
     """
 
     location_ids: dict[int, int] = field(default_factory=dict)
-    places: dict[int, str] = field(default_factory=dict)
+    locations: dict[int, str] = field(default_factory=dict)
     fulfillments: dict[int, _FulfillmentSummary] = field(default_factory=dict)
 
     def get_location(self, fulfillment_order_id: int) -> str:
         """Return the location name of a fulfillment order."""
-        return self.places.get(self.location_ids.get(fulfillment_order_id, 0), _("another location"))
+        return self.locations.get(self.location_ids.get(fulfillment_order_id, 0), _("another location"))
 
 
 def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
@@ -80,7 +81,7 @@ def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEven
     names = _Names()
     fulfillment_orders = FulfillmentOrder.rows().filter(order=order).order_by()
     for pk, location, name in fulfillment_orders.values_list("pk", "assigned_location", "assigned_location__name"):
-        names.location_ids[pk], names.places[location] = location, name
+        names.location_ids[pk], names.locations[location] = location, name
     fulfillments = Fulfillment.rows().filter(order=order).order_by()
     for pk, name, location_name, count in fulfillments.values_list("pk", "name", "location__name").annotate(
         Sum("lines__quantity")
@@ -111,7 +112,7 @@ def _describe_order_event(event: Event, names: _Names) -> str:
 
 
 def _get_details(event: Event, names: _Names) -> dict[str, str]:
-    """Format values of the event's changes; an event without changes yields blank or generic texts."""
+    """Format the values in an event's changes; for an event without changes the texts are blank or generic."""
 
     def before_and_after(name: str) -> list[object]:
         change = event.changes.get(name)
@@ -122,7 +123,9 @@ def _get_details(event: Event, names: _Names) -> dict[str, str]:
     _before, other = before_and_after("split_off")
     _before, message = before_and_after("message")
     return {
-        "before": names.places.get(before, _("another location")) if isinstance(before, int) else _("another location"),
+        "before": names.locations.get(before, _("another location"))
+        if isinstance(before, int)
+        else _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
         "split_off": _(" to fulfillment order no. {number}").format(number=other) if other else "",
         "message": f": “{message}”" if message else "",

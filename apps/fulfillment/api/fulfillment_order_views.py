@@ -253,7 +253,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             moved = location_moves.move_to_location(
                 row, attrs["new_location_id"], lines=attrs.get(LINES), actor=self.actor, at=self.at
             )
-            # The app's scopes may not cover the new location, but the response still shows the result.
+            # The response shows the result even if the app's scopes do not cover the new location.
             return self.render_several(
                 original_fulfillment_order=moved.original,
                 moved_fulfillment_order=moved.moved,
@@ -261,7 +261,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             )
 
     def locations_for_move(self, request: Request, **_: int) -> HttpResponse:
-        """List the locations that a fulfillment order can be moved to, and the reason if it can't."""
+        """List the locations, each with the reason if the fulfillment order can't be moved there."""
         locations = [
             {
                 "location": {"id": candidate.location.pk, "name": candidate.location.name},

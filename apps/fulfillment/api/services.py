@@ -42,7 +42,7 @@ class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
     include_pending_stock = ConstantField(False)
     provider_id = ConstantField(None)
     location_id = ReadOnlyColumn()
-    # ``vet_url`` checks the format.
+    # ``check_url`` checks the format.
     callback_url = TextField(max_length=2048)
     tracking_support = ModelDerivedField()
     inventory_management = ModelDerivedField()

@@ -1,4 +1,4 @@
-"""Behavior options of the demo warehouse, good or bad."""
+"""Options for the behavior of the demo warehouse, including misbehavior."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -52,23 +52,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(min(int(self.headers.get("Content-Length", "0")), MAX_BODY))
         if self._is_signed(body):
-            self._answer(200, b"{}")
+            self._respond(200, b"{}")
             self.server.handler.handle_notification(_parse_kind(body))
 
     def do_GET(self) -> None:
         if self._is_signed(b""):
             parts = urlsplit(self.path)
-            self._answer(*self.server.handler.get_response(parts.path, parse_qs(parts.query)))
+            self._respond(*self.server.handler.get_response(parts.path, parse_qs(parts.query)))
 
     def _is_signed(self, body: bytes) -> bool:
         """Verify the signature; respond with 401 and return False if it is wrong."""
         time.sleep(self.server.handler.record_call(f"{self.command} {self.path}"))
         if all(verify_signatures(dict(self.headers.items()), body, self.server.handler.secrets).values()):
             return True
-        self._answer(401, b"{}")
+        self._respond(401, b"{}")
         return False
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _respond(self, status: int, body: bytes) -> None:
         self.send_response_only(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

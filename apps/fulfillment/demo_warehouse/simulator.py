@@ -43,7 +43,7 @@ class Warehouse:
         name: str = "Demo warehouse",
         port: int = 0,
         stock: Mapping[str, int] | None = None,
-        manners: Behavior | None = None,
+        behavior: Behavior | None = None,
         log: Callable[[str], None] = logger.info,
     ) -> None:
         """Listen on a port, a free one by default.
@@ -54,11 +54,11 @@ class Warehouse:
             name: The name of the service.
             port: The port on localhost.
             stock: Available quantity by SKU.
-            manners: Behavior options.
+            behavior: Behavior options.
             log: Called with a message for each action.
         """
         self.interface, self.secrets, self.name, self.say = interface, secrets, name, log
-        self.behavior, self.stock = manners or Behavior(), dict(stock or {})
+        self.behavior, self.stock = behavior or Behavior(), dict(stock or {})
         self.numbers: dict[str, str] = {}
         self.calls: list[str] = []
         self.service: Mapping[str, Any] = {}
@@ -71,7 +71,7 @@ class Warehouse:
         threading.Thread(target=self._listener.serve_forever, daemon=True).start()
         self.register()
         self._worker.start()
-        # Requests that came in while the warehouse was closed.
+        # Handle the requests that arrived while the warehouse was closed.
         self.handle_notification(FULFILLMENT)
         self.handle_notification(CANCELLATION)
         return self

@@ -1,8 +1,8 @@
-"""Tracking for the customer's order status page: each shipment with its events, and the items still to come.
+"""Tracking for the customer's order status page: each shipment with its events, and the items that are not shipped yet.
 
 Anyone with the link can read the page. It shows items, dates and cities, but no street and no text that carriers or
-staff wrote, which may contain names. Hold notes are for staff only; customers see what to do or what to wait for.
-Rule: decisions, Fulfillment (order status page).
+staff wrote, which may contain names. Hold notes are for staff only; customers see what they have to do, or the reason
+for the delay. Rule: decisions, Fulfillment (order status page).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ FINAL_EVENTS = frozenset({_E.DELIVERED, _E.PICKED_UP, _E.FAILURE})
 _H = FulfillmentHold.Reason
 HOLD_TEXTS: Mapping[str, str] = {
     _H.AWAITING_PAYMENT: gettext_noop("Waiting for your payment"),
-    # Neutral on purpose: a flagged customer may be innocent.
+    # The text is neutral on purpose, because a flagged customer may be innocent.
     _H.HIGH_RISK_OF_FRAUD: gettext_noop("The shop is reviewing your order"),
     _H.INCORRECT_ADDRESS: gettext_noop("The shop has a question about your address. Please contact the shop."),
     _H.INVENTORY_OUT_OF_STOCK: gettext_noop("Out of stock at the moment"),

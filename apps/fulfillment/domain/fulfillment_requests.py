@@ -51,10 +51,10 @@ def request_fulfillment(
         at: The current time.
         message: A message to the service.
         notify_customer: Ask the service to notify the customer when it ships.
-        lines: The items to request, the others go to a new fulfillment order; all if omitted.
+        lines: The items to request; the other items go to a new fulfillment order. If omitted, all items are requested.
 
     Returns:
-        The requested fulfillment order, and the one with the remaining items or None.
+        The requested fulfillment order, and the new fulfillment order with the remaining items or None.
 
     Raises:
         NotPossible: If it is not open, is requested already, or its location belongs to the shop.

@@ -115,7 +115,7 @@ def _lock_parts(parts: Sequence[FulfillmentPart]) -> tuple[Order, dict[int, Fulf
     if len(set(pks)) < len(pks):
         raise FulfillmentRefused(TAKEN)
     if len({part.fulfillment_order.order_id for part in parts}) > 1:
-        raise FulfillmentRefused(_("must all be of one order"))
+        raise FulfillmentRefused(_("must all belong to one order"))
     order = selectors.lock_order(Order(pk=parts[0].fulfillment_order.order_id))
     rows = line_quantities.load_fulfillment_orders(order, pks)
     if len({row.assigned_location_id for row in rows}) > 1:

@@ -13,7 +13,7 @@ from apps.fulfillment.models.orders import UNFINISHED, RequestStatus, Status
 from apps.ground.exceptions import TransitionRefused
 from apps.orders.models import Order
 
-# Only the fulfillment service can give these back.
+# Request statuses in which only the fulfillment service can release the items.
 ACCEPTED_BY_SERVICE = (
     RequestStatus.ACCEPTED,
     RequestStatus.CANCELLATION_REQUESTED,
@@ -39,7 +39,8 @@ def remove_quantities(lines: line_quantities.LineQuantities) -> None:
 def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
     """Remove quantities from fulfillment orders because they leave the order; call it before line items change.
 
-    Quantities that are not requested or in progress are removed first. Accepted ones stay with their service.
+    Quantities that are neither requested nor in progress are removed first. Accepted quantities stay with
+    their service.
 
     Args:
         order: The locked order.
@@ -69,7 +70,9 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
             selected[row] = count
             remaining[row.line_item_id] -= count
     if any(remaining.values()):
-        raise AcceptedByService(_("Fulfillment services have taken on some of the units; ask them to cancel first"))
+        raise AcceptedByService(
+            _("Fulfillment services have already accepted some of the items; request a cancellation first")
+        )
     remove_quantities(selected)
     for fulfillment_order in {row.fulfillment_order for row in selected}:
         if not line_quantities.get_remaining(fulfillment_order):

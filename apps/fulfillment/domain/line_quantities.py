@@ -1,6 +1,7 @@
 """Quantities of fulfillment orders: parse them from bodies, count what remains, move them to other fulfillment orders.
 
-Quantities are never created or lost here: what leaves one fulfillment order arrives in another. Callers lock the order.
+Quantities are never created or lost here: quantities that leave one fulfillment order arrive in another. Callers lock
+the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from apps.orders.models import Order
 
 LineQuantities = dict[FulfillmentOrderLine, int]
 LINES = "fulfillment_order_line_items"
-# Fields that a new fulfillment order copies from the one its items come from.
+# Fields that a new fulfillment order copies from the fulfillment order that its items come from.
 _COPIED_FIELDS = (
     "order_id",
     "fulfill_at",
@@ -80,7 +81,7 @@ def get_remaining(fulfillment_order: FulfillmentOrder) -> LineQuantities:
 
 
 def get_remaining_of_many(fulfillment_orders: Sequence[FulfillmentOrder]) -> dict[int, LineQuantities]:
-    """Return the same as ``get_remaining`` for several fulfillment orders, in one query."""
+    """Bulk variant of ``get_remaining`` with one query for several fulfillment orders."""
     remaining_by_pk: dict[int, LineQuantities] = {row.pk: {} for row in fulfillment_orders}
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order__in=list(remaining_by_pk), fulfillable_quantity__gt=0)
     for line in rows.order_by("fulfillment_order", "pk").select_related("line_item"):

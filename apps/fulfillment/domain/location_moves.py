@@ -1,8 +1,8 @@
 """Move items to another location: the possible locations, and the move itself.
 
 Stock moves with the items. It is returned to the old location and taken from the new one, below zero if the new
-location has too little, so that inventory levels always show which location has to ship what.
-Rule: decisions, Fulfillment (locations_for_move).
+location has too little, so that inventory levels always show which location has to ship which items. Rule: decisions,
+Fulfillment (locations_for_move).
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandida
 def _get_objection(
     fulfillment_order: FulfillmentOrder, location: Location, *, stocking: set[int], counted: bool
 ) -> str | None:
-    """Return the reason against a location, or None."""
+    """Return the reason why a location can't take the items, or None."""
     if location.pk == fulfillment_order.assigned_location_id:
         return CURRENT_LOCATION
     return NOTHING_STOCKED if counted and location.pk not in stocking else None
@@ -174,7 +174,7 @@ def _move_remaining(
 def shift_stock(
     order: Order, counts: dict[LineItem, int], source: Location, target: Location, *, actor: str, at: datetime
 ) -> None:
-    """Take quantities from the stock of another location instead of the one they were taken from.
+    """Take quantities from the stock of another location, and return them to the location they were taken from.
 
     Quantities that were never taken from stock are left alone. The order must be locked.
     """
@@ -186,7 +186,7 @@ def shift_stock(
 def shift_stock_between(
     order: Order, shifts: Sequence[tuple[LineItem, int, int, int]], *, actor: str, at: datetime
 ) -> None:
-    """Do the same as ``shift_stock`` for lines with different locations: (line item, from, to, quantity)."""
+    """Bulk variant of ``shift_stock`` for lines with different locations: (line item, from, to, quantity)."""
     ids = {line.pk for line, *_ in shifts}
     rows = LineItem.objects.filter(pk__in=ids).select_related("variant").order_by("pk")
     line_items: dict[int, LineItem] = {row.pk: row for row in rows}

@@ -24,8 +24,8 @@ def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[i
     """Choose a location for each line.
 
     The location with enough stock for the most lines is chosen first, then the best location for the remaining lines;
-    among equals, the first in the list. A line that no location has enough stock for goes to the location with the
-    most stock, among equals to one that ships a parcel anyway.
+    of equally good locations, the first in the list. If no location has enough stock for a line, the line goes to the
+    location with the most stock; of equally good locations, to one that ships a parcel anyway.
 
     Args:
         line_requests: The lines.

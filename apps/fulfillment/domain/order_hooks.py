@@ -80,7 +80,7 @@ def _parse_fulfill_at(text: object) -> datetime | None:
 
 
 def _record_past_fulfillment(order: Order, fulfillments: object, *, actor: str, at: datetime, notify: bool) -> None:
-    """Record a past fulfillment: of the line items' fulfilled quantities, or of everything if they have none."""
+    """Record a past fulfillment of the fulfilled quantities, or of all items if no quantity is given."""
     attrs = fulfillments[0] if isinstance(fulfillments, list) and len(fulfillments) == 1 else None
     if not isinstance(attrs, dict):
         raise FulfillmentDataRefused("is invalid: one fulfillment, as an object in a list, is taken")
@@ -140,7 +140,8 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     """Close the open, waiting and scheduled fulfillment orders of an order that is being canceled.
 
     Raises:
-        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a cancellation first.
+        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a
+            cancellation first.
     """
     rows = list(
         FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
@@ -151,7 +152,7 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     if accepted:
         names = ", ".join(f"{row} at {row.assigned_location.name}" for row in accepted)
         raise AcceptedByService(
-            _("Fulfillment services have taken on {names}; ask them to cancel first").format(names=names)
+            _("Fulfillment services have already accepted {names}; request a cancellation first").format(names=names)
         )
     for row in rows:
         lines = line_quantities.get_remaining(row)
@@ -163,7 +164,7 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
 
 
 def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
-    """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added ones.
+    """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added quantities.
 
     Raises:
         AcceptedByService: If a fulfillment service has accepted a request for a quantity to remove.

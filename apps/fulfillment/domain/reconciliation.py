@@ -11,7 +11,7 @@ from apps.orders.models import LineItem
 
 
 def find_wrong_fulfillable_quantities() -> Iterator[str]:
-    """Yield line items that disagree with their fulfillment orders, and finished ones with open items."""
+    """Yield line items that disagree with their fulfillment orders, and finished fulfillment orders with open items."""
     rows = FulfillmentOrderLine.objects.filter(line_item=OuterRef("pk"))
     lines = LineItem.objects.annotate(waiting=_subquery_sum(rows, "fulfillable_quantity"))
     wrong = lines.filter(

@@ -185,7 +185,7 @@ def _create_fulfillment_orders(
 
 
 def _shift_to_service_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
-    """Take the stock of lines with a fulfillment service from the service's location instead."""
+    """Move the reserved stock of lines with a fulfillment service to the service's location."""
     shifts: list[tuple[LineItem, int, int, int]] = []
     for share in shares:
         for location, quantity in share.line.taken_from.items():

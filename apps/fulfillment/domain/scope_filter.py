@@ -1,4 +1,4 @@
-"""Which fulfillment orders an app sees, and for which side it may act.
+"""Access of apps to fulfillment orders: which rows an app sees, and for which side the app may act.
 
 Rule: spec part B, Fulfillment order scopes; decisions, Access.
 """
@@ -66,7 +66,7 @@ def get_scope(location: Location, app_id: int) -> Scope:
 
 
 def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | None:
-    """Return the scope pair that an app needs to act for a side, or None if only another app may.
+    """Return the scope pair that an app needs to act for a side, or None if only another app may act.
 
     At a service's location the merchant's side is for apps that manage orders at services; the worker's side is only
     for the app of the service.

@@ -125,7 +125,7 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
     pull = Pull.objects.select_for_update().filter(service=service, kind=kind).first()
     if pull is None:
         raise PullNotSupported(
-            _("The service does not report stock.")
+            _("The service does not report inventory.")
             if kind is Pull.Kind.STOCK
             else _("The service does not report tracking numbers.")
         )

@@ -31,7 +31,7 @@ from apps.outgoing.ssrf_guard import UrlRefused, check_url
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import App, Installation
 
-# Leaves room for a trailing slash in the column.
+# The maximum length of a callback URL, with room for a trailing slash in the column.
 MAX_CALLBACK = 2047
 # Fields that a service and its location have in common.
 _SHARED = ("name", "permits_sku_sharing")
@@ -142,7 +142,7 @@ def delete_service(
     refresh_for_update(service)
     heir = destination or stock.get_primary_location()
     if heir.legacy or not Location.objects.filter(pk=heir.pk, active=True).exists():
-        raise DestinationRefused(_("must be an active location of the merchant's"))
+        raise DestinationRefused(_("must be an active location of the shop"))
     location = service.location
     location_moves.move_all_work(location, heir, actor=actor, at=at)
     cancel_notifications(service)

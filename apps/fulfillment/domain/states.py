@@ -82,10 +82,10 @@ class TransitionRule:
 _BOTH = frozenset(ManagedBy)
 _AT_SERVICE = frozenset({ManagedBy.SERVICE})
 _OPEN = frozenset({Status.OPEN})
-_WORKING = frozenset({Status.IN_PROGRESS})
-_WAITING = frozenset({Status.ON_HOLD})
-_NOT_ASKED = frozenset({RequestStatus.UNSUBMITTED, RequestStatus.REJECTED, RequestStatus.CANCELLATION_ACCEPTED})
-_TAKEN_ON = frozenset(
+_IN_PROGRESS = frozenset({Status.IN_PROGRESS})
+_ON_HOLD = frozenset({Status.ON_HOLD})
+_NOT_REQUESTED = frozenset({RequestStatus.UNSUBMITTED, RequestStatus.REJECTED, RequestStatus.CANCELLATION_ACCEPTED})
+_ACCEPTED = frozenset(
     {RequestStatus.ACCEPTED, RequestStatus.CANCELLATION_REQUESTED, RequestStatus.CANCELLATION_REJECTED}
 )
 
@@ -94,7 +94,7 @@ def _create_request_rule(
     action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus
 ) -> TransitionRule:
     """Create a rule about a pending or accepted request at a service."""
-    statuses = _OPEN if before == RequestStatus.SUBMITTED else _WORKING
+    statuses = _OPEN if before == RequestStatus.SUBMITTED else _IN_PROGRESS
     replaced = status == Status.CANCELLED
     return TransitionRule(action, _AT_SERVICE, side, statuses, frozenset({before}), (status,), after, replaced)
 
@@ -104,7 +104,7 @@ TABLE: tuple[TransitionRule, ...] = (
         Action.CREATE_FULFILLMENT,
         frozenset({ManagedBy.MERCHANT}),
         Side.WORKER,
-        _OPEN | _WORKING,
+        _OPEN | _IN_PROGRESS,
         frozenset({RequestStatus.UNSUBMITTED}),
         (Status.IN_PROGRESS, Status.CLOSED),
     ),
@@ -112,8 +112,8 @@ TABLE: tuple[TransitionRule, ...] = (
         Action.CREATE_FULFILLMENT,
         _AT_SERVICE,
         Side.WORKER,
-        _WORKING,
-        _TAKEN_ON,
+        _IN_PROGRESS,
+        _ACCEPTED,
         (Status.IN_PROGRESS, Status.CLOSED),
     ),
     TransitionRule(
@@ -121,7 +121,7 @@ TABLE: tuple[TransitionRule, ...] = (
         _AT_SERVICE,
         Side.MERCHANT,
         _OPEN,
-        _NOT_ASKED,
+        _NOT_REQUESTED,
         (Status.OPEN,),
         RequestStatus.SUBMITTED,
     ),
@@ -169,13 +169,13 @@ TABLE: tuple[TransitionRule, ...] = (
         Action.CLOSE,
         _BOTH,
         Side.WORKER,
-        _WORKING,
+        _IN_PROGRESS,
         ANY_REQUEST,
         (Status.INCOMPLETE,),
         RequestStatus.CLOSED,
         creates_replacement=True,
     ),
-    TransitionRule(Action.MOVE, _BOTH, Side.MERCHANT, _OPEN, _NOT_ASKED, (Status.OPEN, Status.CLOSED)),
+    TransitionRule(Action.MOVE, _BOTH, Side.MERCHANT, _OPEN, _NOT_REQUESTED, (Status.OPEN, Status.CLOSED)),
     TransitionRule(
         Action.HOLD,
         _BOTH,
@@ -188,7 +188,7 @@ TABLE: tuple[TransitionRule, ...] = (
         Action.RELEASE_HOLD,
         _BOTH,
         Side.MERCHANT,
-        _WAITING,
+        _ON_HOLD,
         frozenset({RequestStatus.UNSUBMITTED}),
         (Status.OPEN, Status.SCHEDULED),
     ),
@@ -196,7 +196,7 @@ TABLE: tuple[TransitionRule, ...] = (
         Action.RELEASE_HOLD,
         _BOTH,
         Side.MERCHANT,
-        _WAITING,
+        _ON_HOLD,
         frozenset({RequestStatus.SUBMITTED, RequestStatus.REJECTED}),
         (Status.OPEN,),
     ),
@@ -225,7 +225,7 @@ class NotPossible(TransitionRefused):
     def __init__(self, action: Action, state: State, managed_by: ManagedBy) -> None:
         """Build the message from the action and the current state."""
         location = (
-            "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the merchant's"
+            "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the shop"
         )
         status, request = state
         super().__init__(

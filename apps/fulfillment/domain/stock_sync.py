@@ -21,7 +21,7 @@ from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, 
 MAX_SKU = 255
 _BATCH = 500
 _DIGITS = 20
-# How many SKUs a message lists.
+# The maximum number of SKUs in a message.
 _MAX_LISTED = 10
 
 

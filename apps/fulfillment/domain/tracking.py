@@ -108,7 +108,7 @@ def update_tracking(
     """
     row = lock_fulfillment(fulfillment)
     if row.status == Fulfillment.Status.CANCELLED:
-        raise NotTrackable(_("A cancelled fulfillment cannot be tracked"))
+        raise NotTrackable(_("A canceled fulfillment cannot be tracked"))
     if set_tracking(row, tracking):
         row.save(update_fields=["tracking_numbers", "tracking_urls", "tracking_company"])
         increase_order_version(row.order)

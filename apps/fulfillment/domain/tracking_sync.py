@@ -13,7 +13,7 @@ from apps.fulfillment.models import Fulfillment, FulfillmentService
 from apps.ground.exceptions import RowDeleted
 
 MAX_NUMBER = 255
-# This many names fit into a URL. The latest come first; numbers of older ones are unlikely to arrive.
+# This many names fit into a URL. The latest fulfillments are requested; numbers of older ones are unlikely to arrive.
 MAX_NAMES = 100
 MAX_AGE = timedelta(days=60)
 _MAX_LISTED = 10

@@ -45,7 +45,7 @@ class UnknownFulfillmentOrders(DomainError):
 
 
 def apply_transition(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None = None) -> TransitionRule:
-    """Apply a transition of the state table in memory; the caller saves ``STATES``.
+    """Apply a transition of the state table in memory; the caller saves ``STATUS_FIELDS``.
 
     Args:
         fulfillment_order: Locked and reloaded.
@@ -74,7 +74,7 @@ def hold_fulfillment_order(
     notes: str = "",
     lines: Sequence[ReadOnlyAttrs] | None = None,
 ) -> FulfillmentOrder:
-    """Put a fulfillment order on hold; it can be on hold for several reasons.
+    """Put a fulfillment order on hold; several holds with different reasons are possible.
 
     Args:
         fulfillment_order: Reloaded by this function.
@@ -82,8 +82,8 @@ def hold_fulfillment_order(
         actor: The actor for the audit log.
         at: The current time.
         notes: Optional notes.
-        lines: The items to hold, as ``id`` and ``quantity``; the others are split off without this hold. All if
-            omitted.
+        lines: The items to hold, as ``id`` and ``quantity``; the other items are split off without this hold. If
+            omitted, all items are held.
 
     Raises:
         NotPossible: If the fulfillment order is in progress or finished.
@@ -115,7 +115,7 @@ def record_split(row: FulfillmentOrder, split_off: FulfillmentOrder, *, actor: s
 
 @transaction.atomic
 def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Release all holds of a fulfillment order; one that is not due yet is scheduled again.
+    """Release all holds of a fulfillment order; a fulfillment order that is not due yet is scheduled again.
 
     Raises:
         NotPossible: If it is not on hold.
@@ -192,7 +192,7 @@ def enqueue_opening(fulfillment_order: FulfillmentOrder, *, actor: str = "system
 
 @transaction.atomic
 def open_if_due(fulfillment_order_id: int, *, at: datetime) -> bool:
-    """Open a scheduled fulfillment order if it is due, and return True if it was."""
+    """Open a scheduled fulfillment order if it is due; return True if it was opened."""
     scheduled = FulfillmentOrder.objects.filter(pk=fulfillment_order_id, status=Status.SCHEDULED).first()
     if scheduled is None:
         return False

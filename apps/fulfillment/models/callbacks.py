@@ -8,7 +8,7 @@ from apps.ground.base_models import ShopOwned
 
 
 class Pull(ShopOwned):
-    """A request that a service gets each hour, for stock or for tracking numbers.
+    """An hourly request to a service, for stock or for tracking numbers.
 
     Attributes:
         next_at: When the next round begins.
@@ -17,7 +17,7 @@ class Pull(ShopOwned):
     """
 
     class Kind(models.TextChoices):
-        STOCK = "stock", gettext_lazy("Stock")
+        STOCK = "stock", gettext_lazy("Inventory")
         TRACKING = "tracking", gettext_lazy("Tracking numbers")
 
     service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="pulls")
@@ -43,7 +43,7 @@ class PullAttempt(ShopOwned):
         url: The requested URL, with its query.
         outcome: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
         changed: How many rows the response changed.
-        message: What was wrong or ignored; blank if nothing was.
+        message: The problem, or the data that was ignored; blank if there is neither.
         excerpt: The beginning of the response.
     """
 

@@ -24,7 +24,7 @@ class Fulfillment(ShopOwned):
         PENDING = "pending", gettext_lazy("Pending")
         OPEN = "open", gettext_lazy("Open")
         SUCCESS = "success", gettext_lazy("Fulfilled")
-        CANCELLED = "cancelled", gettext_lazy("Cancelled")
+        CANCELLED = "cancelled", gettext_lazy("Canceled")
         ERROR = "error", gettext_lazy("Error")
         FAILURE = "failure", gettext_lazy("Failed")
 
@@ -86,8 +86,8 @@ class FulfillmentLine(ShopOwned):
     quantity = models.PositiveIntegerField(gettext_lazy("quantity"))
 
     class Meta:
-        verbose_name = gettext_lazy("fulfillment line")
-        verbose_name_plural = gettext_lazy("fulfillment lines")
+        verbose_name = gettext_lazy("fulfillment line item")
+        verbose_name_plural = gettext_lazy("fulfillment line items")
         ordering = ("fulfillment", "id")
         constraints = (
             models.UniqueConstraint(
@@ -129,11 +129,11 @@ class FulfillmentEvent(ShopOwned):
     status = models.CharField(gettext_lazy("status"), max_length=18, choices=Status)
     message = models.CharField(gettext_lazy("message"), max_length=1000, null=True, blank=True)
     happened_at = models.DateTimeField(gettext_lazy("happened at"))
-    address1 = models.CharField(gettext_lazy("address1"), max_length=255, null=True, blank=True)
+    address1 = models.CharField(gettext_lazy("address"), max_length=255, null=True, blank=True)
     city = models.CharField(gettext_lazy("city"), max_length=255, null=True, blank=True)
     province = models.CharField(max_length=255, null=True, blank=True)
     country = models.CharField(gettext_lazy("country"), max_length=255, null=True, blank=True)
-    zip = models.CharField(gettext_lazy("zip"), max_length=50, null=True, blank=True)
+    zip = models.CharField(gettext_lazy("postal code"), max_length=50, null=True, blank=True)
     latitude = models.FloatField(null=True, blank=True)
     longitude = models.FloatField(null=True, blank=True)
     estimated_delivery_at = models.DateTimeField(gettext_lazy("estimated delivery at"), null=True, blank=True)

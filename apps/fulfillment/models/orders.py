@@ -18,7 +18,7 @@ class Status(models.TextChoices):
     SCHEDULED = "scheduled", gettext_lazy("Scheduled")
     ON_HOLD = "on_hold", gettext_lazy("On hold")
     INCOMPLETE = "incomplete", gettext_lazy("Incomplete")
-    CANCELLED = "cancelled", gettext_lazy("Cancelled")
+    CANCELLED = "cancelled", gettext_lazy("Canceled")
     CLOSED = "closed", gettext_lazy("Closed")
 
 
@@ -54,7 +54,7 @@ STATES: dict[Status, tuple[RequestStatus, ...]] = {
 }
 # Statuses with items still to be fulfilled.
 UNFINISHED = (Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS)
-# The due date: the deadline, or the time from which the fulfillment order can be fulfilled.
+# The due date: the deadline, else the time from which the fulfillment order can be fulfilled.
 DUE = Coalesce("fulfill_by", "fulfill_at", "created_at")
 
 
@@ -68,8 +68,8 @@ def _is_possible_state() -> Q:
 class FulfillmentOrder(ShopOwned):
     """The items of an order to be fulfilled from one location; a location may have several per order.
 
-    Routing creates fulfillment orders; splits, moves and cancellations create new ones for the items that they take
-    away. A fulfillment order is only deleted with its order, and it ships to the order's address. Only
+    Routing creates fulfillment orders; splits, moves and cancellations create additional ones for the items that they
+    move. A fulfillment order is only deleted with its order, and it ships to the order's address. Only
     ``domain.transitions`` and the modules next to it write the two statuses, with the order locked.
     """
 
@@ -176,8 +176,8 @@ class FulfillmentOrderLine(ShopOwned):
     fulfillable_quantity = models.PositiveIntegerField(gettext_lazy("fulfillable quantity"))
 
     class Meta:
-        verbose_name = gettext_lazy("fulfillment order line")
-        verbose_name_plural = gettext_lazy("fulfillment order lines")
+        verbose_name = gettext_lazy("fulfillment order line item")
+        verbose_name_plural = gettext_lazy("fulfillment order line items")
         ordering = ("fulfillment_order", "id")
         constraints = (
             models.UniqueConstraint(

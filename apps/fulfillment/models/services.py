@@ -36,7 +36,9 @@ class FulfillmentService(ShopOwned):
         help_text=gettext_lazy("The base URL of the service's endpoints."),
     )
     inventory_management = models.BooleanField(
-        gettext_lazy("reports stock"), default=False, help_text=gettext_lazy("Request the service's stock every hour.")
+        gettext_lazy("reports inventory"),
+        default=False,
+        help_text=gettext_lazy("Request the service's inventory every hour."),
     )
     tracking_support = models.BooleanField(
         gettext_lazy("reports tracking numbers"),
@@ -45,7 +47,7 @@ class FulfillmentService(ShopOwned):
     )
     requires_shipping_method = models.BooleanField(gettext_lazy("requires shipping method"), default=True)
     permits_sku_sharing = models.BooleanField(
-        gettext_lazy("permits sku sharing"),
+        gettext_lazy("permits SKU sharing"),
         default=True,
         help_text=gettext_lazy("Items of this service can also be stocked at other locations."),
     )

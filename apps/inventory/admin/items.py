@@ -92,7 +92,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         "Catalog",
         "inventory_2",
         50,
-        gettext_lazy("Stock"),
+        gettext_lazy("Inventory"),
         search_terms=pgettext_lazy(
             "search",
             "inventory, quantity, counting, stocktaking, warehouse, sku, available, low stock, sold out, reorder",
@@ -168,9 +168,9 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     def _save(self, request: HttpRequest) -> HttpResponse:
         cells = stock_grid.parse_cells(request.POST.dict())
         reason = request.POST.get("reason")
-        why = Reason(reason) if reason in REASONS else Reason.COUNT
-        levels = stock_grid.save_cells(cells, reason=why, **self.event_kwargs(request)) if cells else []
-        text = ngettext("{number} level changed.", "{number} levels changed.", len(levels))
+        movement_reason = Reason(reason) if reason in REASONS else Reason.COUNT
+        levels = stock_grid.save_cells(cells, reason=movement_reason, **self.event_kwargs(request)) if cells else []
+        text = ngettext("{number} quantity changed.", "{number} quantities changed.", len(levels))
         changed = text.format(number=len(levels)) if levels else _("Nothing was changed.")
         self.message_user(request, changed, messages.SUCCESS if levels else messages.INFO)
         return HttpResponseRedirect(request.get_full_path())
@@ -190,7 +190,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         response = self.page(
             request,
             "panel/inventory/grid.html",
-            _("Stock"),
+            _("Inventory"),
             term=term,
             only_low=only_low,
             low_at=self.shop(request).low_stock_at,

@@ -58,8 +58,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         search_terms=pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch"),
     )
     intro = gettext_lazy(
-        "Places where you stock items or fulfill orders. "
-        "Locations of a fulfillment service can only be changed by the service."
+        "Places where you stock items or fulfill orders. Only the fulfillment service can change its own location."
     )
     form = LocationForm
     list_display = ("name", "place", "status", "priority")
@@ -92,7 +91,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
 
     @display(description=gettext_lazy("Available"))
     def units(self, location: Location) -> str:
-        """Return the available quantity of all items; only on the location's page, because it sums up all levels."""
+        """Return the available quantity of all items; only the location's page shows the sum over all levels."""
         units: int | None = getattr(location, "units", None)
         return "–" if units is None else languages.format_integer(units)
 

@@ -57,11 +57,11 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         "Catalog",
         "history",
         52,
-        gettext_lazy("Stock movements"),
+        gettext_lazy("Inventory history"),
         search_terms=pgettext_lazy("search", "inventory, stock history, ledger, adjustment, receipt of goods"),
     )
-    intro = gettext_lazy("Every stock change, with its reason and who made it.")
-    empty_text = gettext_lazy("No stock movements yet.")
+    intro = gettext_lazy("Every inventory change, with its reason and who made it.")
+    empty_text = gettext_lazy("No inventory changes yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
     mobile_hide_labels = ("when", "thing", "location", "why", "who", "reference")
     list_display_links = None

@@ -103,7 +103,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         try:
             level = stock.adjust_available(*ids, params["available_adjustment"], actor=self.actor, at=self.at)
         except NotStocked:
-            # Only now does it matter which of the two does not exist.
+            # Find out which of the two does not exist.
             self._item_and_location(params)
             raise
         return self._respond(level)

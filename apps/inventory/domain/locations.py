@@ -24,7 +24,7 @@ from apps.shops.domain.countries import complete_region
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 
-# Yields sentences with the reasons why a location cannot be deactivated.
+# A function that yields the reasons why a location cannot be deactivated, as sentences.
 ObjectionSource = Callable[[Location], Iterable[str]]
 _objection_sources: dict[str, ObjectionSource] = {}
 
@@ -42,7 +42,7 @@ class LocationLimitReached(DomainError):
 
 
 class ServiceLocation(DomainError):
-    """Raised when a location of a fulfillment service is changed by someone else."""
+    """Raised when a user or another app changes the location of a fulfillment service."""
 
     code = "service_location"
 
@@ -174,8 +174,8 @@ def close_service_location(location: Location, *, actor: str, at: datetime) -> b
     """
     lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
-    # Lock all levels first: removing a level locks its product, which must not be held while waiting for the next
-    # level.
+    # Lock all levels first: removing a level locks its product, which must not be held while waiting for the
+    # next level.
     lock_items(levels.values_list("item_id", flat=True))
     list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
     elsewhere = InventoryLevel.objects.filter(item_id=OuterRef("item_id")).exclude(location=location)

@@ -20,7 +20,7 @@ from apps.shops.models import Shop
 
 MARK_TASK = "inventory.mark_low"
 BATCH_SIZE = 500
-# The outside lock order of levels.
+# The lock order of levels that all code uses.
 _ORDER = ("item_id", "location_id")
 
 

@@ -121,7 +121,7 @@ def apply_stock_changes(
     ordered = sorted((move for move in moves if move.delta), key=lambda move: move.key)
     _connect_missing(ordered, actor=actor, at=at)
     changed = _update_levels(ordered, at)
-    # The last change of a level returned its final state.
+    # If a level changed several times, the last change returned the final state.
     levels = {move.key: level for move, level in zip(ordered, changed, strict=True)}
     deltas: dict[int, int] = {}
     for move in ordered:
@@ -164,7 +164,7 @@ def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) 
         with transaction.atomic():
             levels = InventoryLevel.objects.bulk_create(rows)
     except IntegrityError:
-        # Another transaction has connected some of them: connect them one by one.
+        # Another transaction has connected some of the items: connect them one by one.
         for item, location in absent:
             get_or_create_level(item, location, actor=actor, at=at)
     else:

@@ -102,7 +102,7 @@ def set_available(
         at: The time of the change.
         reason: The reason for the ledger.
         reference: The object that caused the change.
-        relocate: As in ``connect``.
+        relocate: See ``connect_item``.
 
     Raises:
         RowDeleted: The item has been deleted.
@@ -135,7 +135,7 @@ def adjust_available(
     """Change the available quantity by a delta; concurrent adjustments add up.
 
     Raises:
-        NotStocked: The location does not stock the item, or one of them does not exist.
+        NotStocked: The location does not stock the item, or one of the two does not exist.
         OutOfStock: The level would become negative.
         QuantityOutOfRange: The level would be too large.
         LocationInactive: The location is deactivated.
@@ -212,8 +212,8 @@ def connect_item(
     Raises:
         RowDeleted: The item has been deleted.
         LocationInactive: The location is deactivated.
-        NotShared: Another location stocks the item, one of the two does not share its items, and the item must not be
-            relocated.
+        NotShared: Another location stocks the item, one of the two does not share its items, and the item must not
+            be relocated.
     """
     # The lock is needed because two concurrent calls would not see each other's level.
     lock_items([item.pk])

@@ -31,7 +31,7 @@ class CellsRefused(DomainError):
 
     def __init__(self, cells: Mapping[CellKey, str]) -> None:
         """Store the reasons by cell."""
-        super().__init__(_("Nothing was saved. Check the marked cells."))
+        super().__init__(_("Nothing was saved. Correct the marked cells."))
         self.cells = dict(cells)
 
 
@@ -84,7 +84,7 @@ def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, SubmittedCell]
         if name.startswith("cell-") and (text := value.strip()):
             match = _CELL.fullmatch(name)
             if match is None:
-                raise FormOutdated(_("This form is no longer valid. Nothing has been done. Open its page again."))
+                raise FormOutdated(_("This form is no longer valid. Nothing has been changed. Reload the page."))
             cells[int(match[1]), int(match[2])] = SubmittedCell(int(match[3]) if match[3] else None, text)
     return cells
 
@@ -136,9 +136,9 @@ def save_cells(
         level = levels.get((item, location))
         current = level.available if level else None
         if item not in items or location not in locations:
-            errors[item, location] = _("This cannot be changed here.")
+            errors[item, location] = _("This can't be changed here.")
         elif current != cell.expected:
-            errors[item, location] = _("The quantity has changed: {now}.").format(
+            errors[item, location] = _("The quantity has changed to {now}. Review it, then save again.").format(
                 now=_("not stocked") if current is None else current
             )
         else:
@@ -151,7 +151,7 @@ def save_cells(
 
 
 def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
-    """Lock and return the levels of the cells in the outside lock order."""
+    """Lock and return the levels of the cells in the lock order that all code uses."""
     keys = set(cells)
     rows = (
         InventoryLevel.objects.select_for_update()
@@ -162,7 +162,7 @@ def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
 
 
 def get_cell_levels(items: Sequence[InventoryItem], locations: Sequence[Location]) -> dict[CellKey, CellLevel]:
-    """Return the levels of items at locations, by both ids."""
+    """Return the levels of items at locations, by item id and location id."""
     rows = InventoryLevel.objects.filter(item__in=items, location__in=locations)
     columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
     return {

@@ -32,7 +32,7 @@ class InventoryLevel(ShopOwned):
         Location, on_delete=models.RESTRICT, related_name="levels", verbose_name=gettext_lazy("location")
     )
     available = models.IntegerField(gettext_lazy("available"), default=0, editable=False)
-    # True if the quantity is at or below the shop's threshold; see ``domain.low``.
+    # True if the quantity is at or below the shop's threshold; see ``domain.low_stock``.
     is_low = models.BooleanField(default=False, db_default=False, editable=False)
     version = VersionField()
 
@@ -83,9 +83,9 @@ class StockMovement(ShopOwned):
     location = models.ForeignKey(
         Location, on_delete=models.RESTRICT, related_name="movements", verbose_name=gettext_lazy("location")
     )
-    delta = models.IntegerField(gettext_lazy("delta"))
+    delta = models.IntegerField(gettext_lazy("change"))
     available = models.IntegerField(
-        gettext_lazy("available"), help_text=gettext_lazy("The available quantity after the movement.")
+        gettext_lazy("available"), help_text=gettext_lazy("The available quantity after the change.")
     )
     reason = models.CharField(gettext_lazy("reason"), max_length=20, choices=Reason)
     actor = models.CharField(gettext_lazy("actor"), max_length=100)
@@ -93,13 +93,13 @@ class StockMovement(ShopOwned):
         gettext_lazy("reference"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("The object that caused the movement, for example an order's name."),
+        help_text=gettext_lazy("The object that caused the change, for example an order's name."),
     )
-    at = models.DateTimeField(gettext_lazy("at"))
+    at = models.DateTimeField(gettext_lazy("changed at"))
 
     class Meta:
-        verbose_name = gettext_lazy("stock movement")
-        verbose_name_plural = gettext_lazy("stock movements")
+        verbose_name = gettext_lazy("inventory change")
+        verbose_name_plural = gettext_lazy("inventory changes")
         ordering = ("-id",)
         indexes = (
             models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),

@@ -41,7 +41,7 @@ class Location(ShopOwned):
     priority = models.PositiveSmallIntegerField(
         gettext_lazy("fulfillment priority"),
         default=0,
-        help_text=gettext_lazy("If several locations can fulfill an order equally well, the lowest number wins."),
+        help_text=gettext_lazy("If several locations can fulfill an order equally well, the lowest number is used."),
     )
     version = VersionField()
 

@@ -83,7 +83,7 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         return translate_stored(job.error)[:80]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Disable the outside search, which is for the shop's data."""
+        """Exclude jobs from the panel-wide search, which is for the shop's data."""
         match = request.resolver_match
         return () if match and match.url_name == "search" else self.search_fields
 

@@ -1,4 +1,4 @@
-"""Check that no row refers to a row of another shop, as a proof for the scopes of requests and jobs."""
+"""Check that no row refers to a row of another shop, which would mean that a shop scope has failed."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from django.db.models import F, ForeignKey, Model
 
 from apps.ground.base_models import ShopOwned
 
-# Per foreign key; one is a bug, and thousands of the same add no information.
+# The maximum number of reported rows per foreign key; further rows with the same bug add no information.
 _MAX_REPORTED = 100
 
 

@@ -2,7 +2,8 @@
 
 A separate thread renews the lease while the task works. If a renewal fails for too long, or another worker has taken
 the job, the task is stopped at its next database statement (``LeaseLost``). This cannot be detected between the last
-statement and the commit; a task that must not overlap with another run calls ``hold`` in the transaction of its writes.
+statement and the commit; a task that must not overlap with another run calls ``lock_lease`` in the transaction of
+its writes.
 """
 
 import logging
@@ -27,7 +28,7 @@ from apps.shops.domain.read_only import writable_shops
 
 logger = logging.getLogger(__name__)
 
-# After a failed renewal.
+# Seconds until the next try after a failed renewal.
 _RETRY_SECONDS = 1
 
 

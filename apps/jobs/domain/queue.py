@@ -1,10 +1,10 @@
 """The job queue: enqueue and run background jobs.
 
 ``enqueue`` writes the job in the caller's transaction and notifies the broker after the commit. A notified worker runs
-the next job by fair scheduling (``answer``, ``turns``). ``run`` runs one job: it acquires a lease (``leases``), calls
-the task, and stores the outcome. If a worker dies, its lease expires, and ``sweep`` notifies again. So a task must be
-safe to run twice. Due times and expired leases are compared by the database's clock, because the machines' clocks may
-differ.
+the next job by fair scheduling (``handle_notification``, ``fair_scheduling``). ``run_job`` acquires a lease
+(``leases``), calls the task, and stores the outcome. If a worker dies, its lease expires, and ``notify_stale_jobs``
+notifies again. So a task must be safe to run twice. Due times and expired leases are compared by the database's clock,
+because the machines' clocks may differ.
 
 A task is a function ``(job: Job, **arguments) -> None`` that runs in its shop's scope.
 """
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 8
 BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
-# A job that no worker has taken for this time is notified about again, because its message may be lost.
+# Notify again about a job that no worker has taken for this time, because the message may be lost.
 NOTIFY_AGAIN_AFTER = timedelta(seconds=60)
 _SWEEP_BATCH_SIZE = 1000
 # The maximum number of keys in one message.
@@ -77,7 +77,7 @@ class Notifier(Protocol):
     """Notifies workers that jobs are waiting; notifications may get lost."""
 
     def __call__(self, *keys: uuid.UUID) -> None:
-        """Send one notification for the jobs with these keys; the receiver passes all but one on (``answer``)."""
+        """Send one notification for the jobs with these keys; ``handle_notification`` receives the keys."""
 
 
 class GiveUp(Exception):
@@ -95,7 +95,7 @@ class _RegisteredTask:
     title: StrOrPromise = ""
 
 
-# Wraps each attempt at a job.
+# A context manager that wraps each attempt at a job.
 AttemptWrapper = Callable[[Job], AbstractContextManager[None]]
 
 _tasks: dict[str, _RegisteredTask] = {}
@@ -262,7 +262,7 @@ def handle_notification(key: uuid.UUID, *other_keys: uuid.UUID) -> bool:
         is_expired = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
     has_run = run_job(key) if is_expired else _run_next(key)
     if has_run and settings.MAX_JOBS_PER_SHOP and (next_key := _get_next_key()):
-        # The notifications of jobs that waited for this one have been consumed.
+        # The notifications of jobs that waited for a free slot of this shop have been consumed.
         _notify_broker(next_key)
     return has_run
 
@@ -274,7 +274,7 @@ def _run_next(key: uuid.UUID) -> bool:
             return False
         if run_job(next_key):
             return True
-    # Give up on contention and try the notified job.
+    # Other workers took every job found: run the notified job instead.
     return run_job(key)
 
 

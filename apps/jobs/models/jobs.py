@@ -22,7 +22,7 @@ class Job(ShopOwned):
         RUNNING = "running", gettext_lazy("Running")
         DONE = "done", gettext_lazy("Done")
         FAILED = "failed", gettext_lazy("Failed")
-        CANCELLED = "cancelled", gettext_lazy("Cancelled")
+        CANCELLED = "cancelled", gettext_lazy("Canceled")
 
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
     task = models.CharField(gettext_lazy("task"), max_length=100)
@@ -49,7 +49,7 @@ class Job(ShopOwned):
                 condition=Q(state__in=("waiting", "running")),
                 name="jobs_job_unfinished",
             ),
-            # For fair scheduling (``domain.turns``).
+            # For fair scheduling (``domain.fair_scheduling``).
             models.Index(fields=("shop", "due_at", "id"), condition=Q(state="waiting"), name="jobs_job_waiting"),
             models.Index(fields=("shop", "lease_until"), condition=Q(state="running"), name="jobs_job_running"),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),

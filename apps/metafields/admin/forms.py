@@ -118,7 +118,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
     def values(self) -> Values:
         if not self.instance.pk:
             return {name: self.cleaned_data[name] for name in self.Meta.fields}
-        # A value is checked against its type, so that the two go together.
+        # A value is validated against its type, so a change of either affects both.
         changed = set(self.changed_data) | ({"type", "value"} if {"type", "value"} & set(self.changed_data) else set())
         return {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in changed}
 

@@ -37,7 +37,8 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         search_terms=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
     )
     intro = gettext_lazy(
-        "Custom data of the shop, for themes and apps. Products, collections and others have their own metafields."
+        "Custom data of the shop, for themes and apps. Products, collections and other objects have "
+        "their own metafields."
     )
     empty_text = gettext_lazy("No metafields yet.")
     form = ShopMetafieldForm

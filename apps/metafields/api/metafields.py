@@ -107,7 +107,7 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schema of the owner members, which apply where the path names no owner."""
+        """Return the schema of the members that name the owner, for paths without an owner."""
         return _OWNER_SCHEMA
 
     def get_validated_attributes(self, instance: Metafield | None = None) -> Attrs:

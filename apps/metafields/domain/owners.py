@@ -27,9 +27,10 @@ class OwnerType:
         model: The model of the owners.
         scope: The noun of the access scopes, e.g. ``products``; None if any token may access the metafields.
         gid: The type in global IDs, e.g. ``ProductImage``.
-        extra_paths: Additional names in paths for some of the rows, e.g. ``smart_collections``, with the model of those rows.
-        nested_path: The path below a parent, e.g. ``products/<product_id>/variants``, where clients that found the row there
-            count its metafields; the argument is a column of the row.
+        extra_paths: Additional names in paths for some of the rows, e.g. ``smart_collections``, with the model of
+            those rows.
+        nested_path: The path below a parent, e.g. ``products/<product_id>/variants``, where clients that found the row
+            can also count its metafields; the argument is a column of the row.
         is_personal: Whether values may contain personal data; the audit log then stores no values.
     """
 

@@ -19,7 +19,7 @@ MAX_DIGITS = 13
 MAX_DECIMALS = 9
 
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
-# A mailto, sms or tel URL: no spaces, and no characters that HTML treats as markup.
+# The text of a mailto, sms or tel URL: no spaces, and no characters that HTML treats as markup.
 _PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
 _is_url = URLValidator(schemes=["http", "https"])
 

@@ -25,8 +25,8 @@ def transfer_metafields(
         kind: The owner type.
         source: The ID of the current owner.
         target: The ID of the new owner.
-        replacing: Whether metafields with the same name replace those of the target; otherwise they stay with the
-            source.
+        replacing: Whether metafields with the same name replace those of the target; otherwise these metafields stay
+            with the source.
         actor: Who transfers the metafields.
         at: The time of the change.
     """

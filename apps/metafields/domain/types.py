@@ -1,7 +1,7 @@
 """Metafield types: how values are validated, stored and rendered.
 
-``read`` converts a value from a request or form into the stored text, and accepts that text as well. ``show`` converts
-the stored text into the value of a response: a bool, a number or a text.
+``read_value`` converts a value from a request or form into the stored text, and accepts the stored text as well.
+``render_value`` converts the stored text into the value of a response: a bool, a number or a text.
 """
 
 import re
@@ -154,7 +154,7 @@ def _read_reference(resource: str, value: object) -> str:
 
 
 def _object_element(element: Reader) -> Reader:
-    """Return a reader for list elements, which are objects and not JSON texts."""
+    """Return a reader for the elements of a list, which must be objects and not JSON texts."""
     return lambda value: parse_json_text(str(element(value)))
 
 

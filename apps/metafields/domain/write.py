@@ -185,7 +185,7 @@ def set_metafields_of_owners(
     at: datetime,
     prefix: str = "metafields",
 ) -> list[Metafield]:
-    """Set metafields of several owners of one type, like ``set_metafields``, with as many statements as for one owner."""
+    """Bulk variant of ``set_metafields`` for owners of one type, with as many statements as for one owner."""
     if not drafts_by_owner:
         return []
     kind = get_owner_type_of_row(drafts_by_owner[0][0])

@@ -42,7 +42,7 @@ class CancelForm(forms.Form):
         if self.refundable:
             first = next(iter(self.refundable))
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
-            # The decimals are checked once the currency is known.
+            # ``clean`` checks the decimals, when the currency is known.
             self.fields["amount"] = _Amount(required=False, label=_("Refund"), widget=widget)
             self.fields["currency"] = forms.ChoiceField(
                 choices=[(code, code) for code in self.refundable],

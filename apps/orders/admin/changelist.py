@@ -76,7 +76,7 @@ class OrderList(ShopOwnedAdmin[Order]):
         return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
 
     @display(
-        description=pgettext_lazy("order", "State"), label={"open": "info", "closed": "default", "cancelled": "danger"}
+        description=pgettext_lazy("order", "Status"), label={"open": "info", "closed": "default", "cancelled": "danger"}
     )
     def state(self, order: Order) -> tuple[str, str]:
         return order.status, order.get_status_display()
@@ -112,10 +112,10 @@ class OrderList(ShopOwnedAdmin[Order]):
         if not term:
             return queryset, False
         limit = get_result_limit(request)
-        buyers = search.find_customers(term, self.shop(request), limit)
+        matching_customers = search.find_customers(term, self.shop(request), limit)
         if not is_palette_search(request):
-            set_truncation_note(request, search.get_cut_note(term, buyers))
-        parts = list(search.find_orders(queryset, term, buyers, limit))
+            set_truncation_note(request, search.get_cut_note(term, matching_customers))
+        parts = list(search.find_orders(queryset, term, matching_customers, limit))
         return union_first_rows(queryset, parts, limit=limit, newest=not is_palette_search(request)), False
 
     def get_search_note(self, term: str) -> str:

@@ -124,13 +124,13 @@ class LinesForm(forms.Form):
         return added + [row for row in matched if row.pk not in added_ids]
 
     def _initial_focus(self, data: QueryDict | None) -> str:
-        """Return the field to focus: the first new search result, the search, or the first line item."""
+        """Return the field to focus: the first new search result, else the search, else the first line item."""
         new = [name for name in self.fields if name.startswith("add-") and data is not None and name not in data]
         units = [f"units-{line.pk}" for line in self.lines]
         searching = data is not None and data.get("step") == "find"
         return [*new, "find"][0] if searching else [*units, "find"][0]
 
-    # --- what the page shows ---
+    # --- displayed rows ---
 
     @property
     def line_rows(self) -> Iterator[LineRow]:
@@ -147,7 +147,7 @@ class LinesForm(forms.Form):
         for variant in self.variants:
             yield VariantRow(variant, _variant_name(variant), self[f"add-{variant.pk}"])
 
-    # --- what is asked for ---
+    # --- requested changes ---
 
     def clean(self) -> Attrs:
         """Require both a title and a price for a custom item."""
@@ -220,8 +220,8 @@ def describe_edit(order: Order, outcome: EditResult) -> Attrs:
         return languages.format_money(amount, order.currency)
 
     return {
-        "moves": [translate_stored(move) for move in outcome.changes],
-        "sums": [(_(name), money(old), money(new)) for name, old, new in outcome.changed_totals],
+        "changes": [translate_stored(change) for change in outcome.changes],
+        "changed_totals": [(_(name), money(old), money(new)) for name, old, new in outcome.changed_totals],
         "outstanding": money(outcome.outstanding) if outcome.outstanding > 0 else "",
         "owed": money(-outcome.outstanding) if outcome.outstanding < 0 else "",
     }

@@ -14,9 +14,9 @@ from apps.events.models import Event
 from apps.orders.models import Order
 from apps.panel.staff_request import Context
 
-# The newest entries shown on the timeline.
+# The maximum number of entries on the timeline; the newest are shown.
 MAX_EVENTS = 200
-# An event of something that belongs to an order, with its description.
+# An event of a row that belongs to an order, with its description.
 TimelineEvent = tuple[Event, str]
 TimelineSource = Callable[[HttpRequest, Order], Sequence[TimelineEvent]]
 
@@ -28,8 +28,8 @@ class OrderSection:
     Attributes:
         template: The name of the template.
         get_values: Returns the template's values, in the shop scope; None hides the section.
-        order: The position: sections below 50 come before payment and customer, others after. The items always come
-            first.
+        order: The position: sections with a position below 50 come before payment and customer, others after them. The
+            items always come first.
     """
 
     template: str
@@ -69,13 +69,13 @@ def add_order_action(button: OrderAction) -> None:
     _buttons.append(button)
 
 
-def add_timeline_source(tell: TimelineSource) -> None:
+def add_timeline_source(get_events: TimelineSource) -> None:
     """Add events of related objects to the order's timeline.
 
     Args:
-        tell: Returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
+        get_events: Returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
     """
-    _event_sources.append(tell)
+    _event_sources.append(get_events)
 
 
 def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:

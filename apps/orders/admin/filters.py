@@ -70,13 +70,13 @@ class TagFilter(WordFilter):
 
 
 class _HasTag(Func):
-    """Whether one of the tags in a column is a text; PostgreSQL has an index of tags, and counts how many have each."""
+    """A condition: a column of comma-separated tags contains a given tag."""
 
     arity = 2
     output_field = BooleanField()
 
     def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
-        """Check whether a comma-separated column contains a tag.
+        """Render the SQL of the condition.
 
         PostgreSQL uses a GIN index on the tags, which also has statistics about how often each tag occurs.
         """

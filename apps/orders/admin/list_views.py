@@ -60,7 +60,7 @@ class ViewFilter(SimpleListFilter):
         return filter_orders_by_view(queryset, view)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's own "All", because the list has its own."""
+        """Yield the choices without Django's own "All", because the list has its own "All" view."""
         view = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:
             yield {

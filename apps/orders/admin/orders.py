@@ -142,7 +142,7 @@ class OrderAdmin(OrderList):
                     edit_lines(order, form.edit, **self.event_kwargs(request))
                     message = _("The items of order {order} were changed.").format(order=order)
                     self.message_user(request, message, messages.SUCCESS)
-                    return self._back(order)
+                    return self._redirect_to_order(order)
                 outcome = preview_edit(order, form.edit, **self.event_kwargs(request))
             except DomainError as error:
                 form.add_domain_error(error)
@@ -161,7 +161,7 @@ class OrderAdmin(OrderList):
         updates.update_order(Order.objects.get(pk=obj.pk), form.get_order_values, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
-        return self._back(obj)
+        return self._redirect_to_order(obj)
 
     def delete_model(self, request: HttpRequest, obj: Order) -> None:
         """Delete through the domain function, which protects orders needed for bookkeeping."""
@@ -259,9 +259,9 @@ class OrderAdmin(OrderList):
             self.message_user(request, format_errors(error), messages.ERROR)
         else:
             self.message_user(request, message, messages.SUCCESS)
-        return self._back(order)
+        return self._redirect_to_order(order)
 
-    def _back(self, order: Order) -> HttpResponseRedirect:
+    def _redirect_to_order(self, order: Order) -> HttpResponseRedirect:
         return HttpResponseRedirect(self.url("change", order.pk))
 
 

@@ -69,7 +69,7 @@ class SalesReportForm(forms.Form):
             elif (last - first).days >= sales_report.MAX_DAYS:
                 self.add_error("last", _("A report can cover one year at most."))
             elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", _("There were no sales then."))
+                self.add_error("first", _("There are no sales in this period. Enter other dates."))
         return data
 
 
@@ -93,7 +93,7 @@ class SalesReportTable(ReportTable):
     bars: Sequence[Bar] = ()
 
 
-# Table functions by name.
+# The functions that build the tables, by table name.
 TableFunctions: TypeAlias = Mapping[str, Callable[[DateRange], SalesReportTable]]
 
 
@@ -168,7 +168,7 @@ def _get_form(request: HttpRequest) -> SalesReportForm:
     return SalesReportForm({name: request.GET.get(name, value) for name, value in defaults.items()})
 
 
-# --- the tables ---
+# --- tables ---
 
 
 def _sales_table(days: DateRange) -> SalesReportTable:
@@ -231,29 +231,31 @@ def _sales_table(days: DateRange) -> SalesReportTable:
 
 def _returning_table(days: DateRange) -> SalesReportTable:
     """Return orders of returning customers by day."""
-    buyers_by_day = sales_report.get_customers_by_day(days)
-    rows = [(day, buyers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
+    customers_by_day = sales_report.get_customers_by_day(days)
+    rows = [(day, customers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
     total = DayCustomers(
-        *(sum(getattr(buyers, name) for _, buyers in rows) for name in ("orders", "returning", "first"))
+        *(sum(getattr(day_customers, name) for _, day_customers in rows) for name in ("orders", "returning", "first"))
     )
 
-    def values(buyers: DayCustomers) -> tuple[object, ...]:
-        return buyers.returning, buyers.first, buyers.unknown
+    def values(day_customers: DayCustomers) -> tuple[object, ...]:
+        return day_customers.returning, day_customers.first, day_customers.unknown
 
     known_customers = total.returning + total.first
     note = _("{returning} of {orders} came from returning customers.")
     if known_customers:
         note = _(
-            "{returning} of {orders} came from returning customers ({percent} % of the orders with a known customer)."
+            "{returning} of {orders} came from returning customers ({percent}% of the orders with a known customer)."
         )
     return SalesReportTable(
         title=_("{orders} from returning customers").format(orders=_count_orders(total.returning)),
         columns=(_("Day"), _("Returning customers"), _("First orders"), _("Unknown customers")),
         header=("Day", "Returning customers", "First orders", "Unknown customers"),
         rows=[
-            (languages.format_date(day, "j M Y"), *values(buyers)) for day, buyers in reversed(rows) if buyers.orders
+            (languages.format_date(day, "j M Y"), *values(day_customers))
+            for day, day_customers in reversed(rows)
+            if day_customers.orders
         ],
-        lines=[(day.isoformat(), *values(buyers)) for day, buyers in rows],
+        lines=[(day.isoformat(), *values(day_customers)) for day, day_customers in rows],
         note=note.format(
             orders=_count_orders(total.orders),
             returning=total.returning,
@@ -262,13 +264,15 @@ def _returning_table(days: DateRange) -> SalesReportTable:
         pairs=build_bar_pairs(
             [
                 (
-                    Decimal(buyers.orders),
-                    Decimal(buyers.returning),
+                    Decimal(day_customers.orders),
+                    Decimal(day_customers.returning),
                     _("{day}: {returning} of {orders}").format(
-                        day=languages.format_date(day, "j M"), returning=buyers.returning, orders=buyers.orders
+                        day=languages.format_date(day, "j M"),
+                        returning=day_customers.returning,
+                        orders=day_customers.orders,
                     ),
                 )
-                for day, buyers in rows
+                for day, day_customers in rows
             ]
         ),
         legend=(_("from returning customers"), _("all orders")),
@@ -323,9 +327,9 @@ def _describe_change(now: Decimal, then: Decimal) -> str:
         return _("no sales in the previous period")
     percent = abs(round(100 * (now - then) / then))
     text = (
-        _("{percent} % more than in the previous period")
+        _("{percent}% more than in the previous period")
         if now > then
-        else _("{percent} % less than in the previous period")
+        else _("{percent}% less than in the previous period")
     )
     return text.format(percent=languages.format_integer(percent))
 

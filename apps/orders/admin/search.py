@@ -25,22 +25,24 @@ from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 
 MAX_ID_LENGTH = 18
-# Limits for terms that match very many orders or customers: matches followed, and newest orders searched.
+# Limits for terms that match very many orders or customers: the number of matches to look up, and of newest orders
+# to search.
 MAX_FOLLOWED, NEWEST_ORDERS = 1_000, 5_000
 # The newest orders that the panel-wide search looks at.
 PALETTE_NEWEST_ORDERS = 1_000
 SEARCH_HELP = gettext_lazy("Order number, SKU, city, tag, payment, or part of the customer's name or email")
 TOO_MANY = gettext_lazy(
-    "More than {followed} orders have this text in a tag, or more than {followed} customers have it in their name. "
-    "Only some of the orders are shown, including those among the newest {newest} with the tag."
+    "This text is in the tags of more than {followed} orders, or in the names of more than "
+    "{followed} customers. Only some of the orders are shown, including every tag match among the "
+    "newest {newest} orders."
 )
 TOO_MANY_CUSTOMERS = gettext_lazy(
-    "This text matches very many customers. Only orders of those among the {number} customers who ordered last are "
-    "shown."
+    "This text matches too many customers. Only orders of the {number} customers who ordered most "
+    "recently are searched."
 )
 TOO_SHORT = gettext_lazy(
-    "Enter at least three letters to search parts of names and tags. Shorter texts are compared with order number, "
-    "SKU, city and payment, and with the start of each word in the customer's name."
+    "Enter at least three letters to search parts of names and tags. Shorter texts only match order "
+    "number, SKU, city, payment, and the beginning of each word in the customer's name."
 )
 
 
@@ -51,16 +53,20 @@ class MatchingCustomers(NamedTuple):
     is_cut: bool = False
 
 
-def find_orders(orders: QuerySet[Order], term: str, buyers: MatchingCustomers, limit: int) -> Iterator[QuerySet[Order]]:
+def find_orders(
+    orders: QuerySet[Order], term: str, matching_customers: MatchingCustomers, limit: int
+) -> Iterator[QuerySet[Order]]:
     """Yield the matching orders: by customer, name, email, SKU, payment, city, or part of a tag.
 
     Args:
         orders: The orders to search.
         term: The search term.
-        buyers: The matching customers.
-        limit: The most rows of a related table to follow to their orders.
+        matching_customers: The customers that match the term.
+        limit: The maximum number of rows of a related table for which orders are looked up.
     """
-    yield from (orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in buyers.customers)
+    yield from (
+        orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in matching_customers.customers
+    )
     upper_term = Upper(Value(term))
     yield orders.filter(name=f"#{term.removeprefix('#')}")
     yield orders.filter(email=term)
@@ -87,13 +93,13 @@ def find_orders(orders: QuerySet[Order], term: str, buyers: MatchingCustomers, l
 def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     """Return the customers that match a term by words or by part of their names.
 
-    For very frequent names only the customers who ordered last are compared one by one, because the index would read
-    all.
+    For very frequent names, the index would read all matches, so only the customers who ordered last are compared one
+    by one.
 
     Args:
         term: The search term.
         shop: The current shop.
-        limit: The most customers to follow to their orders.
+        limit: The maximum number of customers for which orders are looked up.
     """
     if term.startswith("#"):
         return MatchingCustomers([])
@@ -118,9 +124,9 @@ def get_short_term_note(term: str) -> str:
     return str(TOO_SHORT) if 0 < len(term) < MIN_TRIGRAM_LENGTH else ""
 
 
-def get_cut_note(term: str, buyers: MatchingCustomers) -> str:
+def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
     """Return a note if a search shows only some of its matches; otherwise empty."""
-    if buyers.is_cut:
+    if matching_customers.is_cut:
         return TOO_MANY_CUSTOMERS.format(number=languages.format_integer(COMMON_TERM_SCAN))
     if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:
         return ""

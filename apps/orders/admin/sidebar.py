@@ -15,7 +15,7 @@ from apps.orders.models import LineItem, Order
 from apps.panel.permissions import has_permission
 from apps.panel.staff_request import Context
 
-# The most other orders of the customer shown, the latest.
+# The maximum number of the customer's other orders; the latest are shown.
 _LATEST = 5
 
 

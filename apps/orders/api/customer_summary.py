@@ -60,16 +60,16 @@ class OrderCustomerField(NestedObject):
         self.read_only = False
         self.required = False
         self.allow_null = True
-        self.body_field = _BUYER
+        self.body_field = _CUSTOMER_FIELD
 
     def to_internal_value(self, data: object) -> object:
         """Parse the id or the contact details."""
         if not isinstance(data, dict):
             self.fail("invalid")
-        return _BUYER.run_validation(data)
+        return _CUSTOMER_FIELD.run_validation(data)
 
 
-_BUYER = ObjectField(
+_CUSTOMER_FIELD = ObjectField(
     {
         "id": nullable_integer(1, 2**63 - 1),
         "email": nullable_text(),

@@ -36,9 +36,9 @@ from apps.orders.domain.statuses import get_line_status
 from apps.orders.models import LineItem, ShippingLine
 
 ORDER_PATH = "order__"
-# Limit per row; an order has up to 600 rows.
+# The maximum number of values per row; an order has up to 600 rows.
 MAX_TAXES = 20
-# Limits per line item and per duty.
+# The maximum number of duties per line item, and of taxes per duty.
 MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
 CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
 

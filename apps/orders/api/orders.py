@@ -43,7 +43,7 @@ from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
-# Every code is allocated to all line items.
+# Every discount code is allocated to all line items.
 MAX_CODES = 100
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")

@@ -128,7 +128,7 @@ class OrderViewSet(ShopViewSet[Order]):
             return self.render_object(order.pk)
 
     def reopen(self, request: Request, **_: int) -> HttpResponse:
-        """Take an order out of the archive."""
+        """Reopen an archived order."""
         self._flat({})
         with transaction.atomic():
             order = transitions.reopen_order(self.get_object(), actor=self.actor, at=self.at)

@@ -1,8 +1,8 @@
 """Create orders: from a checkout, an app or an import.
 
 An order is first validated and priced without locks (``order_drafts``). Then customer, number, stock and products are
-locked in the common locking order, all in one transaction, so that a refused order leaves nothing behind, not even a
-gap in the numbers. Bulk creation uses the same functions. Rule: decisions, Orders.
+locked in the common locking order, all in one transaction, so that a refused order leaves no rows behind, and no gap in
+the numbers. Bulk creation uses the same functions. Rule: decisions, Orders.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
 @transaction.atomic
 def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> list[DomainError | None]:
-    """Create several orders as if one by one; refused orders leave nothing behind.
+    """Create several orders with the same results as one by one; refused orders leave no rows behind.
 
     Args:
         drafts: Orders that take no stock and have customers without ids.
@@ -90,7 +90,7 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
 
 
 def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[DomainError | None]:
-    """Return each order's error if it were created alone, and set its number and name; nothing is saved.
+    """Return the error of each order, and set its number and name, as if it were created alone; nothing is saved.
 
     Raises:
         CurrencyChanged, ValueError: See ``create_orders``.

@@ -138,7 +138,7 @@ def _catalog_values(order: Order, variant: Variant | None, product: Product | No
 
 
 def _get_price(order: Order, variant: Variant) -> Decimal | None:
-    """Return the price of a variant in the order's currency, or None if the shop has none.
+    """Return the price of a variant in the order's currency, or None if there is no price in this currency.
 
     If the order has another presentment currency, the price in that currency is converted to the order's currency.
     """

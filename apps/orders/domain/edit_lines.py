@@ -30,7 +30,7 @@ _TOTAL_COLUMNS = {
     gettext_noop("Total"): "current_total_price",
     gettext_noop("Balance"): "outstanding",
 }
-# The columns of a line that an edit saves, and the most changes named in the event's message.
+# The columns of a line that an edit saves, and the maximum number of changes in the event's message.
 _LINE_COLUMNS = (
     "current_quantity",
     "fulfillable_quantity",
@@ -45,7 +45,7 @@ _MAX_MOVES_IN_MESSAGE = 5
 
 
 def _localize_moves(text: str) -> str:
-    """Return joined moves in the active language."""
+    """Translate a joined list of changes to the active language."""
     return "; ".join(translate_stored(move) for move in text.split("; "))
 
 
@@ -108,7 +108,7 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
         EditRefused: The order is canceled or closed, nothing changes, or ``{field: [messages]}`` of invalid values.
         EditConflict: The order has changed since the caller read it.
         NotEnoughStock: A variant has too little stock and must not be oversold.
-        AcceptedByService: A fulfillment service has accepted items that are to be removed.
+        AcceptedByService: A fulfillment service has accepted items that the edit removes.
     """
     order = lock_order(order)
     _check_editable(order, edit)
@@ -156,7 +156,7 @@ def _check_editable(order: Order, edit: OrderEdit) -> None:
     if edit.seen_version is not None and edit.seen_version != order.version:
         raise EditConflict(_("Someone else changed this order. Nothing was saved; review the order again."))
     if order.cancelled_at is not None:
-        raise EditRefused(_("The order is canceled; its items cannot be edited."), field="base")
+        raise EditRefused(_("The order is canceled. Its items can't be edited."), field="base")
     if order.closed_at is not None:
         raise EditRefused(_("The order is closed. Reopen it to edit its items."), field="base")
 

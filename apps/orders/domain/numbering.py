@@ -11,7 +11,7 @@ from apps.orders.models import Order, OrderCounter
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_NAME_LENGTH = 64
-# Larger numbers are foreign names; accepting them would use up the number range.
+# Larger numbers are treated as names of another system, because accepting them would use up the number range.
 _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
@@ -19,8 +19,8 @@ def assign_number(order: Order, name: str) -> None:
     """Assign the number and name of an order; locks the shop's counter until the end of the transaction.
 
     An order gets the next number and the name derived from it. An imported order keeps its own name if the name is
-    free: a name like ``#1234`` also sets the number, so that the number is not assigned again; any other name comes
-    with the next number.
+    free: a name like ``#1234`` also sets the number, so that the number is not assigned again; an order with any other
+    name gets the next number.
 
     Args:
         order: The unsaved order.
@@ -59,7 +59,7 @@ def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
 
 def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
-    """Assign to each order the number and name it would get if it were created alone now; nothing is saved.
+    """Assign to each order the number and name that it would get if it were created alone; nothing is saved.
 
     Raises:
         CurrencyChanged: See ``assign_number``.
@@ -106,7 +106,7 @@ def _assign(
 
 
 def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
-    """Return the numbers and names among ``orders_with_names`` that other orders have."""
+    """Return the numbers and names of ``orders_with_names`` that are in use by other orders."""
     requested_names = {name for _, name in orders_with_names if name}
     own_numbers = {number for name in requested_names if (number := _number_in(name))}
     foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}

@@ -90,8 +90,8 @@ class OrderCustomers:
 
         Args:
             orders: Orders with their ``customer`` data, as for ``get_or_create_customer``, without ids.
-            locked: Lock the customers until the end of the transaction, and let later orders find new customers
-                (``remember_new_customer``).
+            locked: Lock the customers until the end of the transaction, and let later orders find new
+                customers (``remember_new_customer``).
         """
         attrs_of_orders = [_customer_attrs(order, data) or {} for order, data in orders]
         self._directory = CustomerDirectory([_keys(attrs) for attrs in attrs_of_orders], locked=locked)
@@ -103,7 +103,8 @@ class OrderCustomers:
 
         Raises:
             BeingErased, OrderCustomerRefused: See ``get_or_create_customer``.
-            IntegrityError: The phone belongs to a customer who is new too, and can be named only once saved.
+            IntegrityError: The phone belongs to another new customer, who has no id for the error message before
+                it is saved.
         """
         attrs = _customer_attrs(order, data)
         if attrs is None:
@@ -154,7 +155,7 @@ def lock_order_customer(customer_id: int) -> Customer | None:
 
 
 def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
-    """Return the locked customer with the email, else with the phone; orders change neither.
+    """Return the locked customer with the email, else with the phone; orders do not change these contacts.
 
     Raises:
         OrderCustomerRefused: See ``_single_match``.

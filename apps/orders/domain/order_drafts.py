@@ -25,7 +25,7 @@ from apps.shops.models import App
 
 FinancialStatus = Order.FinancialStatus
 
-# Financial statuses of imported orders and the transactions they imply.
+# Financial statuses of imported orders, with the transactions that they imply.
 IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
     FinancialStatus.PENDING: (),
     FinancialStatus.AUTHORIZED: (Transaction.Kind.AUTHORIZATION,),
@@ -42,7 +42,7 @@ class OrderRefused(DomainError):
 
 @dataclass
 class OrderParts:
-    """The parts of a new order besides its own columns.
+    """The parts of a new order other than its own columns.
 
     Attributes:
         lines: The line items, see ``draft_lines.build_lines``.
@@ -171,7 +171,7 @@ def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:
     if order.is_multi_currency and not rate:
         errors["exchange_rate"] = [BLANK]
     if not order.is_multi_currency and order.exchange_rate != 1:
-        errors["exchange_rate"] = [gettext("must be 1 where there is one currency")]
+        errors["exchange_rate"] = [gettext("must be 1 when there is only one currency")]
     if errors:
         return errors
     tiny = get_minor_unit(order.presentment_currency) / order.exchange_rate
@@ -203,7 +203,7 @@ def _set_fulfilled(parts: OrderParts, lines: Sequence[LineItem]) -> Errors:
         line.fulfilled_quantity, line.fulfillable_quantity = fulfilled, line.quantity - fulfilled
     is_complete = sum(line.fulfillable_quantity for line in lines) == 0
     if status not in {"", Order.FulfillmentStatus.FULFILLED if is_complete else Order.FulfillmentStatus.PARTIAL}:
-        errors["fulfillment_status"] = [gettext("does not agree with what was sent of the lines")]
+        errors["fulfillment_status"] = [gettext("does not match the fulfilled quantities of the line items")]
     return errors
 
 
@@ -213,9 +213,7 @@ def _build_transactions(order: Order, parts: OrderParts, *, at: datetime) -> lis
     status = parts.financial_status
     if not inputs and status:
         if status not in IMPLIED_TRANSACTIONS:
-            raise OrderRefused(
-                {"financial_status": [gettext("cannot be without the transactions that it follows from")]}
-            )
+            raise OrderRefused({"financial_status": [gettext("requires matching transactions")]})
         inputs = [
             {"kind": kind, "currency": order.currency} for kind in IMPLIED_TRANSACTIONS[status] if order.total_price
         ]

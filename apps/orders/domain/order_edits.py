@@ -129,7 +129,7 @@ def _check_discount(order: Order, line: LineItem, discount: Decimal, change: int
     if discount < 0 or not has_valid_precision(discount, order.currency):
         return INVALID
     if not most:
-        return _("cannot be given on an item that is free, or that was reduced or refunded")
+        return _("cannot be given on an item that is free, reduced or refunded")
     return at_most(format_decimal(most, order.currency)) if discount > most else ""
 
 

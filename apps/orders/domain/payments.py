@@ -66,7 +66,7 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
     order = lock_order(order)
     transactions = get_transactions(order)
     if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not get_pending_payments(transactions):
-        raise PaymentRefused(_("The order is cancelled"), field="base")
+        raise PaymentRefused(_("The order is canceled"), field="base")
     row = build_transaction(order, transactions, attrs, at=at)
     save_transactions([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
@@ -102,7 +102,7 @@ def build_transaction(
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
-        raise PaymentRefused(_("must be made as a refund of the order"), field="kind")
+        raise PaymentRefused(_("must be created as a refund of the order"), field="kind")
     parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
     currency = _resolve_currency(order, parent, attrs)
     amount = _resolve_amount(order, transactions, parent, currency, attrs)
@@ -122,7 +122,7 @@ def build_transaction(
     )
     if kind != Kind.VOID and find_pending_payment(row, transactions) is None:
         if order.cancelled_at is not None:
-            raise PaymentRefused(_("The order is cancelled"), field="base")
+            raise PaymentRefused(_("The order is canceled"), field="base")
         _check_limit(order, transactions, row)
     _set_unsettled(row)
     return row
@@ -159,7 +159,7 @@ def save_transactions(rows: Sequence[Transaction]) -> None:
         row.order_id = row.order.pk
         batch = last.get(row.order_id, 0)
         if row.parent is not None and batch_of.get(id(row.parent)) == batch:
-            # The parent needs an id first: this row belongs to the next batch.
+            # The parent has no id yet, so this row is saved with the next batch.
             batch += 1
         last[row.order_id] = batch_of[id(row)] = batch
         if batch == len(batches):
@@ -218,7 +218,7 @@ def find_pending_payment(row: Transaction, transactions: Sequence[Transaction]) 
 
 
 def _result_key(row: Transaction) -> object:
-    """Return the key that a pending payment and its result have in common."""
+    """Return a key that is the same for a pending payment and its result."""
     return row.kind, row.gateway, row.currency, row.amount, id(row.parent)
 
 
@@ -233,7 +233,7 @@ def _find_authorization(transactions: Sequence[Transaction], attrs: ReadOnlyAttr
     for row in transactions:
         if row.pk == parent_id and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
             if not row.unsettled:
-                raise PaymentRefused(_("has been settled already"), field="parent_id")
+                raise PaymentRefused(_("has already been settled"), field="parent_id")
             return row
     raise PaymentRefused(INVALID, field="parent_id")
 
@@ -298,8 +298,7 @@ def _balance(amounts: Sequence[tuple[str, Decimal]]) -> Decimal:
 def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
     """Convert an amount to the order's currency.
 
-    Paying exactly the balance in the presentment currency pays the whole balance; a smaller amount always leaves a
-    rest.
+    A payment of exactly the balance in the presentment currency settles the balance; a smaller payment never does.
 
     Raises:
         PaymentRefused: The amount is too large.
@@ -319,7 +318,7 @@ def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount:
 
 
 def _check_limit(order: Order, transactions: Sequence[Transaction], row: Transaction) -> None:
-    """Check that payments, including pending ones, do not exceed the balance due or their authorization."""
+    """Check that payments, including pending payments, do not exceed the balance due or their authorization."""
     if row.kind not in PAYMENT_KINDS or row.status not in {Status.SUCCESS, Status.PENDING}:
         return
     pending = get_pending_payments(transactions)

@@ -147,7 +147,7 @@ def _apply_discount(order: Order, line: LineItem, amount: Decimal) -> None:
 def _apply_codes(
     order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], codes: Sequence[ReadOnlyAttrs]
 ) -> Errors:
-    """Apply discount codes one after the other, each to what the codes before it left."""
+    """Apply discount codes one after the other, each to the price that remains after the previous codes."""
     errors: Errors = {}
     order.discount_codes = []
     for shipping_line in shipping:
@@ -327,7 +327,7 @@ def _check_tax_sum(order: Order, rows: Sequence[PricedRow], taxes: Sequence[Read
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOnlyAttrs]) -> None:
     """Allocate taxes of the whole order to its taxable lines.
 
-    A given price also counts if no line is taxable; all lines share it then.
+    If no line is taxable, a tax with a given price is allocated to all lines.
     """
     taxable = [] if order.tax_exempt else [line for line in lines if line.taxable]
     base = sum((get_net_price(line) for line in taxable), ZERO)
@@ -393,10 +393,10 @@ def _removed_amount(order: Order, line: LineItem) -> Decimal:
     return line.price * (line.quantity - kept_quantity) - of(line.discount) + taxes
 
 
-def _payable(order: Order, goods: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
-    """Return the price of items with duties, shipping, tip and taxes not included in prices."""
+def _payable(order: Order, items_total: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
+    """Return the price of items with duties, shipping and tip, plus the taxes that prices do not include."""
     shipping_total = sum((get_net_price(row) for row in shipping), ZERO)
-    return goods + shipping_total + order.total_tip_received + (ZERO if order.taxes_included else tax)
+    return items_total + shipping_total + order.total_tip_received + (ZERO if order.taxes_included else tax)
 
 
 def check_limits(order: Order) -> Errors:

@@ -47,7 +47,7 @@ def check_order_payments() -> Iterator[str]:
 
 
 def _batches(sieve: Callable[[int, int], list[int] | None]) -> Iterator[list[Order]]:
-    """Yield the candidate orders in batches; all orders if the database cannot preselect."""
+    """Yield the candidate orders in batches; all orders if the database can't preselect candidates."""
     last, end = 0, Order.objects.aggregate(end=Max("pk"))["end"] or 0
     while last < end:
         first = Order.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[0]

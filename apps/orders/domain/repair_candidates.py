@@ -11,7 +11,7 @@ from django.db import connection
 from apps.ground.money import get_decimal_places
 from apps.ground.prepared_sql import execute_prepared
 
-# Totals of an order's rows; ``c.places`` is the number of decimals of its currency.
+# Sums over the rows of an order; ``c.places`` is the number of decimals of the order's currency.
 _TOTALS = """
 WITH o AS (
     SELECT orders_order.*, c.places FROM orders_order
@@ -109,7 +109,7 @@ IS DISTINCT FROM (
 
 
 def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
-    """Return the ids of orders with possibly wrong totals in a range of ids; None if the database cannot tell.
+    """Return the ids of orders with possibly wrong totals in a range of ids; None without exact decimals.
 
     Args:
         after: The exclusive lower bound.
@@ -118,12 +118,12 @@ def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> l
     """
     if connection.vendor != "postgresql":
         return None
-    places = [get_decimal_places(currency) for currency in currencies]
-    return [row[0] for row in execute_prepared(_TOTALS, [list(currencies), places, after, upto])]
+    decimal_places = [get_decimal_places(currency) for currency in currencies]
+    return [row[0] for row in execute_prepared(_TOTALS, [list(currencies), decimal_places, after, upto])]
 
 
 def find_payment_candidates(after: int, upto: int) -> list[int] | None:
-    """Return the ids of orders with possibly wrong payments or statuses; None if the database cannot tell."""
+    """Return the ids of orders with possibly wrong payments or statuses; None if the database has no exact decimals."""
     if connection.vendor != "postgresql":
         return None
     return [row[0] for row in execute_prepared(_PAYMENTS, [after, upto])]

@@ -51,13 +51,13 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
     movements.apply_stock_changes(moves, reason=Reason.SALE, actor=actor, at=at, reference=order.name)
 
 
-def _take_moves(order: Order, lines: Sequence[LineItem], *, besides: Collection[int] = ()) -> list[StockChange]:
+def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Collection[int] = ()) -> list[StockChange]:
     """Return the stock movements for new lines, and set their ``taken_from``; locks the inventory levels.
 
     Args:
         order: The order.
         lines: The new line items.
-        besides: Other inventory items to lock, which are moved in the same transaction.
+        other_item_ids: Other inventory items of the same transaction, which are locked together with the others.
     """
     tracked = [
         (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
@@ -65,9 +65,9 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, besides: Collection[
     if order.inventory_behaviour == Behaviour.BYPASS:
         tracked = []
     items = {line.variant.inventory_item_id for _, line in tracked if line.variant}
-    if not items and not besides:
+    if not items and not other_item_ids:
         return []
-    shelves = _lock_stock(items | set(besides))
+    shelves = _lock_stock(items | set(other_item_ids))
     fallback = get_primary_location().pk
     quantities: dict[StockKey, int] = {}
     oversold: set[StockKey] = set()
@@ -124,7 +124,7 @@ def exchange_stock(
         NotEnoughStock: See ``take_stock``.
     """
     returns = _return_moves(removed)
-    moves = _take_moves(order, added, besides={move.item_id for move in returns})
+    moves = _take_moves(order, added, other_item_ids={move.item_id for move in returns})
     lock_sold_products(line.product_id for line in every if line.product_id is not None)
     if moves or returns:
         reason = Reason.SALE if moves else Reason.RESTOCK
@@ -134,7 +134,7 @@ def exchange_stock(
 def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> None:
     """Lock all products of the order together, because sales are counted after stock is taken.
 
-    If stock is taken for all products, taking it locks them already.
+    If stock is taken for all products, the products are locked already.
     """
     products = {line.product_id for line in lines if line.product_id is not None}
     if products - {line.product_id for line in tracked}:
@@ -157,7 +157,7 @@ def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
 
 
 def _pick_locations(shelf: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
-    """Take a quantity off the available stock; returns the quantities by location and the missing quantity."""
+    """Take a quantity from the available stock; return the quantities by location, and the missing quantity."""
     full_location = next((location for location, available in shelf.items() if available >= quantity), None)
     picked: dict[int, int] = {}
     for location in [full_location] if full_location is not None else list(shelf):
@@ -169,7 +169,7 @@ def _pick_locations(shelf: dict[int, int], quantity: int) -> tuple[dict[int, int
 
 
 def return_order_stock(
-    order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime, besides: Sequence[StockChange] = ()
+    order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime, other_moves: Sequence[StockChange] = ()
 ) -> None:
     """Return items to the locations they were taken from; items not taken from stock are not returned.
 
@@ -178,10 +178,10 @@ def return_order_stock(
         units: The quantity by line; ``taken_from`` is updated, and saved by the caller.
         actor: The actor of the stock movements.
         at: The current time.
-        besides: Other movements to apply in the same call, so that locks are taken in order.
+        other_moves: Other movements to apply in the same call, so that locks are taken in order.
     """
     moves: dict[StockKey, int] = {}
-    for move in (*besides, *_return_moves(units)):
+    for move in (*other_moves, *_return_moves(units)):
         moves[move.item_id, move.location_id] = moves.get((move.item_id, move.location_id), 0) + move.delta
     if moves:
         movements.apply_stock_changes(
@@ -200,14 +200,14 @@ def _return_moves(units: Mapping[LineItem, int]) -> list[StockChange]:
     for line, count in units.items():
         remaining = count
         for location in sorted(line.taken_from, key=int):
-            back = min(remaining, line.taken_from[location])
-            if not back:
+            returned = min(remaining, line.taken_from[location])
+            if not returned:
                 continue
-            remaining -= back
-            line.taken_from = {**line.taken_from, location: line.taken_from[location] - back}
+            remaining -= returned
+            line.taken_from = {**line.taken_from, location: line.taken_from[location] - returned}
             if line.variant is not None:
                 location_id = int(location) if int(location) in active else get_primary_location().pk
                 key = (line.variant.inventory_item_id, location_id)
-                moves[key] = moves.get(key, 0) + back
+                moves[key] = moves.get(key, 0) + returned
         line.taken_from = {location: quantity for location, quantity in line.taken_from.items() if quantity}
-    return [StockChange(item, location, back, connect=True) for (item, location), back in moves.items()]
+    return [StockChange(item, location, returned, connect=True) for (item, location), returned in moves.items()]

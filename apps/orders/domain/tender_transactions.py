@@ -22,6 +22,6 @@ def record_tender_events(rows: Sequence[Transaction], *, actor: str, at: datetim
 
 
 def get_tender_events(rows: Sequence[Transaction]) -> list[EventInput]:
-    """Return the events of transactions that moved money, if anybody subscribes to them."""
+    """Return the events of transactions that moved money, if there are subscriptions to these events."""
     happenings = [EventInput(TENDER_TOPIC, row) for row in rows if is_tender(row)]
     return happenings if happenings and has_audience(TENDER_TOPIC) else []

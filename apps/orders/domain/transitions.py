@@ -34,7 +34,7 @@ class NotCancellable(TransitionRefused):
 
 
 class NotReopenable(TransitionRefused):
-    """Raised when a canceled order is to be reopened."""
+    """Raised when the caller tries to reopen a canceled order."""
 
     code = "order_not_openable"
 
@@ -77,7 +77,7 @@ def cancel_order(
     """
     order = lock_order(order)
     if order.cancelled_at is not None:
-        raise NotCancellable(_("The order is cancelled already"))
+        raise NotCancellable(_("The order is already canceled"))
     lines = get_line_items(order)
     if any(line.fulfilled_quantity for line in lines):
         raise NotCancellable(_("An order with fulfilled items cannot be canceled"))
@@ -95,7 +95,7 @@ def cancel_order(
         order, lines = lock_order(order), get_line_items(order)
     transactions = get_transactions(order)
     _void_authorizations(order, transactions, actor=actor, at=at)
-    _release_items(order, lines, restock=restock, besides=moves, actor=actor, at=at)
+    _release_items(order, lines, restock=restock, other_moves=moves, actor=actor, at=at)
     payments.recalculate_order(
         order,
         lines,
@@ -119,7 +119,7 @@ def _refund(order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at
 
 
 def _void_authorizations(order: Order, transactions: list[Transaction], *, actor: str, at: datetime) -> None:
-    """Void authorizations without captures; the rest of partly captured ones lapses.
+    """Void authorizations without captures; the remaining amount of partly captured authorizations lapses.
 
     An authorization with a pending capture stays open, because the result of the capture is recorded later.
     """
@@ -140,11 +140,11 @@ def _void_authorizations(order: Order, transactions: list[Transaction], *, actor
 
 
 def _release_items(
-    order: Order, lines: list[LineItem], *, restock: bool, besides: Sequence[StockChange], actor: str, at: datetime
+    order: Order, lines: list[LineItem], *, restock: bool, other_moves: Sequence[StockChange], actor: str, at: datetime
 ) -> None:
-    """Set the unfulfilled quantities to zero; with ``restock``, also remove the items from the order."""
+    """Set the unfulfilled quantities to zero; with ``restock`` the items are also removed from the order."""
     units = {line: line.current_quantity for line in lines} if restock else {}
-    stock_reservation.return_order_stock(order, units, besides=besides, actor=actor, at=at)
+    stock_reservation.return_order_stock(order, units, other_moves=other_moves, actor=actor, at=at)
     for line in lines:
         line.fulfillable_quantity = 0
         if restock:
@@ -173,7 +173,7 @@ def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
     """
     order = lock_order(order)
     if order.cancelled_at is not None:
-        raise NotReopenable(_("A cancelled order cannot be opened again"))
+        raise NotReopenable(_("A canceled order cannot be reopened"))
     if order.closed_at is not None:
         _set_closed_at(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order opened again"))
     return order

@@ -31,7 +31,7 @@ OFFLINE_GATEWAYS = frozenset({"", "manual", "bogus"})
 
 
 class Unset(Enum):
-    """A sentinel for "not given" where None has a meaning."""
+    """A sentinel for "not given", where None has another meaning."""
 
     UNSET = auto()
 

@@ -16,7 +16,7 @@ def forget(
 ) -> None:
     """Clear the reference of lines to a deleted product or variant, and increase the version of their orders.
 
-    The preview of related objects in the panel uses another collector class and must not change anything.
+    The preview of related objects in the panel uses another collector class and changes nothing.
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:
@@ -57,8 +57,8 @@ class LineItem(ShopOwned):
     fulfilled_quantity = models.PositiveIntegerField(default=0)
     refunded_quantity = models.PositiveIntegerField(default=0, db_default=0)
     total_discount = MoneyColumn(help_text="The line item's own discount, without its share of order discounts.")
-    discount = MoneyColumn(help_text="All discounts of the line.")
-    tax = MoneyColumn(help_text="All taxes of the line.")
+    discount = MoneyColumn(help_text="All discounts of the line item.")
+    tax = MoneyColumn(help_text="All taxes of the line item.")
     tax_lines = models.JSONField(default=list)
     duty = MoneyColumn(db_default=0)
     duty_tax = MoneyColumn(db_default=0)

@@ -86,7 +86,7 @@ def new_token() -> str:
 
 
 def new_confirmation_number() -> str:
-    """Return nine letters and digits to read out, without characters that are easily confused."""
+    """Return nine letters and digits that customers can read out, without characters that are easily confused."""
     return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
 
@@ -141,8 +141,8 @@ class Order(ShopOwned):
 
     class InventoryBehaviour(models.TextChoices):
         BYPASS = "bypass", gettext_lazy("Do not change inventory")
-        IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Take from stock, even below zero")
-        OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Take from stock as each variant's policy allows")
+        IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Reduce inventory, even below zero")
+        OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Reduce inventory as each variant's policy allows")
 
     shop = unindexed_shop_fk()
     number = models.PositiveBigIntegerField(editable=False)
@@ -330,7 +330,7 @@ class _OpenManager(models.Manager["OpenOrder"]):
 
 
 class OpenOrder(Order):
-    """An open order; a model of its own, so that the SQL of the default list is compiled once."""
+    """An open order, as a model of its own, so that the SQL of the default list is compiled only once."""
 
     objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _OpenManager)
 

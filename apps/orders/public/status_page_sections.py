@@ -7,15 +7,15 @@ from apps.orders.models import Order
 
 # Return the context of a section, in the shop scope; empty hides the section.
 GetSectionContext = Callable[[Order], Attrs]
-_chapters: dict[str, GetSectionContext] = {}
+_sections: dict[str, GetSectionContext] = {}
 
 
-def register_status_page_section(template: str, tell: GetSectionContext) -> None:
+def register_status_page_section(template: str, get_context: GetSectionContext) -> None:
     """Add a section between the summary of the order and its items."""
-    _chapters[template] = tell
+    _sections[template] = get_context
 
 
 def get_status_page_sections(order: Order) -> list[tuple[str, Attrs]]:
     """Return the templates and contexts of the sections of an order."""
-    sections = [(template, get_context(order)) for template, get_context in _chapters.items()]
+    sections = [(template, get_section_context(order)) for template, get_section_context in _sections.items()]
     return [(template, context) for template, context in sections if context]

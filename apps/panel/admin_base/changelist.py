@@ -33,7 +33,7 @@ _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOT
 
 
 class _MatchingKeys(list[Any]):
-    """Keys used in place of a queryset that the change list counts and paginates."""
+    """Keys of the matching rows; the change list counts and paginates them like a queryset."""
 
     def _clone(self) -> "_MatchingKeys":
         return self
@@ -42,8 +42,8 @@ class _MatchingKeys(list[Any]):
 class PanelChangeList(ThemedChangeList):
     """A change list with a page size from the URL or the session.
 
-    ``saveable_query`` is the query string that can be saved as a view; empty for the list's default state. ``cut`` says which
-    rows a truncated search result contains.
+    ``saveable_query`` is the query string that can be saved as a view; empty for the list's default state.
+    ``truncation_note`` tells staff which rows a truncated search result contains.
     """
 
     model_admin: saved_views.Screen
@@ -132,8 +132,8 @@ class PanelChangeList(ThemedChangeList):
     def _restrict_to_rarest(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Restrict the rows to the keys of the most selective typed filter, if these are few.
 
-        For two filters on different tables, a database reads all matches of one of them, expecting few rows to match
-        both.
+        For two filters on different tables, a database reads all matches of one filter, because it expects that few
+        rows match both.
         """
         typed_filters = self._get_active_typed_filters()
         if len(typed_filters) < 2:

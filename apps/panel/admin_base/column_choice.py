@@ -1,8 +1,8 @@
 """Determine the columns of a list: the defaults, or the user's choice in the user's order.
 
-A list offers its ``list_display`` followed by its ``optional_columns``. A choice is stored per user, shop and list. The URL
-parameter ``columns`` overrides it, as saved views do. The sort parameter ``o`` of a URL numbers all offered columns, so
-the sort order does not depend on the visible columns.
+A list offers its ``list_display`` followed by its ``optional_columns``. A choice is stored per user, shop and list. The
+URL parameter ``columns`` overrides it, as saved views do. The sort parameter ``o`` of a URL numbers all offered
+columns, so the sort order does not depend on the visible columns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _CHECKBOX_COLUMNS = frozenset({"action_checkbox", ACTION_CHECKBOX_NAME})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column in the column chooser; ``stays`` marks columns that cannot be hidden."""
+    """A column in the column chooser; ``is_required`` marks columns that cannot be hidden."""
 
     name: str
     label: str
@@ -141,7 +141,7 @@ def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None
 
 
 def reorder_columns(order: list[str], ticked: Iterable[str], move: str) -> list[str]:
-    """Return the ticked columns in form order, after moving one of them (``up:name`` or ``down:name``)."""
+    """Return the ticked columns in form order, after moving one column (``up:name`` or ``down:name``)."""
     ticked_names = set(ticked)
     names = [name for name in order if name in ticked_names]
     direction, _colon, name = move.partition(":")

@@ -1,7 +1,7 @@
 """Count the related rows that a deletion cascades to, without loading them: a customer can have 100,000 rows.
 
-Table names mean little to staff, so apps register labels for related rows (``register_delete_label``) or hide rows that are only part
-of other listed objects (``hide_from_delete_page``).
+Table names mean little to staff, so apps register labels for related rows (``register_delete_label``) or hide rows that
+are only part of other listed objects (``hide_from_delete_page``).
 """
 
 from collections.abc import Iterator, Sequence

@@ -103,8 +103,8 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         Raises:
             Http404: The shop has no such row.
         """
-        # Django's method does not lock: each workflow locks rows in its own order.
+        # Call Django's method, which does not lock, because each workflow locks rows in its own order.
         instance = super().get_object(request, unquote(object_id))
         if instance is None:
-            raise Http404(_("No {model} {id}").format(model=self.opts.verbose_name, id=object_id))
+            raise Http404(_("There is no {model} with the ID {id}.").format(model=self.opts.verbose_name, id=object_id))
         return instance

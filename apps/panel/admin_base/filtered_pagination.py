@@ -2,11 +2,12 @@
 
 A database that is asked for the first fifty matches in some order expects matches to be spread evenly, and walks the
 table in that order until it has fifty. If all matches are at the far end (the orders of one old day in a list that
-begins with the newest), it walks the whole table. The number of matches is known beforehand: the list has counted them
-up to ``MAX_COUNTED_ROWS``.
+begins with the newest), it walks the whole table. The number of matches is known beforehand, because the list has
+counted the matches up to ``MAX_COUNTED_ROWS``.
 
 *Few* matches: read their keys by the filter's own index and sort them. *Many* matches: look through the first rows of
-the order, in growing steps; if these contain too few matches, sort only ``MAX_COUNTED_ROWS`` matches in the filter's own order.
+the order, in growing steps; if these contain too few matches, sort only ``MAX_COUNTED_ROWS`` matches in the filter's
+own order.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from apps.ground.lookups import in_materialized, sort_without_index
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 Rows = QuerySet[Any, Any]
-# The numbers of leading rows to look through; with many matches a page is soon full.
+# The numbers of leading rows to look through: with many matches these are enough for a page.
 SCAN_SIZES = 1_000, 5_000
 
 

@@ -21,7 +21,7 @@ M = TypeVar("M", bound=Model)
 Screen: TypeAlias = admin.ModelAdmin[Model]
 Choices: TypeAlias = list[tuple[str, str]]
 
-# Number of days before midnight of today.
+# The periods, in days before the beginning of today.
 PERIODS = {
     "0": gettext_lazy("Today"),
     "7": gettext_lazy("Last 7 days"),

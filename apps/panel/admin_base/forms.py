@@ -90,7 +90,7 @@ class ShopOwnedForm(forms.ModelForm[M]):
 
 
 class EditConflict:
-    """A concurrent change to the row while this form was open."""
+    """A concurrent change to the row, made while this form was open."""
 
     def __init__(self, instance: models.Model, version: int) -> None:
         self.version = version
@@ -109,7 +109,7 @@ class EditConflict:
 class PanelForm(ShopOwnedForm[M]):
     """A model form that detects edit conflicts by the version of the row.
 
-    ``refusal`` is the domain error that the service raised for the same input; the form shows it on the fields.
+    ``domain_error`` is the domain error that the service raised for the same input; the form shows it on the fields.
     ``request`` is the current request.
     """
 

@@ -73,7 +73,7 @@ class MarkupField(forms.CharField):
         """
         super().validate(value)
         if (problem := find_html_error(value or "")) is not None:
-            raise forms.ValidationError(_("This {refusal}.").format(refusal=translate_stored(problem)))
+            raise forms.ValidationError(_("The text {refusal}.").format(refusal=translate_stored(problem)))
 
     def render_read_only(self, value: str) -> SafeString:
         """Render the sanitized HTML for read-only pages."""

@@ -1,4 +1,4 @@
-"""Base classes of inlines, for use in a ``PanelAdmin``, which saves their rows."""
+"""Base classes of inlines in a ``PanelAdmin``, which saves the rows of its inlines."""
 
 from typing import Any, TypeVar
 

@@ -2,19 +2,22 @@
 
 An app adds a model admin in its ``admin`` package::
 
-    grant("locations", "vac", "inventory.location")
+    grant_permissions("locations", "vac", "inventory.location")
 
-    @admin.register(Location) class LocationAdmin(ShopOwnedAdmin[Location]):
-        menu = Menu("Catalog", "pin_drop", 40) topics = "locations"                      # records locations/create,
-        …/update, …/delete list_display = ("name", "city", "active") search_fields = ("name__istartswith",)    # also
-        adds the model to the command palette
+    @admin.register(Location)
+    class LocationAdmin(ShopOwnedAdmin[Location]):
+        menu = MenuItem("Catalog", "pin_drop", 40)
+        topics = "locations"                      # records locations/create, …/update, …/delete
+        list_display = ("name", "city", "active")
+        search_fields = ("name__istartswith",)    # also adds the model to the command palette
 
 The base classes provide the rest: querysets limited to the shop (rows of other shops give 404), the shop on new rows
 and inline rows, events with the actor, domain errors as form errors, the edit conflict check for models with a
-``version``, pages of 25, 50 or 100 rows, counts up to ten thousand, and saved views. If saving does more than write the
-row, override ``save_model``, call the service with ``**self.by(request)`` and set ``topics = ""``, because services
-record their own events. Inlines derive from the base classes in ``.inlines``. Never use ``date_hierarchy``: it reads
-the whole table.
+``version``, pages of 25, 50 or 100 rows, counts up to ten thousand, and saved views.
+
+If saving does more than write the row, override ``save_model``, call the service with ``**self.event_kwargs(request)``
+and set ``topics = ""``, because services record their own events. Inlines derive from the base classes in ``.inlines``.
+Never use ``date_hierarchy``: it reads the whole table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -86,8 +89,8 @@ class PanelAdmin(AuditedAdmin[M]):
     def media(self) -> Media:
         """Return the scripts and styles of the page, without Django's scripts for prepopulated fields.
 
-        No model admin prepopulates fields in the browser, and the largest of these scripts weighs as much as all others
-        together.
+        No model admin prepopulates fields in the browser, and the largest of these scripts is as large as all
+        others together.
         """
         inherited: Any = super().media  # Django has no public access to the contents of a Media object.
         return Media(
@@ -215,7 +218,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: models.options.Options[M], object_id: str
     ) -> HttpResponse:
-        raise Http404(_("No {model} {id}").format(model=opts.verbose_name, id=object_id))
+        raise Http404(_("There is no {model} with the ID {id}.").format(model=opts.verbose_name, id=object_id))
 
     def formfield_for_dbfield(
         self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any

@@ -63,7 +63,7 @@ def get_view_tabs(request: HttpRequest, model_admin: Screen) -> list[Tab]:
 
 
 def get_default_query(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the query string of the user's default view; empty if the URL says what to show."""
+    """Return the query string of the user's default view; empty if the URL already has a query."""
     if request.method != "GET" or request.META.get("QUERY_STRING"):
         return ""
     default_views = SavedView.rows().filter(
@@ -172,7 +172,7 @@ def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) 
                     _get_other_views(view).update(is_default=False)
                 form.save()
         except IntegrityError:
-            text = _("A view named “{name}” was saved at the same time. Check it first.")
+            text = _("Someone else just saved a view named “{name}”. Check it first.")
             messages.error(request, text.format(name=view.name))
         else:
             messages.success(request, _("View “{name}” saved.").format(name=view.name))
@@ -191,7 +191,7 @@ def _get_model_admin(request: HttpRequest, name: str) -> Screen:
             if not model_admin.has_view_or_change_permission(request):
                 raise MissingPermission(f"{model._meta.app_label}.view_{model._meta.model_name}")
             return model_admin
-    raise Http404(_("There is no such list."))
+    raise Http404(_("This list does not exist."))
 
 
 def _get_list_name(model_admin: Screen) -> str:

@@ -28,7 +28,7 @@ def get_selected_ids(request: HttpRequest, rows: QuerySet[ShopOwned], *, limit: 
     """Return the IDs of the rows selected for a bulk action, in ascending order.
 
     Raises:
-        InvalidSelection: No rows, more than ``most`` rows, or an incomplete search result are selected.
+        InvalidSelection: No rows, more than ``limit`` rows, or an incomplete search result are selected.
     """
     across = request.POST.get("select_across") == "1"
     return _get_ids(
@@ -57,7 +57,7 @@ def get_change_list(model_admin: ExtraViewsAdmin[ShopOwned], request: HttpReques
     try:
         change_list = model_admin.get_changelist_instance(list_request)
     except IncorrectLookupParameters as error:
-        raise Http404(_("There is no such list.")) from error
+        raise Http404(_("This list does not exist.")) from error
     assert isinstance(change_list, PanelChangeList)
     return change_list
 
@@ -69,10 +69,10 @@ def _get_ids(rows: QuerySet[ShopOwned], limit: int, *, searched: bool, truncatio
         )
     ids = list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])
     if searched and len(ids) >= MAX_COUNTED_ROWS:
-        text = _("The search matches more than {limit} rows, the most that a list can show. Add a filter.")
+        text = _("The search matches more than {limit} rows, the maximum for a list. Add a filter.")
         raise InvalidSelection(text.format(limit=languages.format_integer(MAX_COUNTED_ROWS)))
     if len(ids) > limit:
-        text = _("These are more than {limit} rows. Filter the list first.")
+        text = _("The list has more than {limit} rows. Filter it first.")
         raise InvalidSelection(text.format(limit=languages.format_integer(limit)))
     if not ids:
         raise InvalidSelection(_("No rows are selected."))

@@ -1,7 +1,7 @@
 """List filters with typed input: days, amounts and numbers from and to, and words.
 
-They are part of the filter form (``filter_panel``). Invalid input is reported below the field and above the list, and
-the list is empty: unfiltered rows must not look like matches.
+These filters are part of the filter form (``filter_panel``). Invalid input is reported below the field and above the
+list, and the list is empty, because unfiltered rows would look like matches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
     mode = "text"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Screen) -> None:
-        """Take the filter's own parameters out of ``params``."""
+        """Create the filter; remove its own parameters from ``params``."""
         super().__init__(request, params, model, model_admin)
         self.model = model
         self.typed: dict[str, str] = {}
@@ -123,7 +123,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
 
 
 class _RangeFilter(TypedFilter[Value]):
-    """A range from and to, both inclusive."""
+    """A range between two values, both included."""
 
     parts = (("_from", pgettext_lazy("range", "From")), ("_to", pgettext_lazy("range", "To")))
     field: str

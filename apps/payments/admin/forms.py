@@ -102,7 +102,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     handler_version = forms.ChoiceField(label=gettext_lazy("Schema version"))
     wallet_shop = forms.CharField(
         label=gettext_lazy("Shop ID"),
-        help_text=gettext_lazy("The shop's ID at the wallet, from registration. Public."),
+        help_text=gettext_lazy("The shop's ID at the wallet, from the registration. This ID is public."),
     )
     merchant_id = forms.CharField(
         label=gettext_lazy("Merchant ID"),
@@ -147,7 +147,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
         label=gettext_lazy("Reason"),
         required=False,
         max_length=200,
-        help_text=gettext_lazy("Why you are making this change. Required for production."),
+        help_text=gettext_lazy("The reason for this change. Required for production."),
     )
 
     def prepare(self) -> None:

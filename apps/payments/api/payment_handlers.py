@@ -25,7 +25,7 @@ _CHECKOUT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class EntryField(ApiField):
-    """A part of the published entry; ``domain.entries`` validates the entry as a whole.
+    """A part of the published entry; ``domain.entry_validation`` validates the entry as a whole.
 
     Args:
         schema: The JSON schema of the part.
@@ -60,7 +60,7 @@ def _spec_url(_context: RenderContext, version: str) -> str:
     return schema_publishing.get_spec_url(version)
 
 
-# Both schemas are open: the published schema lists the known members, and other members are kept.
+# Both schemas allow other members: the published schema lists the known members, and the others are stored, too.
 _OBJECT: Schema = {"type": "object"}
 _INSTRUMENTS: Schema = {
     "type": "array",
@@ -171,7 +171,7 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         handlers.delete_handler(instance, actor=self.actor, at=self.at)
 
     def checkout_response(self, request: Request, **_: int) -> HttpResponse:
-        """Show the entry of a payment handler as a checkout would get it; none where it does not fit."""
+        """Return the entry of a payment handler as a checkout receives it; no entry if the handler does not apply."""
         body = discovery.build_checkout_response(
             self.get_object(),
             currency=self._code("currency", is_currency),
@@ -182,7 +182,7 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         return self.json_response(body)
 
     def redeem(self, request: Request, **_: int) -> HttpResponse:
-        """Accept the token of a payment instrument for a checkout; no answer repeats it."""
+        """Accept the token of a payment instrument for a checkout; responses never contain the token."""
         values = self.unwrap_body("redemption")
         redemption = token_redemption.redeem_token(self.get_object(), values, actor=self.actor, at=self.at)
         body = {name: getattr(redemption, name) for name in ("id", "handler_id", "checkout_id", "instrument_id")}

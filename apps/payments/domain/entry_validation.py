@@ -51,8 +51,8 @@ def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
     """Validate an entry; return errors by dotted field.
 
     Args:
-        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
-            ``available_instruments``.
+        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema``
+            and ``available_instruments``.
     """
     if guard_errors := _group_by_field(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
         return guard_errors
@@ -68,7 +68,7 @@ def remove_tokens(value: Any) -> Any:
 
 
 def _remove_tokens(value: Any, depth: int) -> Any:
-    # Values nested deeper are refused as a whole.
+    # The whole entry is refused if values are nested deeper.
     if depth > MAX_DEPTH:
         return value
     if isinstance(value, list):
@@ -154,7 +154,7 @@ def _group_by_field(findings: Iterator[Finding]) -> Errors:
     return errors
 
 
-# --- rules that a schema cannot say ---
+# --- rules that a schema cannot express ---
 
 
 def _get_schema_version(entry: ReadOnlyAttrs) -> str:

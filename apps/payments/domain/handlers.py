@@ -28,7 +28,7 @@ class HandlerInUse(DomainError):
     code = "payment_handler_in_use"
 
 
-# Names in an entry, by column.
+# The names of the columns in an entry.
 _IN_ENTRY = {
     "handler_id": "id",
     "handler_version": "version",
@@ -39,7 +39,7 @@ _IN_ENTRY = {
 
 
 def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> Attrs:
-    """Return the entry that would be published for a handler with new values; None for a new handler."""
+    """Return the entry that a handler with these new values would publish; ``handler`` is None for a new one."""
     current = {} if handler is None else {name: getattr(handler, name) for name in _IN_ENTRY if name != "schema"}
     values = entry_validation.remove_tokens({**current, **attrs})
     entry = {entry_name: values[name] for name, entry_name in _IN_ENTRY.items() if name in values}
@@ -114,7 +114,7 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
 
 
 def to_columns(attrs: ReadOnlyAttrs) -> Attrs:
-    """Convert values to columns, with the environment of the configuration."""
+    """Convert values to columns, including the environment from the configuration."""
     columns = entry_validation.convert_decimals(
         entry_validation.remove_tokens({name: value for name, value in attrs.items() if name != "schema"})
     )

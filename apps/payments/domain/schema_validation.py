@@ -2,7 +2,7 @@
 
 Nothing is fetched: the registry contains only our own documents. Schemas come only from this repository, because their
 patterns are Python regular expressions, which can be made to run for hours. Formats use the validators of the rest of
-the product; a test fails if a document names a format that is unknown here.
+the product; a test fails if a document names a format that is not registered here.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""Redemption of payment instrument tokens: a token is valid once, before it expires, and where it is bound to.
+"""Redemption of payment instrument tokens: a token is valid once, until it expires, for a single checkout.
 
 The code that charges the customer calls the wallet; tokens refused here need no call. Only the digest of a token is
-stored.
-Rule: spec part B, Payment handler schema.
+stored. Rule: spec part B, Payment handler schema.
 """
 
 import hashlib
@@ -96,7 +95,7 @@ def _find_id_error(value: Any) -> str:
 def _find_binding_errors(
     handler: PaymentHandlerConfig, values: ReadOnlyAttrs, at: datetime
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the reasons why a well-formed token is not valid here and now."""
+    """Yield the reasons why a well-formed token is not valid for this checkout at this time."""
     instrument = values[_INSTRUMENT]
     credential = instrument["credential"]
     if not handler.enabled:

@@ -1,7 +1,7 @@
 """Public views: the published schemas, and the payment handlers of a shop's checkout.
 
-All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies by a
-header.
+All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies
+by a header.
 """
 
 from datetime import timedelta

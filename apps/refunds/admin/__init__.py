@@ -14,7 +14,7 @@ from apps.refunds.models import (
 )
 
 register_delete_label(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
-# These models are reported as part of a refund, not on their own.
+# The delete page lists refunds, and not these rows, which are parts of refunds.
 hide_from_delete_page(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
 
 __all__ = ["order_page", "refunds"]

@@ -22,7 +22,7 @@ _BADGES = {Status.SUCCESS: "success", Status.PENDING: "warning", Status.FAILURE:
 _OUTCOMES = {
     Status.SUCCESS: gettext_noop("Refunded"),
     Status.PENDING: gettext_noop("Waiting for the gateway"),
-    Status.FAILURE: gettext_noop("Refused"),
+    Status.FAILURE: gettext_noop("Rejected"),
     Status.ERROR: gettext_noop("Not processed"),
 }
 
@@ -88,7 +88,7 @@ def display_refunds(order: Order, refunds: Sequence[Refund]) -> list[DisplayedRe
     ]
 
 
-def _display_refund(order: Order, refund: Refund, who: str) -> DisplayedRefund:
+def _display_refund(order: Order, refund: Refund, staff_member: str) -> DisplayedRefund:
     money = get_shop_formatter(order)
     rows = [payment.transaction for payment in sorted(refund.transactions.all(), key=lambda payment: payment.pk)]
     shipping = sum((add_tax(order, row.amount, row.tax) for row in refund.refund_shipping_lines.all()), ZERO)
@@ -97,7 +97,7 @@ def _display_refund(order: Order, refund: Refund, who: str) -> DisplayedRefund:
     other_amounts = ((_("shipping {amount}"), shipping), (_("duties {amount}"), duties))
     return DisplayedRefund(
         row=refund,
-        staff_member=who,
+        staff_member=staff_member,
         amount=format_amounts(row for row in rows if row.status in ACTIVE_STATUSES) or _("No money"),
         refunded_items=[
             *(_format_line_item(row) for row in refund.refund_line_items.all()),

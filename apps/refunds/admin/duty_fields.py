@@ -86,7 +86,7 @@ def describe_duties(order: Order, parts: Sequence[RefundedDuty]) -> list[str]:
 
 
 def format_duty_name(line: LineItem, duty_id: int) -> str:
-    """Return a name that is unique within the line item, e.g. ``duty on Mug (6912.00, from Portugal)``."""
+    """Return a name of the duty that is unique within its line item, e.g. ``duty on Mug (6912.00, from Portugal)``."""
     details = next((_details(line, duty) for duty in line.duties if duty["id"] == duty_id), "")
     text = _("duty on {product} ({details})") if details else _("duty on {product}")
     return text.format(product=line.name, details=details)

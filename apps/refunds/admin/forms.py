@@ -37,9 +37,9 @@ from apps.refunds.models import OrderAdjustment, RefundLineItem
 
 RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
-_BACK = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
+_RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # Keyed by item state and whether inventory is tracked: the label to restock items, and the label not to.
+    # Labels by item state and by whether inventory is tracked: for restocking the items, and for not restocking.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),
@@ -54,7 +54,7 @@ class AmountField(MoneyField):
     """A money field that may be left blank."""
 
     def __init__(self, currency: str, maximum: Decimal) -> None:
-        """Create a field for an amount of at most ``most``."""
+        """Create a field for an amount of at most ``maximum``."""
         message = _("Enter at most {amount}.").format(amount=languages.format_money(maximum, currency))
         widget = forms.TextInput(attrs={"class": "bo-input", "inputmode": "decimal", "autocomplete": "off"})
         super().__init__(
@@ -131,7 +131,7 @@ class RefundForm(forms.Form):
         for balance in self.payment_balances:
             self._add_payment(balance)
         self.fields["shipping"] = AmountField(snapshot.order.currency, self.shipping_left)
-        self.fields["shipping"].label = _("Or an amount")
+        self.fields["shipping"].label = _("Or amount")
         if everything and self.shipping_left:
             self.initial["full_shipping"] = True
         if not snapshot.order.email:
@@ -172,7 +172,7 @@ class RefundForm(forms.Form):
             initial=get_gateway(payment.gateway) is None,
         )
 
-    # --- what the page shows ---
+    # --- displayed rows ---
 
     @property
     def line_item_rows(self) -> Iterator[LineItemRow]:
@@ -203,7 +203,7 @@ class RefundForm(forms.Form):
                 get_gateway(payment.gateway) is not None and payment.gateway != MANUAL,
             )
 
-    # --- what is asked for ---
+    # --- requested refund ---
 
     @property
     def selected_rows(self) -> list[RefundableItems]:
@@ -315,7 +315,7 @@ def _choices(units: RefundableItems, all_locations: Sequence[Location]) -> list[
     """Return the restock choices, the most likely choice first."""
     if units.state == "gone":
         return [(NO_RESTOCK_CHOICE, _("Nothing to restock"))]
-    line, kind = units.line, _BACK[units.state]
+    line, kind = units.line, _RESTOCK_TYPES[units.state]
     counted = line.variant is not None and line.variant.inventory_item.tracked
     restock_label, no_restock_label = _WORDS[units.state, counted]
     locations = all_locations if counted else all_locations[:1]

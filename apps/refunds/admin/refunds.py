@@ -66,7 +66,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         search_terms=pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint"),
     )
     intro = gettext_lazy("All refunds. To create a refund, open the order.")
-    empty_text = gettext_lazy("No refunds. Open an order and choose Refund…")
+    empty_text = gettext_lazy("No refunds yet. Open an order and choose Refund…")
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")
     mobile_hide_labels = ("amount", "reason", "note")
     list_display_links = ("name",)
@@ -80,7 +80,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     sortable_by = ("processed_at",)
     actions = None
 
-    # --- the list ---
+    # --- list ---
 
     @display(description=gettext_lazy("Order"))
     def name(self, refund: Refund) -> str:
@@ -129,7 +129,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         """Return a report table as CSV."""
         return reports.file_view(request)
 
-    # --- one of them ---
+    # --- refund page ---
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -151,7 +151,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         )
 
     def retry_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
-        """Ask the gateway of a pending refund again, now."""
+        """Ask the gateway for the result of a pending refund again."""
         require_permission(request, ADD)
         refund = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -167,7 +167,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             )
         return _redirect_to_order(refund.order_id)
 
-    # --- making one ---
+    # --- refund form ---
 
     def new_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
         """Show the form, then the review page, and create the refund once it is confirmed."""
@@ -249,7 +249,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         *,
         changed: bool,
     ) -> HttpResponse:
-        """Show the review page: what the next click does."""
+        """Show the review page with the refund that the next click creates."""
         order = form.snapshot.order
         money, moved = get_shop_formatter(order), format_amounts(preview.rows)
         shipping = sum((add_tax(order, part.amount, part.tax) for part in preview.calculation.shipping), ZERO)

@@ -52,7 +52,7 @@ class RefundReportForm(forms.Form):
     first = forms.DateField(label=gettext_lazy("From"), widget=_DATE, input_formats=["%Y-%m-%d"])
     last = forms.DateField(label=gettext_lazy("Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
     step = forms.ChoiceField(
-        label=gettext_lazy("By"),
+        label=gettext_lazy("Group by"),
         choices=[("day", gettext_lazy("Day")), ("week", gettext_lazy("Week")), ("month", gettext_lazy("Month"))],
         widget=forms.Select(attrs={"class": "bo-input"}),
     )
@@ -68,7 +68,7 @@ class RefundReportForm(forms.Form):
                 by_day = _("A report by day can cover one year at most.")
                 self.add_error("last", by_day if step == "day" else _("A report can cover five years at most."))
             elif not date(1970, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", _("There were no refunds then."))
+                self.add_error("first", _("There are no refunds in this period. Enter other dates."))
         return data
 
 

@@ -1,8 +1,8 @@
-"""The bogus gateway for testing: it moves no money but records refunds as a real gateway would.
+"""The bogus gateway for testing: it moves no money, but records refunds like a real gateway.
 
 The authorization of the payment controls its behavior: ``bogus:fail`` refuses, ``bogus:error`` reports an error,
-``bogus:slow`` waits two seconds, ``bogus:twice`` reports its result twice, ``bogus:later`` answers pending first and
-knows the result on the next call. Any other authorization succeeds.
+``bogus:slow`` waits two seconds, ``bogus:twice`` reports its result twice, ``bogus:later`` first returns "pending", and
+the result on the next call. Any other authorization succeeds.
 """
 
 import time

@@ -19,7 +19,7 @@ from apps.orders.domain import pricing, taxes_and_duties
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 PAYMENT_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE})
-# Refunds that gave money back, or still may.
+# Statuses of refunds that returned money, or may still do so.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
 
 
@@ -64,7 +64,8 @@ class RefundableDuty:
         line: The line item the duty belongs to.
         duty: The entry in ``LineItem.duties``.
         refunded_before: The duty and tax amounts refunded earlier.
-        is_proportional: Refund the duty in proportion to the refunded quantity of its line; otherwise all that is left.
+        is_proportional: Refund the duty in proportion to the refunded quantity of its line; otherwise refund the
+            remaining duty.
     """
 
     line: LineItem
@@ -139,7 +140,7 @@ class RefundCalculation:
 
 
 def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, currency: str) -> Decimal:
-    """Return the share of an amount for the items removed when the quantity drops from ``more`` to ``fewer``."""
+    """Return the part of an amount that is removed when the quantity drops from ``more`` to ``fewer``."""
     return calculate_portion(total, more, of, currency) - calculate_portion(total, fewer, of, currency)
 
 

@@ -101,7 +101,7 @@ def create_refund(
     Raises:
         RefundNotPermitted: The actor is a staff member without permission to refund.
         RefundRefused: ``{field: [messages]}`` with every problem.
-        AcceptedByService: A fulfillment service has accepted items that are to be canceled.
+        AcceptedByService: A fulfillment service has accepted items that the refund cancels.
         TooManyRefunds: A development or trial shop exceeds five refunds per minute.
         NotBackdatable: ``processed_at`` is in the past without permission, or in the future.
     """
@@ -157,7 +157,8 @@ def refund_cancelled_order(
 
     Args:
         order: The locked order; the caller reloads its lines and totals.
-        parts: ``amount`` and ``currency`` to refund all that is left of the order, or ``refund``, a ``RefundRequest``.
+        parts: ``amount`` and ``currency``, to refund everything that is still refundable; or ``refund``,
+            a ``RefundRequest``.
         restock: Restock the items.
         actor: The actor of the events.
         at: The current time.
@@ -178,7 +179,7 @@ def refund_cancelled_order(
 
 
 def _full_refund_request(snapshot: OrderSnapshot, parts: ReadOnlyAttrs, *, restock: bool) -> RefundRequest:
-    """Return a request to refund all that is left of an order, with the amount of ``parts``."""
+    """Return a request to refund everything that is still refundable, with the amount of ``parts``."""
     amount: Decimal = parts.get("amount") or ZERO
     return RefundRequest(
         line_inputs=[
@@ -213,7 +214,7 @@ def _save_refund(
         or refund_request.duty_inputs
         or refund_request.transaction_inputs
     ):
-        raise RefundRefused(_("must refund units, duties, shipping or money"))
+        raise RefundRefused(_("must refund items, duties, shipping or money"))
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
     rows = payment_allocation.build_refund_transactions(
@@ -306,8 +307,10 @@ def _adjustments(
             )
         )
     if discrepancy:
-        why = reason or "Refund discrepancy"
-        adjustments.append(OrderAdjustment(kind=Kind.REFUND_DISCREPANCY, amount=discrepancy, reason=why, **common))
+        discrepancy_reason = reason or "Refund discrepancy"
+        adjustments.append(
+            OrderAdjustment(kind=Kind.REFUND_DISCREPANCY, amount=discrepancy, reason=discrepancy_reason, **common)
+        )
     return adjustments
 
 

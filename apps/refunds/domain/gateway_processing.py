@@ -31,7 +31,7 @@ _SETTLED = register_message(
     amount=languages.localize_stored_amount,
     status=lambda word: str(_STATUSES[word]),
 )
-# Delay before a gateway that answered "pending" is called again.
+# The delay before the next call if the gateway answered "pending".
 RETRY_DELAY = timedelta(minutes=10)
 
 

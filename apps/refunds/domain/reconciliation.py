@@ -1,7 +1,7 @@
 """Check the refund columns of lines, shipping lines, payments and orders against the refunds.
 
-Rows are compared in ranges of ids: the sums of the refund rows on one side, and rows with nonzero refund columns on the
-other. Rows without refunds, the majority, are never read.
+The check compares, in ranges of ids, the sums of the refund rows with the rows that have nonzero refund columns. Rows
+without refunds, the majority, are never read.
 """
 
 from collections.abc import Iterator, Mapping

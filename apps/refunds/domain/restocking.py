@@ -27,8 +27,8 @@ def resolve_restock_locations(
     A location may be missing only with the deprecated ``restock``; the default location is used then.
 
     Raises:
-        RefundRefused: A location is missing, unknown, or not the location of the fulfillment service that stocks the
-            item.
+        RefundRefused: A location is missing, unknown, or not the location of the fulfillment service that
+            stocks the item.
     """
     restocked = [refund_line for refund_line in refund_lines if refund_line.restock_type in RESTOCK_TYPES]
     if not restocked:
@@ -133,7 +133,7 @@ def _reduce_taken_from(line: LineItem, units: int, first: str) -> None:
     """Reduce ``taken_from`` by restocked items, so that a later cancellation does not restock the items again."""
     remaining = dict(line.taken_from)
     for location in sorted(remaining, key=lambda pk: (pk != first, int(pk))):
-        back = min(units, remaining[location])
-        remaining[location] -= back
-        units -= back
+        returned = min(units, remaining[location])
+        remaining[location] -= returned
+        units -= returned
     line.taken_from = {location: quantity for location, quantity in remaining.items() if quantity}

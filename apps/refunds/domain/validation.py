@@ -259,9 +259,9 @@ def _resolve_duties(
         prefix = f"refund_duties.{index}"
         duty = snapshot.duties.get(duty_input.duty_id)
         if duty is None:
-            errors[f"{prefix}.duty_id"] = [_("is no duty of the order")]
+            errors[f"{prefix}.duty_id"] = [_("is not a duty of the order")]
         elif duty_input.duty_id in duties:
-            errors[f"{prefix}.duty_id"] = [_("is named twice")]
+            errors[f"{prefix}.duty_id"] = [_("occurs twice")]
         elif not any(duty.refundable):
             errors[f"{prefix}.duty_id"] = [_("has nothing left to refund")]
         elif duty_input.is_proportional and duty.line.pk not in lines:

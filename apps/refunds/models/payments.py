@@ -54,8 +54,8 @@ class BogusMovement(ShopOwned):
     message = models.CharField(max_length=1000, blank=True)
 
     class Meta:
-        verbose_name = gettext_lazy("bogus movement")
-        verbose_name_plural = gettext_lazy("bogus movements")
+        verbose_name = gettext_lazy("test gateway transaction")
+        verbose_name_plural = gettext_lazy("test gateway transactions")
         ordering = ("id",)
         constraints = (models.CheckConstraint(condition=Q(amount__gt=0), name="refunds_bogusmovement_moves_something"),)
 

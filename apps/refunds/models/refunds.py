@@ -116,7 +116,7 @@ class RefundDuty(ShopOwned):
         Refund, on_delete=models.CASCADE, related_name="duties", verbose_name=gettext_lazy("refund")
     )
     line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="+")
-    duty_id = models.BigIntegerField(gettext_lazy("duty id"))
+    duty_id = models.BigIntegerField(gettext_lazy("duty ID"))
     amount = MoneyColumn()
     tax = MoneyColumn()
 

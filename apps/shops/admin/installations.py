@@ -89,7 +89,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, installation: AnnotatedInstallation) -> datetime | str:
-        """Return when the app last used a token."""
+        """Return the time when the app last used a token."""
         return installation.last_used_at or _("never")
 
     def get_urls(self) -> list[URLPattern]:
@@ -216,7 +216,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create a new token; the other tokens stay valid for a while, so that the app can switch."""
+        """Create a new token; the other tokens stay valid for a while, so that the app can change to the new token."""
         require_permission(request, ADD_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":

@@ -24,7 +24,7 @@ from apps.staff.domain.delegated_scopes import get_member
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """A resource, the app's access to it, and True if the access is new."""
+    """A resource with the app's access, and whether this access is new."""
 
     label: str
     degree: str
@@ -149,7 +149,7 @@ def _describe_access(scopes: frozenset[str], installation: Installation | None) 
 def _describe_user_access(
     scopes: list[str], user_id: int, authorization_request: AuthorizationRequest
 ) -> list[tuple[str, str]]:
-    """Return the access that remains within the user's own permissions if the app acts as the user."""
+    """Return the access of an app that acts as the user: access within the user's own permissions."""
     member = get_member(user_id, authorization_request.shop) if authorization_request.per_user else None
     return (
         scope_fields.describe_scopes(sorted(oauth.limit_scopes_to_member(expand_scopes(scopes), member)))

@@ -42,7 +42,7 @@ def get_scope_rows() -> list[ScopeRow]:
 
 
 def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
-    """Return pairs of resource label and ``READ_ACCESS`` or ``CHANGE`` for scopes."""
+    """Return pairs of resource label and ``READ_ACCESS`` or ``WRITE_ACCESS`` for scopes."""
     granted = expand_scopes(scopes)
     return [
         (row.label, WRITE_ACCESS if row.write_scope in granted else READ_ACCESS)

@@ -68,7 +68,7 @@ def render_secret_once(
     """Render the only response that contains a new token or secret.
 
     The response is neither stored nor a redirect, so no later request can show the token again. Status 201 and
-    ``Content-Location`` tell what was created.
+    ``Content-Location`` tell clients that a token or secret was created.
 
     Args:
         model_admin: The model admin of the page.

@@ -1,6 +1,7 @@
 """Create, install and uninstall apps.
 
-``uninstall`` also runs the cleaners that apps registered with ``register_uninstall_cleaner``, in the same transaction.
+``uninstall_app`` also runs the cleaners that apps registered with ``register_uninstall_cleaner``, in the
+same transaction.
 """
 
 import secrets
@@ -50,7 +51,7 @@ def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
 
 
 def register_grant_callback(follow: GrantCallback) -> None:
-    """Register a callback for new installations and changed scopes, called like those of ``register_uninstall_cleaner``."""
+    """Register a callback for new installations and changed scopes, called like an uninstall cleaner."""
     _grantees.append(follow)
 
 

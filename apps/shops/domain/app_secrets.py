@@ -1,8 +1,8 @@
 """Secrets of apps, for signing outgoing requests and for authenticating apps.
 
 After a rotation both secrets stay valid during a grace period or until the app confirms the new one, so the app's
-servers always accept our signatures. Signatures use the old secret during that time, because receivers are sure to know
-it.
+servers always accept our signatures. Signatures use the old secret during that time, because receivers are sure
+to know it.
 """
 
 import hashlib
@@ -71,7 +71,8 @@ def get_valid_secrets(app: App, at: datetime) -> list[str]:
 def is_valid_secret(app: App, submitted: str, at: datetime) -> bool:
     """Return True if a text is one of an app's secrets; the comparison takes constant time."""
     digest = hashlib.sha256(submitted.encode(errors="replace")).digest()
-    # Compare digests with all secrets, so that timing reveals neither a secret's length nor its index.
+    # Compare digests, and always with all secrets, so that the timing reveals neither the length nor the position
+    # of a match.
     comparisons = [
         hmac.compare_digest(digest, hashlib.sha256(candidate.encode()).digest())
         for candidate in get_valid_secrets(app, at)

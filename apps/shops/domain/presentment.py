@@ -138,9 +138,9 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
 
 
 def _is_rate(text: str) -> bool:
-    integer_part, point, places = text.partition(".")
-    digits = f"{integer_part}{places}"
+    integer_part, point, decimals = text.partition(".")
+    digits = f"{integer_part}{decimals}"
     is_plain_number = (
-        digits.isascii() and digits.isdigit() and len(integer_part) <= 6 and len(places) <= 9 and bool(integer_part)
+        digits.isascii() and digits.isdigit() and len(integer_part) <= 6 and len(decimals) <= 9 and bool(integer_part)
     )
-    return is_plain_number and (bool(places) or not point) and 0 < Decimal(text) < MAX_RATE
+    return is_plain_number and (bool(decimals) or not point) and 0 < Decimal(text) < MAX_RATE

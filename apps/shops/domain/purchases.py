@@ -25,7 +25,7 @@ TOPIC = "app_purchases_one_time/update"
 # The time that a shop has to decide.
 DECISION_PERIOD = timedelta(days=2)
 _MAX_NAME_LENGTH = 255
-_ALREADY_DECIDED = register_message(gettext_noop("The purchase is {status} already."))
+_ALREADY_DECIDED = register_message(gettext_noop("The purchase is already {status}."))
 
 Status = AppPurchase.Status
 

@@ -1,16 +1,16 @@
 """Read-only mode of a shop, for example while the shop moves to another installation.
 
 The database enforces the mode: each of the shop's tables gets triggers while the mode is active, so a writable shop has
-no overhead and no API, job or forgotten statement gets through. Running writes are waited for: PostgreSQL creates a
-trigger after all transactions that wrote to the table have ended, and SQLite has a single writer. A transaction that
-writes to a table with a trigger is rolled back. Once ``make_read_only`` returns, all acknowledged writes are stored and no
-further write is possible.
+no overhead, and no request, job or forgotten statement can write to a read-only shop. ``make_read_only`` waits for
+running writes: PostgreSQL creates a trigger after all transactions that wrote to the table have ended, and SQLite has a
+single writer. A transaction that writes to a table with a trigger is rolled back. Once ``make_read_only`` returns, all
+acknowledged writes are stored and no further write is possible.
 
 Callers see a refused write as an outage: 503 with ``Retry-After``; jobs are retried.
 
-Workers may still write the results of work in progress, and housekeeping may delete (``_ALLOWED_OPERATIONS``). They start no new
-work: queries for work in all shops exclude shops that are not ``writable_shops``. Rows without a shop (users, their sessions,
-apps) are not affected.
+Workers may still write the results of work in progress, and housekeeping may delete (``_ALLOWED_OPERATIONS``). They
+start no new work: queries for work in all shops exclude shops that are not ``writable_shops``. Rows without a shop
+(users, their sessions, apps) are not affected.
 """
 
 import time
@@ -66,7 +66,7 @@ def make_read_only(shop: Shop, *, at: datetime) -> None:
     Raises:
         TableBusy: A table is busy for too long; the shop is partly read-only.
     """
-    # New work checks this column; running work is waited for at the tables.
+    # New work checks this column; the triggers below wait for running work.
     Shop.objects.filter(pk=shop.pk, read_only_at=None).update(read_only_at=at)
     shop.refresh_from_db()
     _create_triggers(shop.pk)
@@ -124,7 +124,7 @@ def _execute_per_table(statements: Callable[[type[models.Model]], Iterator[str]]
 
 
 def _execute_with_retries(statements: list[str], table: str) -> None:
-    """Wait a limited time for a table's writers, because other writers queue behind this lock."""
+    """Wait for the writers of a table for a limited time only, because other writers queue behind this lock."""
     for attempt in range(_ATTEMPTS):
         try:
             with transaction.atomic(), connection.cursor() as cursor:

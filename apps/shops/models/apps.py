@@ -27,7 +27,7 @@ class App(Timestamped):
 
     Attributes:
         redirect_urls: Allowed redirect URLs, compared character by character.
-        scopes: The scopes that the app requests, see ``registered``.
+        scopes: The scopes that the app requests, see ``requested_scopes``.
         owner: The shop that registered the app; None for apps of the operator.
         retired_at: When the registration was deleted: the key is invalid, the app cannot be installed, and no page
             shows it. The row stays, because audit logs refer to the app.

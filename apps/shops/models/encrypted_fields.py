@@ -37,7 +37,7 @@ def is_encrypted(text: str) -> bool:
 
 
 class SecretField(models.TextField[str, str]):
-    """Text that is encrypted in the database and plain on the instance.
+    """A text field that is encrypted in the database and plain on the instance.
 
     The field cannot be searched, because each encryption of a text differs.
     """

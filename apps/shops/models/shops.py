@@ -21,9 +21,10 @@ class Shop(Timestamped):
     """An online shop, the tenant that owns all rows that a token or staff member can access.
 
     Attributes:
-        read_only_at: Since when the shop is read-only in this installation, see ``read_only``; not part of shop
-            archives.
-        copied_from: For a staging copy, the domain of the original shop; a copy sends no email, see ``letters``.
+        read_only_at: Since when the shop is read-only in this installation, see ``domain.read_only``; not part of
+            shop archives.
+        copied_from: For a staging copy, the domain of the original shop; a copy sends no email,
+            see ``apps.jobs.domain.emails``.
     """
 
     class Plan(models.TextChoices):

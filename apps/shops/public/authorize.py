@@ -33,10 +33,10 @@ def redirect_to_approval(request: HttpRequest) -> HttpResponse:
         if shop is None:
             raise Http404(_("You don't have access to a shop with this domain."))
         return HttpResponseRedirect(_build_page_url(shop, request))
-    shops_found = list(shops[:_MOST_SHOPS])
-    if len(shops_found) == 1:
-        return HttpResponseRedirect(_build_page_url(shops_found[0], request))
-    choices = [(shop, _build_page_url(shop, request)) for shop in shops_found]
+    matching_shops = list(shops[:_MOST_SHOPS])
+    if len(matching_shops) == 1:
+        return HttpResponseRedirect(_build_page_url(matching_shops[0], request))
+    choices = [(shop, _build_page_url(shop, request)) for shop in matching_shops]
     return render(request, "global/authorize.html", {"choices": choices})
 
 

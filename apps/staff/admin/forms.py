@@ -117,7 +117,7 @@ class InviteForm(PermissionsForm):
 
     @property
     def values(self) -> Values:
-        """The values for ``memberships.invite``."""
+        """The values for ``memberships.invite_member``."""
         data = self.cleaned_data
         return {
             "email": data["email"],

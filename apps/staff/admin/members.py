@@ -235,7 +235,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
-    """Return the values on the page that its form overwrites."""
+    """Return the displayed values that the form overwrites."""
     return membership.permissions, membership.view_only, membership.account_owner
 
 

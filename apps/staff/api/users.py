@@ -150,8 +150,8 @@ class UserViewSet(ShopViewSet[Membership]):
 def build_user(user: User, membership: Membership | None, *, is_guarded: bool) -> Rendered:
     """Build the JSON of a staff member; ``is_guarded`` tells that a second factor is set up.
 
-    The interface has no levels: ``permissions`` lists only full permissions, because apps would treat any other as
-    full.
+    The interface has no levels: ``permissions`` lists only full permissions, because apps would take any listed
+    permission for a full permission.
     """
     owns = membership is not None and membership.account_owner
     return {

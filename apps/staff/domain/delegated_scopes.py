@@ -65,6 +65,6 @@ def get_delegated_scopes(names: Iterable[str], view_only: Iterable[str] = ()) ->
 
 def _is_scope_allowed(scope: str, reads: frozenset[str], writes: frozenset[str]) -> bool:
     verb, _, word = scope.partition("_")
-    # Scopes that are missing in ``NEEDS`` are reserved for account owners.
+    # Scopes that are missing in ``REQUIRED_PERMISSIONS`` are reserved for account owners.
     reading, writing = REQUIRED_PERMISSIONS.get(word, ((), ()))
     return not reads.isdisjoint(reading) if verb == "read" else not writes.isdisjoint(writing)

@@ -1,7 +1,8 @@
 """Permission names of staff and the Django permissions that they grant in the panel.
 
-The names come from the interface (spec part A, User), except for ``refund_orders``. Apps define with ``grant`` what a
-name grants. Full access grants all of its permissions, view-only access only the reading ones.
+The names come from the interface (spec part A, User), except for ``refund_orders``. With ``grant_permissions``
+apps define which permissions a name grants. Full access grants all of these permissions, view-only access only
+those for reading.
 """
 
 from collections import defaultdict
@@ -79,7 +80,7 @@ def grant_permissions(name: str, actions: str, *models: str) -> None:
         raise ValueError(f"Unknown permission name {name!r}")
     for label in models:
         app_label, model = label.split(".")
-        _grants[name] |= {f"{app_label}.{_ACTIONS[letter]}_{model}" for letter in actions}
+        _grants[name] |= {f"{app_label}.{_ACTIONS[action]}_{model}" for action in actions}
         if "v" in actions:
             _readings[name].add(f"{app_label}.view_{model}")
 
@@ -90,9 +91,9 @@ def grant_custom_permissions(name: str, *permissions: str, reads: bool) -> None:
     Args:
         name: One of ``NAMES``.
         permissions: Django permissions.
-        reads: True if view-only access also grants them, as for reports and charts. Exports only read, but need full
-            access: a file with all data leaves the shop's control, and other shop software treats exports as a separate
-            permission.
+        reads: True if view-only access also grants these permissions, as for reports and charts. Exports only read, but
+            need full access: a file with all data leaves the shop's control, and other shop software treats exports as
+            a separate permission.
 
     Raises:
         ValueError: The name is unknown.

@@ -18,8 +18,8 @@ class SavedView(ShopOwned):
     screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2000)
-    shared = models.BooleanField(default=False, help_text="Whether everybody in the shop who may see the list sees it.")
-    is_default = models.BooleanField(default=False, help_text="Whether the list opens with it, for this person.")
+    shared = models.BooleanField(default=False, help_text="Whether all staff who can view the list can use this view.")
+    is_default = models.BooleanField(default=False, help_text="Whether the list opens with this view for this user.")
 
     class Meta:
         ordering = ("name", "id")

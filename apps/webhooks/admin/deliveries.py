@@ -128,7 +128,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def app_name(self, delivery: Delivery) -> str:
         return delivery.app.name
 
-    @display(description=gettext_lazy("State"), label=STATE_COLORS)
+    @display(description=gettext_lazy("Status"), label=STATE_COLORS)
     def status(self, delivery: Delivery) -> tuple[str, str]:
         """Return the state and its label."""
         return delivery.state, delivery.get_state_display()

@@ -136,7 +136,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         """Return the start of the address."""
         return subscription.uri[:80]
 
-    @display(description=gettext_lazy("State"), label=STATUS_COLORS)
+    @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
     def status(self, subscription: Subscription) -> tuple[str, str]:
         """Return the status key and its label."""
         state = get_status_key(subscription)
@@ -288,12 +288,12 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
 
 def get_status_key(subscription: Subscription) -> str:
-    """Return the status key of an annotated subscription, one of ``LABELS``."""
+    """Return the status key of an annotated subscription, a key of the ``label`` of ``SubscriptionAdmin.status``."""
     if subscription.state != Subscription.State.LIVE:
         return subscription.state
     delivered: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
-    given_up: datetime | None = subscription.given_up_at  # type: ignore[attr-defined]
-    if subscription.is_retrying or (given_up and (delivered is None or given_up > delivered)):  # type: ignore[attr-defined]
+    last_failed_at: datetime | None = subscription.given_up_at  # type: ignore[attr-defined]
+    if subscription.is_retrying or (last_failed_at and (delivered is None or last_failed_at > delivered)):  # type: ignore[attr-defined]
         return "failing"
     if subscription.has_held:  # type: ignore[attr-defined]
         return "held"

@@ -12,7 +12,7 @@ from apps.webhooks.domain.audience import TopicAudience
 
 
 def read_metafields(instance: Model, version: str, audience: TopicAudience) -> list[dict[str, object]]:
-    """Return the metafields of a row that subscriptions ask for; none for models that cannot have metafields."""
+    """Return the metafields of a row that subscriptions ask for; empty for models without metafields."""
     try:
         owner = get_owner_type_of_row(instance)
     except LookupError:

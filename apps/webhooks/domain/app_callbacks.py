@@ -1,7 +1,7 @@
-"""Calls: messages to one app without a subscription, such as a notice to a fulfillment service about a request.
+"""Calls: messages to one app without a subscription, such as a fulfillment request to a fulfillment service.
 
-A call is a delivery with the same signature, retry schedule and attempt log as others. Calls are sent while the app is
-installed; failing calls never disable anything.
+A call is a delivery with the same signature, retry schedule and attempt log as other deliveries. Calls are sent while
+the app is installed; failing calls never disable anything.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ def send_call(uri: str, content: ReadOnlyAttrs, *, topic: str, app: App, at: dat
         uri: The address; checked again before sending.
         content: The body, as JSON.
         topic: The topic of the call.
-        app: The app that receives the call and signs it with its secret; calls are sent only while the app is
-            installed.
+        app: The app that receives the call and signs it with its secret; calls are sent only while the app
+            is installed.
         at: The time of the event that the call reports.
     """
     shop_id = get_current_shop().pk

@@ -39,7 +39,7 @@ _DELIVERY_OPTIONS: dict[str, bool | int | None] = {
 }
 _ENTRY_KEYS = {"topics", "compliance_topics", "uri", "filter", "include_fields", "name", *_DELIVERY_OPTIONS}
 _WEBHOOKS_KEYS = {"api_version", "subscriptions", "privacy_compliance"}
-# The places in the file of values that belong to the app itself.
+# The paths in the file of values that belong to the app itself.
 _APP_LOCATIONS = {"redirect_urls": "auth.redirect_urls", "scopes": "access_scopes.scopes"}
 _TYPE_NAMES = {"str": "string", "dict": "table", "list": "list"}
 # The older keys for the URIs of privacy requests.

@@ -36,7 +36,7 @@ class TopicAudience:
     metafields: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, subscription: Subscription) -> None:
-        """Add the wishes of a subscription."""
+        """Add the API version and metafields that a subscription asks for."""
         self.versions |= {subscription.api_version}
         self.namespaces.update(subscription.metafield_namespaces)
         self.metafields.update((identifier["namespace"], identifier["key"]) for identifier in subscription.metafields)

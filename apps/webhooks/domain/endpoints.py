@@ -1,7 +1,7 @@
 """Endpoints: which URIs can receive deliveries, and validation of URIs.
 
 ``https`` is always supported (for development, a host in ``OUTGOING_ALLOW`` may also use plain http). Other schemes are
-supported after ``enable`` was called for them, which requires settings by the operator.
+supported after a call of ``enable_schemes``, which requires settings by the operator.
 """
 
 import re
@@ -33,7 +33,7 @@ _INTERNAL = register_message(gettext_noop("cannot be a {brand} or an internal do
 _OF_ANOTHER_APP = register_message(
     gettext_noop("is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'")
 )
-_NO_BROKER = register_message(gettext_noop("names no broker that is set up: {broker}"))
+_NO_BROKER = register_message(gettext_noop("names a broker that is not configured: {broker}"))
 
 
 def find_uri_error(uri: str, app: App) -> str | None:

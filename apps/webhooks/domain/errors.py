@@ -1,7 +1,7 @@
 """Errors of webhook subscriptions, per field, in the wording that clients of the interface know.
 
-A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the whole
-sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a sentence.
+A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the
+whole sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a sentence.
 """
 
 from apps.ground.exceptions import DomainError

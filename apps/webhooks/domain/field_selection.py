@@ -51,13 +51,15 @@ def add_metafields(
     identifiers: Iterable[Mapping[str, str]],
 ) -> Mapping[str, Any]:
     """Add the metafields that a subscription asks for to a payload."""
-    wanted_namespaces, wanted_keys = (
+    requested_namespaces, requested_keys = (
         set(namespaces),
         {(identifier["namespace"], identifier["key"]) for identifier in identifiers},
     )
-    if not (wanted_namespaces or wanted_keys):
+    if not (requested_namespaces or requested_keys):
         return payload
     picked = [
-        row for row in rows if row["namespace"] in wanted_namespaces or (row["namespace"], row["key"]) in wanted_keys
+        row
+        for row in rows
+        if row["namespace"] in requested_namespaces or (row["namespace"], row["key"]) in requested_keys
     ]
     return {**payload, "metafields": picked}

@@ -42,7 +42,7 @@ def send_shop_redact(job: Job, **arguments: Any) -> None:
     with transaction.atomic():
         queue.lock_lease(job)
         installation = Installation.objects.get(pk=arguments["installation_id"])
-        is_back = Installation.objects.filter(app=installation.app_id, uninstalled_at=None).exists()
+        is_reinstalled = Installation.objects.filter(app=installation.app_id, uninstalled_at=None).exists()
         is_recorded = Event.objects.filter(topic=SHOP_REDACT, subject_id=installation.pk).exists()
-        if not (is_back or is_recorded):
+        if not (is_reinstalled or is_recorded):
             record_event(SHOP_REDACT, installation, actor="system", at=timezone.now())

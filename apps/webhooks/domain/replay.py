@@ -1,4 +1,4 @@
-"""Replay of deliveries: all held or failed ones since a time, selected ones, or all dead letters of a subscription.
+"""Replay of deliveries: held or failed deliveries since a time, selected deliveries, or all dead letters.
 
 A replayed delivery keeps its ID and bytes. A replay is a job and can resume after a worker is killed, because
 deliveries that it has scheduled are no longer held or dead. The job spreads deliveries over time at a fixed rate.
@@ -47,7 +47,7 @@ def replay_dead_letters(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def run_replay_job(job: Job, **arguments: Any) -> None:
-    """Schedule the deliveries of a replay, oldest first; the job of ``recover``."""
+    """Schedule the deliveries of a replay, oldest first; the job of ``replay_since`` and ``replay_dead_letters``."""
     states = arguments.get("states") or [state.value for state in REPLAYABLE_STATES]
     rows = Delivery.objects.filter(subscription_id=arguments["subscription_id"], state__in=states)
     if since := arguments.get("since"):

@@ -51,8 +51,8 @@ def _iterate_old_rows(
     """Yield batches of IDs of rows created before a time, from the oldest, until a batch has none.
 
     The newer rows, the majority, are not read. A row that was created before its neighbors but written after them is
-    found later, when those are old too. Rows imported from another installation have an ID range of their own, which is
-    also read from its oldest row.
+    found later, when the neighbors are old, too. Rows imported from another installation have an ID range of their own,
+    which is also read from its oldest row.
     """
     rows, last = model.objects.filter(**filters), 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):

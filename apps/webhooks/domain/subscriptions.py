@@ -157,13 +157,13 @@ def pause_subscription(subscription: Subscription, *, reason: str = "", actor: s
 def resume_subscription(subscription: Subscription, *, actor: str, at: datetime) -> bool:
     """Resume a paused or disabled subscription; return True if it was not live.
 
-    ``replay.recover`` sends the deliveries that were held.
+    ``replay.replay_since`` sends the deliveries that were held.
     """
     return _set_state(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
 
 
 def disable_subscription(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
-    """Stop sending to a subscription because its endpoint fails or is gone; its deliveries are held."""
+    """Stop sending to a subscription because its endpoint fails or no longer exists; its deliveries are held."""
     return _set_state(subscription, Subscription.State.DISABLED, reason, actor=actor, at=at)
 
 
@@ -225,7 +225,7 @@ def _reload(subscription: Subscription) -> None:
 
 
 def _increment_version(subscription: Subscription) -> None:
-    """Increment the shop's subscriber version; ``_hold`` has done so for the shops of a configured subscription."""
+    """Increment the shop's subscriber version; for a configured subscription ``_lock`` did this already."""
     if subscription.shop is not None:
         bump_subscriber_version(subscription.shop)
 

@@ -22,7 +22,7 @@ from apps.webhooks.domain.topics import COMPLIANCE_TOPICS, INSTALLATION_TOPICS
 
 PATH = Path(__file__).parents[1] / "examples.json"
 MAX_LIST_ITEMS = 1
-# The section of docs/topics.md for families that do not have their own.
+# The section of docs/topics.md for families without a section of their own.
 _SECTIONS: Mapping[str, str] = {
     "app_purchases_one_time": "app",
     "customer": "customers",
@@ -149,7 +149,7 @@ def _group_by_section() -> dict[str, list[TopicDescription]]:
 
 
 def _format_scope(audience: str) -> str:
-    """Format an audience; alternative scopes are those of fulfillment orders, which have a page of their own."""
+    """Format an audience; only fulfillment orders have alternative scopes, which a separate page describes."""
     if " or " in audience:
         return "[fulfillment orders](fulfillment.md#access-scopes)"
     return f"`{audience}`" if audience.startswith("read_") else audience

@@ -10,7 +10,7 @@ SHOP_REDACT = "shop/redact"
 COMPLIANCE_TOPICS = frozenset({"customers/data_request", "customers/redact", SHOP_REDACT})
 # Topics that are still sent to an uninstalled app.
 TOPICS_AFTER_UNINSTALL = COMPLIANCE_TOPICS | {"app/uninstalled"}
-# Topics about an installation; only its own app receives them.
+# Topics about an installation; only the installed app receives these events.
 INSTALLATION_TOPICS = frozenset({"app/uninstalled", "app/scopes_update", SHOP_REDACT})
 
 

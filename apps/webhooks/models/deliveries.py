@@ -46,8 +46,8 @@ class Pending(ShopOwned):
     metafields = models.JSONField(null=True)
 
     class Meta:
-        verbose_name = gettext_lazy("pending")
-        verbose_name_plural = gettext_lazy("pendings")
+        verbose_name = gettext_lazy("pending event")
+        verbose_name_plural = gettext_lazy("pending events")
         indexes = (models.Index(fields=("shop", "id"), name="webhooks_pending_by_shop"),)
 
     def __str__(self) -> str:
@@ -81,8 +81,8 @@ class Endpoint(ShopOwned):
     uri = models.TextField(gettext_lazy("URI"))
     uri_digest = models.CharField(max_length=64)
     host = models.CharField(max_length=255)
-    max_in_flight = models.PositiveSmallIntegerField(gettext_lazy("max in flight"), default=10)
-    max_per_second = models.PositiveSmallIntegerField(gettext_lazy("max per second"), null=True)
+    max_in_flight = models.PositiveSmallIntegerField(gettext_lazy("maximum concurrent deliveries"), default=10)
+    max_per_second = models.PositiveSmallIntegerField(gettext_lazy("maximum deliveries per second"), null=True)
     tokens = models.FloatField(default=0.0, db_default=0.0)
     tokens_at = models.DateTimeField(null=True)
 
@@ -214,8 +214,8 @@ class Attempt(ShopOwned):
     """An HTTP call and its result. ``created_at`` is the start of the call.
 
     Attributes:
-        outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``,
-            ``blocked_address``.
+        outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``,
+            ``tls``, ``blocked_address``.
         fenced: Whether the lease had expired at the end of the call, so that the result changed nothing.
         queued_ms: Milliseconds from the due time to the start of the call; the other times count from the start.
     """

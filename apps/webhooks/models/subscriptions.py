@@ -21,8 +21,9 @@ NAME_TAKEN_MESSAGE = gettext_noop("already exists, no duplicate allowed")
 class Subscription(ShopOwned):
     """A webhook subscription: an app receives the events of a topic at a URI.
 
-    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of a
-    shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by shop and app.
+    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of
+    a shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by
+    shop and app.
 
     A deleted subscription stays as a row as long as it has deliveries.
 
@@ -32,8 +33,8 @@ class Subscription(ShopOwned):
         key_digest: SHA-256 of URI, format and filter, unique per topic; see ``domain.subscriptions``.
         warnings: Warnings found on saving: ``[{field, message}]``.
         reason: Why the subscription is disabled or paused, for display.
-        removed_by_uninstalling: Whether the subscription was deleted with its app; it then still receives the event
-            that the app was uninstalled.
+        removed_by_uninstalling: Whether the subscription was deleted with its app; the subscription then still receives
+            the event ``app/uninstalled``.
     """
 
     class Origin(models.TextChoices):
@@ -72,10 +73,12 @@ class Subscription(ShopOwned):
         help_text=gettext_lazy("Deliver events of each resource in order."),
     )
     max_in_flight = models.PositiveSmallIntegerField(
-        gettext_lazy("max in flight"), default=10, validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT))
+        gettext_lazy("maximum concurrent deliveries"),
+        default=10,
+        validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT)),
     )
     max_per_second = models.PositiveSmallIntegerField(
-        gettext_lazy("max per second"),
+        gettext_lazy("maximum deliveries per second"),
         null=True,
         blank=True,
         validators=(MinValueValidator(1), MaxValueValidator(MAX_PER_SECOND)),

@@ -8,9 +8,9 @@ the database: PostgreSQL can read what SQLite wrote, and vice versa.
 
 The archive has every row of every ``ShopOwned`` table and of the tables in ``schema.ADDITIONAL_TABLES``, including
 token digests, installations, subscriptions, the audit log and pending jobs. Tables without a shop are listed in
-``schema.EXCLUDED_TABLES`` with the reason; a test compares both lists with the models. For people and apps that the
-rows refer to, and for subscriptions of apps' configuration files, the archive has the data needed to identify them
-(``identities``).
+``schema.EXCLUDED_TABLES`` with the reason; a test compares both lists with the models. For people and apps that
+the rows refer to, and for subscriptions of apps' configuration files, the archive has the data needed to identify
+them (``identities``).
 
 Invariants:
 
@@ -29,7 +29,7 @@ Invariants:
   of the source installation), or an app lacks subscriptions of its configuration file.
 * People are identified by email address and apps by API key. Existing ones are used unchanged. Missing ones are
   created, with the same ID if that is free, and columns that refer to people or apps are updated. Passwords and second
-  factors are not moved, and imported people never become operators: they set a password through "Forgot your
-  password?".
+  factors are not moved, and imported people never become operators: they set a password through "Forgot
+  your password?".
 * ID sequences are advanced past the imported IDs.
 """

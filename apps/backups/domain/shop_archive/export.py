@@ -81,7 +81,7 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
 
 
 def _wait_for_running_work(shop: Shop) -> None:
-    """Wait until no job or delivery of the shop is running; new ones are not started."""
+    """Wait until no job or delivery of the shop is running; no new ones are started."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with all_shops_scope():
         jobs = Job.objects.filter(shop=shop, state=Job.State.RUNNING, lease_until__gt=Now())

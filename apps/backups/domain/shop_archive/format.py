@@ -34,7 +34,7 @@ class Manifest:
 
     Attributes:
         made_at: The time of the snapshot (RFC 3339).
-        sealed: A word, encrypted with the key of the source installation.
+        sealed: A known word, encrypted with the key of the source installation, to detect a different key on import.
         migrations: The last migration of each app that has rows of shops.
         tables: The tables by name.
         files: The number of files; ``bytes`` is their total size.
@@ -130,12 +130,12 @@ class Archive:
             manifest = Manifest(**data, tables=tables, parts=parts)
         except FileNotFoundError:
             is_unfinished = (self.folder / IDENTITY).exists()
-            why = (
+            problem = (
                 "is unfinished: run the export again to resume"
                 if is_unfinished
                 else f"is not an archive: {MANIFEST} is missing"
             )
-            raise BackupRefused(f"{self.folder} {why}.") from None
+            raise BackupRefused(f"{self.folder} {problem}.") from None
         except (ValueError, TypeError, KeyError, AttributeError):
             raise BackupRefused(f"Cannot read {self.folder / MANIFEST}.") from None
         for name, expected in manifest.parts.items():

@@ -66,7 +66,7 @@ class ReferenceColumns:
         return columns
 
     def iterate_references(self, row: Row) -> Iterator[tuple[str, int]]:
-        """Yield the kind and ID of everyone whom a row refers to."""
+        """Yield the kind and ID of each person, app and subscription that a row refers to."""
         for index, kind in self.ids.items():
             if row[index] is not None:
                 yield kind, row[index]

@@ -39,8 +39,8 @@ def import_shop(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
         copy_as: The domain of a staging copy, see ``import_policies``; blank for the shop itself.
 
     Raises:
-        BackupRefused: The archive cannot be imported here, or the result differs from the archive; then no row is
-            imported.
+        BackupRefused: The archive cannot be imported here, or the result differs from the archive; then no row
+            is imported.
     """
     archive = Archive(folder)
     manifest = archive.read_manifest()

@@ -29,19 +29,19 @@ class Command(BaseCommand):
         try:
             if options["verify"]:
                 manifest = import_.verify_shop(folder, copy_as=copy_as)
-                self.stdout.write(f"{manifest.rows} rows and {manifest.files} files agree with the archive.")
+                self.stdout.write(f"{manifest.rows} rows and {manifest.files} files match the archive.")
                 return
             manifest, new_files = import_.import_shop(folder, copy_as=copy_as)
         except DomainError as error:
             raise CommandError(error.sentence) from None
         if copy_as:
             self.stdout.write(
-                f"{copy_as} is a copy of {manifest.domain} with {new_files} new files, and agrees with the archive."
+                f"{copy_as} is a copy of {manifest.domain} with {new_files} new files, and matches the archive."
                 " Tokens are revoked, apps uninstalled and payment handlers disabled. Webhooks, app scripts, jobs and"
                 " fulfillment requests were not copied. The copy sends no emails."
             )
             return
         self.stdout.write(
             f"Imported {manifest.domain}: {manifest.rows} rows and {manifest.files} files"
-            f" ({new_files} of them new) agree with the archive."
+            f" ({new_files} of them new) match the archive."
         )

@@ -181,7 +181,7 @@ def _save_positions(rows: Sequence[Collect]) -> bool:
 
 
 def _lock_existing_products(product_ids: Sequence[int]) -> None:
-    # Locked so that no product is deleted before the collects are committed.
+    # Lock the products, so that no product is deleted before the collects are committed.
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
     if len(products.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound(MUST_EXIST)

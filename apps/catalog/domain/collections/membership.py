@@ -12,7 +12,7 @@ from apps.catalog.domain.collections.smart_rules import build_rule_condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder
-# Sorts after every manual position. The maximum of the column: databases reject or match nothing beyond it.
+# Sorts after every manual position. It is the maximum of the column: databases reject larger values or match nothing.
 LAST_POSITION = 2**31 - 1
 _CHUNK = 50
 

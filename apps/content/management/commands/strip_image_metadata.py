@@ -1,4 +1,4 @@
-"""``manage.py strip_image_metadata``: strip metadata from images uploaded before this was done on upload."""
+"""``manage.py strip_image_metadata``: strip metadata from images that were uploaded before uploads were stripped."""
 
 from django.core.management.base import BaseCommand
 

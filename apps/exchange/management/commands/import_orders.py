@@ -48,34 +48,34 @@ class Command(BaseCommand):
         try:
             with shop_scope(shop):
                 if options["dry_run"]:
-                    counts = self._try(path)
+                    counts = self._validate_file(path)
                 else:
-                    counts = self._take_in(path, ignore_unknown=options["ignore_unknown"])
+                    counts = self._import_file(path, ignore_unknown=options["ignore_unknown"])
         except UnreadableFile as error:
             raise CommandError(str(error)) from error
         except DomainError as error:
             raise CommandError(error.sentence) from error
-        words = ", ".join(f"{counts[fate.value]} {fate.label.lower()}" for fate in ImportedRow.Fate)
+        words = ", ".join(f"{counts[row_result.value]} {row_result.label.lower()}" for row_result in ImportedRow.Fate)
         self.stdout.write(f"{'Would be' if options['dry_run'] else 'Done'}: {words}.")
         if failed := counts[ImportedRow.Fate.FAILED]:
             raise CommandError(f"{failed} {'row' if failed == 1 else 'rows'} failed.")
 
-    def _try(self, path: Path) -> Counter[str]:
+    def _validate_file(self, path: Path) -> Counter[str]:
         """Validate the file, show the result of each row, and delete the import."""
         with path.open("rb") as file:
             import_job = imports.save_upload(file, path.name, actor="system", at=timezone.now())
         try:
-            if unknown := self._left_out(import_job):
+            if unknown := self._report_ignored_columns(import_job):
                 self.stdout.write(f"Unknown columns, ignored: {', '.join(unknown)}")
             with closing(dry_run.validate_file(import_job)) as outcomes:
-                return self._tell(outcomes, every_row=True)
+                return self._print_results(outcomes, every_row=True)
         finally:
             imports.discard_import(import_job)
 
-    def _take_in(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
+    def _import_file(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
         import_job, is_resumed = _get_or_create_import(path)
         if not is_resumed:
-            unknown = self._left_out(import_job)
+            unknown = self._report_ignored_columns(import_job)
             if unknown and not ignore_unknown:
                 imports.discard_import(import_job)
                 raise CommandError(
@@ -83,16 +83,16 @@ class Command(BaseCommand):
                 )
             imports.skip_validation(import_job)
         with closing(runner.run_import(import_job)) as outcomes:
-            return self._tell(outcomes, every_row=False)
+            return self._print_results(outcomes, every_row=False)
 
-    def _left_out(self, import_job: Import) -> list[str]:
-        """Return unknown columns and print unsupported ones."""
-        unknown, passed_over = imports.find_ignored_columns(import_job)
-        if passed_over:
-            self.stdout.write(f"Unsupported columns, ignored: {', '.join(passed_over)}")
+    def _report_ignored_columns(self, import_job: Import) -> list[str]:
+        """Return the unknown columns, and print the unsupported ones."""
+        unknown, unsupported = imports.find_ignored_columns(import_job)
+        if unsupported:
+            self.stdout.write(f"Unsupported columns, ignored: {', '.join(unsupported)}")
         return unknown
 
-    def _tell(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
+    def _print_results(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
         """Print results and progress, and return the number of rows per result."""
         counts: Counter[str] = Counter()
         for number, (row, outcome) in enumerate(outcomes, 1):

@@ -1,7 +1,8 @@
-"""CSV columns of products: those of the platform that the interface follows, and a few of our own."""
+"""CSV columns of products: the columns of the platform that the interface follows, and a few of our own."""
 
 HANDLE = "Handle"
-# Our names by column. A blank cell clears the fields of ``CLEARED`` and leaves those of ``KEPT`` unchanged.
+# Our names by column. A blank cell clears the fields of ``CLEARED``, and leaves the fields of
+# ``NOT_CLEARED`` unchanged.
 CLEARED = {
     "Body (HTML)": "body_html",
     "Type": "product_type",

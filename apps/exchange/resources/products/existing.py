@@ -110,7 +110,7 @@ class ReferencedRows:
 
 
 def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
-    """Load the shop's locations and the collections with these titles; the oldest of several with one title."""
+    """Load the shop's locations and the collections with these titles (the oldest, if several share a title)."""
     locations: defaultdict[str, list[Location]] = defaultdict(list)
     for location in Location.objects.filter(active=True):
         locations[location.name].append(location)

@@ -18,9 +18,9 @@ from apps.ground.tenancy import get_current_shop
 
 # Timeout of a download, and how many run at a time; each image is in memory while it is validated.
 TIMEOUT_SECONDS, MAX_CONCURRENT = 10.0, 4
-# More often than the lease of the import expires, which lasts a minute.
+# Shorter than the lease of the import, which lasts a minute.
 HEARTBEAT_SECONDS = 5.0
-# An image, or the error.
+# The image of a URL, or the error of its download.
 ImageOrError: TypeAlias = StoredImage | DomainError
 
 
@@ -44,7 +44,7 @@ def fetch_images(rows: Sequence[ImportRow], *, alive: Callable[[], None]) -> Ite
     missing = _find_missing(rows)
     fetched: dict[tuple[int, str], ImageOrError] = {}
     try:
-        # One by one, so that images fetched before a failure are deleted too.
+        # Add the images one by one, so that images fetched before a failure are deleted too.
         fetched.update(_fetch_all(missing, alive))
         yield [
             replace(row, fetched={src: fetched[line, src] for line, src in fetched if line == row.line}) for row in rows

@@ -30,7 +30,7 @@ NewLevels: TypeAlias = dict[int, int]
 REFERENCE = "Import"
 
 
-def get_new_levels(row: Attrs, present: Mapping[int, int], places: ReferencedRows) -> NewLevels:
+def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: ReferencedRows) -> NewLevels:
     """Return the new inventory levels of a variant.
 
     A total quantity can only be set if a single location stocks the item.
@@ -38,13 +38,13 @@ def get_new_levels(row: Attrs, present: Mapping[int, int], places: ReferencedRow
     Args:
         row: The variant's row.
         present: Current available quantity by location.
-        places: The shop's locations.
+        referenced_rows: The rows with the shop's locations.
 
     Raises:
         RowRefused: If the quantity is invalid or its location is ambiguous.
     """
     if row.get("inventory_levels"):
-        return _parse_levels(row["inventory_levels"], present, places)
+        return _parse_levels(row["inventory_levels"], present, referenced_rows)
     if row.get("inventory_quantity") in (None, ""):
         return {}
     quantity = _parse_quantity(row["inventory_quantity"])
@@ -52,19 +52,19 @@ def get_new_levels(row: Attrs, present: Mapping[int, int], places: ReferencedRow
         return {}
     if len(present) > 1:
         raise RowRefused(_SEVERAL_LOCATIONS)
-    return {next(iter(present), places.primary): _check_range(quantity)}
+    return {next(iter(present), referenced_rows.primary): _check_range(quantity)}
 
 
-def _parse_levels(levels: object, present: Mapping[int, int], places: ReferencedRows) -> NewLevels:
+def _parse_levels(levels: object, present: Mapping[int, int], referenced_rows: ReferencedRows) -> NewLevels:
     new_levels: NewLevels = {}
     for level in levels if isinstance(levels, list) else [None]:
         name = level.get("location") if isinstance(level, Mapping) else None
         if not isinstance(level, Mapping) or not isinstance(name, str):
-            raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with what is available there"))
-        locations: Sequence[object] = places.locations.get(name, ())
+            raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with quantities"))
+        locations: Sequence[object] = referenced_rows.locations.get(name, ())
         if len(locations) != 1:
             raise RowRefused((_AMBIGUOUS_LOCATION if locations else _UNKNOWN_LOCATION).format(name=repr(name)))
-        location_id, quantity = places.locations[name][0].pk, _parse_quantity(level.get("available"))
+        location_id, quantity = referenced_rows.locations[name][0].pk, _parse_quantity(level.get("available"))
         if present.get(location_id) != quantity:
             new_levels[location_id] = _check_range(quantity)
     return new_levels
@@ -87,7 +87,7 @@ def get_stock_moves(
     variants: Sequence[Variant],
     new_levels: Mapping[tuple[str, ...], NewLevels],
     levels: Mapping[int, Mapping[int, int]],
-    places: ReferencedRows,
+    referenced_rows: ReferencedRows,
     *,
     actor: str,
     at: datetime,
@@ -99,10 +99,12 @@ def get_stock_moves(
     """
     moves: list[StockChange] = []
     for variant in variants:
-        present = levels.get(variant.inventory_item_id, {places.primary: 0})
+        present = levels.get(variant.inventory_item_id, {referenced_rows.primary: 0})
         for location_id, quantity in new_levels.get(tuple(variant.options), {}).items():
             if location_id not in present:
-                stock.connect_item(variant.inventory_item, places.locations_by_id[location_id], actor=actor, at=at)
+                stock.connect_item(
+                    variant.inventory_item, referenced_rows.locations_by_id[location_id], actor=actor, at=at
+                )
             if quantity != present.get(location_id, 0):
                 moves.append(
                     StockChange(variant.inventory_item_id, location_id, quantity - present.get(location_id, 0))

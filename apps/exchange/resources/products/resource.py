@@ -51,12 +51,14 @@ def _keys(row: ImportRow, body: Body) -> Sequence[str]:
     return [_get_handle(body) or row.digest]
 
 
-def _take_in(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+def _import_product_row(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
     """Create a product, or update the one with the same handle."""
     return _Batch([(row, body)], actor=actor, at=at).import_all()[0]
 
 
-def _take_in_many(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
+def _import_product_rows(
+    rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
+) -> list[RowOutcome]:
     """Import several products with one lookup and one stock change, each in a savepoint of its own.
 
     A dry run writes too, so that it finds all errors; its caller rolls back.
@@ -114,7 +116,7 @@ class _Batch:
         titles: list[str] = []
         imported: list[Product] = []
 
-        def take_in() -> RowOutcome:
+        def apply_row() -> RowOutcome:
             draft = ProductComparison(
                 body, self.existing.get(_get_handle(body)), row.fetched, self.places
             ).get_changes()
@@ -124,11 +126,11 @@ class _Batch:
             titles.extend(draft.collections)
             return _get_outcome(draft, product)
 
-        outcome = import_in_savepoint(take_in)
+        outcome = import_in_savepoint(apply_row)
         if outcome.result == RowResult.FAILED:
-            for picture in (row.fetched or {}).values():
-                if isinstance(picture, StoredImage):
-                    picture.is_referenced = False
+            for image in (row.fetched or {}).values():
+                if isinstance(image, StoredImage):
+                    image.is_referenced = False
             return outcome
         self.moves += moves
         for title in titles:
@@ -210,8 +212,8 @@ PRODUCTS = Resource(
         body=parse_product_rows,
         keys=_keys,
         duplicate_result=RowResult.CHANGED,
-        import_row=_take_in,
-        import_rows=_take_in_many,
+        import_row=_import_product_row,
+        import_rows=_import_product_rows,
         batch_size=AT_ONCE,
         prepare=fetch_images,
         find=lambda handles: {row.handle: row for row in Product.objects.filter(handle__in=handles)},

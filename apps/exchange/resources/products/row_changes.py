@@ -34,7 +34,7 @@ _INVALID_IMAGE = register_message(
     gettext_noop("The image {src} was not imported: it {reason}"), reason=translate_stored
 )
 _NO_IMAGE = register_message(gettext_noop("The image {src} was not imported: {reason}"), reason=translate_stored)
-# Labels of changes in the preview; no error message may begin like one of these.
+# Labels of changes in the preview; no error message may begin with one of these texts.
 _VARIANT = register_message(gettext_noop("variant {title}"))
 _STOCK = register_message(gettext_noop("stock at {place}"))
 _IMAGE = register_message(gettext_noop("image {number}"), number=require_number)
@@ -48,7 +48,7 @@ _SEPARATE_VARIANT_MEMBERS = frozenset(
     {"id", "image_id", "position", "image", *_ITEM_FIELDS, "inventory_levels", "inventory_quantity"}
 )
 _IMAGE_MEMBERS = ("position", "alt")
-# Ids and the like differ in other shops; the rest is read separately.
+# Ids and similar members differ between shops; other members are read separately.
 _SEPARATE_MEMBERS = frozenset({"id", "variants", "images", "options", "collections", *GLOBAL_METAFIELDS})
 
 
@@ -62,7 +62,7 @@ class ProductChanges:
         parts: Parts that differ.
         stock: New available quantities by option values.
         collections: Titles of collections to add the product to.
-        notes: What can't be imported although the product can.
+        notes: Notes about parts that can't be imported, although the product can.
         changes: For the preview.
     """
 
@@ -85,10 +85,10 @@ class ProductComparison:
     """Compares one body with the existing product."""
 
     def __init__(
-        self, body: Body, existing: ExistingProduct | None, fetched: Body | None, places: ReferencedRows
+        self, body: Body, existing: ExistingProduct | None, fetched: Body | None, referenced_rows: ReferencedRows
     ) -> None:
         """Create a comparison; ``fetched`` has images by URL, None if none were fetched."""
-        self.body, self.known, self.fetched, self.places = body, existing, fetched, places
+        self.body, self.known, self.fetched, self.places = body, existing, fetched, referenced_rows
         self.draft = ProductChanges(existing)
         self.version = file_version()
         self._added: list[str] = []
@@ -103,7 +103,7 @@ class ProductComparison:
         existing, draft = self.known, self.draft
         variant_rows = [self._remove_blank_options(row) for row in _get_objects(self.body, "variants")]
         matched = [self._match_variant(row) for row in variant_rows]
-        images, pictures = self._images(variant_rows)
+        images, stored_images = self._images(variant_rows)
         data = {name: value for name, value in self.body.items() if name not in _SEPARATE_MEMBERS}
         data |= self._texts()
         if self.body.get("options"):
@@ -116,7 +116,9 @@ class ProductComparison:
             data["images"] = [{name: row[name] for name in ("id", *_IMAGE_MEMBERS) if name in row} for row in images]
         with convert_api_errors():
             product = existing.product if existing else None
-            attrs, parts = parse_product(self.version, data, instance=product, stored_images=pictures, upload_errors={})
+            attrs, parts = parse_product(
+                self.version, data, instance=product, stored_images=stored_images, upload_errors={}
+            )
         draft.attrs = attrs if existing is None else get_differences(existing.product, attrs)
         draft.parts.metafields = parts.metafields
         self._preview_attrs()
@@ -132,7 +134,7 @@ class ProductComparison:
         return {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
 
     def _match_variant(self, row: Attrs) -> Variant | None:
-        """Return the variant that a row is about: by options, else by SKU, else the only one."""
+        """Return the variant of a row: by options, else by SKU, else the only variant."""
         if self.known is None:
             return None
         variants = self.known.variants
@@ -150,7 +152,7 @@ class ProductComparison:
         return variants[0]
 
     def _is_first(self, row: Attrs) -> bool:
-        """Return True for the first row: the first variant with options replaces the one without."""
+        """Return True for the first row: the first variant with options replaces the variant without options."""
         first = next(iter(_get_objects(self.body, "variants")), None)
         return first is not None and self._remove_blank_options(first) == row
 
@@ -203,7 +205,7 @@ class ProductComparison:
         return {name: value for name, value in attrs.items() if name in _ITEM_FIELDS}
 
     def _keep_changes(self, variant_input: VariantInput, variant: Variant) -> None:
-        """Remove unchanged values of an existing variant and add the others to the preview."""
+        """Remove the unchanged values of an existing variant, and add the changed values to the preview."""
         variant_input.id = variant.pk
         prices = variant_input.attrs.get("fixed_prices")
         if (
@@ -213,10 +215,10 @@ class ProductComparison:
             del variant_input.attrs["fixed_prices"]
         variant_input.attrs = get_differences(variant, variant_input.attrs)
         variant_input.item = get_differences(variant.inventory_item, variant_input.item)
-        shown_attrs = dict(variant_input.attrs)
-        weights.complete_weight(shown_attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
+        completed_attrs = dict(variant_input.attrs)
+        weights.complete_weight(completed_attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
         prefix = "" if variant.is_default else f"{variant.title}: "
-        for name, value in shown_attrs.items():
+        for name, value in completed_attrs.items():
             if not is_same_value(getattr(variant, name), value):
                 self.draft.changes[prefix + name] = (getattr(variant, name), value)
         for name, value in variant_input.item.items():
@@ -267,7 +269,7 @@ class ProductComparison:
         """Return the entries of all images to set, and the fetched images by their index in this list."""
         rows = _get_objects(self.body, "images")
         sources = {row.get("src") for row in rows}
-        # An image that only a variant has belongs to the product too.
+        # An image of a variant also belongs to the product.
         rows += [
             {"src": src}
             for src in dict.fromkeys(row.get("image") for row in variant_rows)
@@ -280,8 +282,8 @@ class ProductComparison:
             image = self.known.find_image(src) if self.known and isinstance(src, str) and src else None
             if image is not None:
                 entries_by_id[image.pk] = {**row, "id": image.pk}
-            elif isinstance(picture := self._fetched(src), StoredImage):
-                new.append(({name: row[name] for name in row if name != "id"}, picture))
+            elif isinstance(stored_image := self._fetched(src), StoredImage):
+                new.append(({name: row[name] for name in row if name != "id"}, stored_image))
         existing_images = self.known.images if self.known else []
         entries = [
             *(entries_by_id.get(image.pk, {"id": image.pk}) for image in existing_images),
@@ -289,10 +291,10 @@ class ProductComparison:
         ]
         if not entries_by_id and not new:
             return [], {}
-        return entries, {len(existing_images) + index: picture for index, (_, picture) in enumerate(new)}
+        return entries, {len(existing_images) + index: stored_image for index, (_, stored_image) in enumerate(new)}
 
     def _fetched(self, src: object) -> StoredImage | None:
-        """Return the fetched image of a URL, or note why there is none."""
+        """Return the fetched image of a URL; if the download failed, add a note with the reason."""
         self._added.append(str(src))
         if self.fetched is None:
             return None
@@ -378,7 +380,7 @@ def _get_objects(body: Body, name: str) -> list[Attrs]:
     """Return the objects below a name.
 
     Raises:
-        RowRefused: If it is not a list of objects.
+        RowRefused: If the value is not a list of objects.
     """
     rows = body.get(name)
     if rows is None:

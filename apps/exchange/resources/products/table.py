@@ -59,7 +59,7 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
         **{column: variant[name] for column, name in (OPTION_VALUES | VARIANT_CLEARED | VARIANT_NOT_CLEARED).items()},
         **{column: format_bool(variant[name]) for column, name in VARIANT_FLAGS.items()},
         POLICY: variant["inventory_policy"],
-        # Without it the quantity is complete: only the primary location stocks the item.
+        # Omitted if only the primary location stocks the item, because the total quantity says the same.
         LEVELS: format_list_cell((level["location"], level["available"]) for level in levels)
         if variant["spread"]
         else "",
@@ -100,7 +100,7 @@ def _parse_variant(row: Cells) -> ObjectData:
         name: row[column] for column, name in (OPTION_VALUES | VARIANT_NOT_CLEARED).items() if row.get(column)
     }
     variant |= {name: row[column] or None for column, name in VARIANT_CLEARED.items() if column in row}
-    # Blank is an empty text here, but null in the other columns.
+    # A blank cell is an empty text in these columns, but null in all others.
     if "tax_code" in variant:
         variant["tax_code"] = row["Variant Tax Code"]
     variant |= {name: is_true(row[column]) for column, name in VARIANT_FLAGS.items() if row.get(column)}

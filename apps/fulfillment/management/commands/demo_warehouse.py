@@ -64,7 +64,7 @@ class Command(BaseCommand):
             name=options["name"],
             port=options["port"],
             stock=_parse_stock(options["stock"]),
-            manners=Behavior(
+            behavior=Behavior(
                 rejects=options["reject"],
                 insists=options["insist"],
                 ships=not options["no_ship"],
@@ -73,7 +73,7 @@ class Command(BaseCommand):
                 delay=options["slow"],
                 bad_response=options["bad"],
             ),
-            log=self._say,
+            log=self._print,
         )
         # Signal handlers must not take a lock that the interrupted code may hold.
         signals: list[int] = []
@@ -81,14 +81,14 @@ class Command(BaseCommand):
             signal.signal(number, lambda number, _frame: signals.append(number))
         try:
             with warehouse:
-                self._say("Running. Press Ctrl-C to stop.")
+                self._print("Running. Press Ctrl-C to stop.")
                 while not signals:
                     time.sleep(0.2)
         except (HttpRequestFailed, ApiRequestFailed) as error:
             raise CommandError(f"{settings.BASE_URL}: {error}") from error
 
-    def _say(self, words: str) -> None:
-        self.stdout.write(f"{timezone.localtime():%H:%M:%S} {words}")
+    def _print(self, message: str) -> None:
+        self.stdout.write(f"{timezone.localtime():%H:%M:%S} {message}")
         self.stdout.flush()
 
 

@@ -22,14 +22,14 @@ MONEY_CHECKS = (
 class Command(BaseCommand):
     """Run the nightly checks about money; exits with code 1 if a check fails."""
 
-    help = "Checks orders' and customers' totals, refunds against transactions, and stock of every shop."
+    help = "Check totals of orders and customers, refunds and inventory of every shop."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add ``--mend-customers``."""
         parser.add_argument(
             "--mend-customers",
             action="store_true",
-            help="first recalculate wrong order totals of customers; changes nothing else",
+            help="first recalculate wrong order totals of customers; change nothing else",
         )
 
     def handle(self, *args: object, **options: object) -> None:

@@ -8,11 +8,11 @@ from apps.refunds.domain.gateway_reconciliation import DEFAULT_DAYS, find_gatewa
 class Command(BaseCommand):
     """Compare every refund that a gateway moved; exits with code 1 if there are differences."""
 
-    help = "Compares the refunds of every shop with the records of its payment gateways; changes nothing."
+    help = "Compare the refunds of every shop with the records of its payment gateways; change nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add ``--days``."""
-        parser.add_argument("--days", type=int, default=DEFAULT_DAYS, help="The number of days to compare.")
+        parser.add_argument("--days", type=int, default=DEFAULT_DAYS, help="the number of days to compare")
 
     def handle(self, *args: object, **options: int) -> None:
         """Compare and list the differences."""

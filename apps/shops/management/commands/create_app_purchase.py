@@ -52,11 +52,11 @@ class Command(BaseCommand):
         )
         installation = installations.select_related("shop", "app").first()
         if installation is None:
-            raise CommandError(f"No app of the key {options['app']} is installed on {options['shop']}")
+            raise CommandError(f"No app with the key {options['app']} is installed in {options['shop']}")
         try:
             price = Decimal(options["price"])
         except InvalidOperation as error:
-            raise CommandError(f"{options['price']} is no amount") from error
+            raise CommandError(f"{options['price']} is not a valid amount") from error
         return purchases.create_purchase(
             installation,
             name=options["name"],

@@ -33,9 +33,9 @@ class Command(BaseCommand):
     help = "Create the demo shop if it does not exist and print its credentials."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print nothing but the JSON line")
+        parser.add_argument("--json", action="store_true", help="only print the JSON line")
         parser.add_argument(
-            "--first", action="store_true", help="issue a token only where the store is new, and print no JSON line"
+            "--first", action="store_true", help="issue a token only for a new demo shop, and print no JSON line"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

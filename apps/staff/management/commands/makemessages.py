@@ -13,13 +13,15 @@ from backoffice import translations as messages
 class Command(BaseCommand):
     """``manage.py makemessages [--check] [--from FILE.json …]``."""
 
-    help = "Updates the catalogues below locale/ from the sources and compiles them."
+    help = "Update the catalogs in locale/ from the sources and compile them."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="Change nothing; fail where a text is not translated.")
-        parser.add_argument("--language", default="", help="Only this one.")
-        parser.add_argument("--from", dest="files", nargs="+", default=[], help="JSON files: translations by message.")
+        parser.add_argument("--check", action="store_true", help="fail if a text is not translated; change nothing")
+        parser.add_argument("--language", default="", help="only this language")
+        parser.add_argument(
+            "--from", dest="files", nargs="+", default=[], help="JSON files with translations by message"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Update the catalogs or report their problems."""

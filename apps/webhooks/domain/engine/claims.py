@@ -64,7 +64,7 @@ class Claim:
     action: str
 
 
-# Positions of these columns in ``_COLUMNS``.
+# The indexes of the payload ID and of the body in ``_COLUMNS``.
 _PAYLOAD, _BODY = 12, 14
 _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""

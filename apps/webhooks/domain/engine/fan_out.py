@@ -211,11 +211,11 @@ class _FanOutBatch:
         )
 
     def _may_receive(self, event: Event, payload: Mapping[str, Any], match: CompiledSubscription) -> bool:
-        hears = topics.get_receive_check(event.topic)
-        if hears is None:
+        is_allowed = topics.get_receive_check(event.topic)
+        if is_allowed is None:
             return True
         with shop_scope(self.shops[event.shop_id]):
-            return hears(payload, match.subscription.app_id, match.granted)
+            return is_allowed(payload, match.subscription.app_id, match.granted)
 
     def _body(self, row: Pending, subscription: Subscription, payload: Mapping[str, Any]) -> bytes:
         full_payload = add_metafields(

@@ -27,8 +27,9 @@ class DeliveryResult:
     Attributes:
         state: The next state of the delivery.
         delay: Seconds until the next attempt.
-        counts: Whether an attempt was made; if not, the attempt number is returned and no attempt is logged.
-        ago: Seconds since the attempt started.
+        counts_as_attempt: Whether an attempt was made; if not, the number of attempts is not increased, and no attempt
+            is logged.
+        seconds_ago: Seconds since the attempt started.
     """
 
     claim: Claim

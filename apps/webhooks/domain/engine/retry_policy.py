@@ -1,4 +1,4 @@
-"""The retry policy: what an attempt means for a delivery. Pure functions; the dispatcher applies their results.
+"""The retry policy: pure functions that return the next state of a delivery after an attempt.
 
 Rule: design of webhooks, "Outcomes, retries, disabling".
 """
@@ -43,7 +43,7 @@ DONE = Verdict("done")
 
 
 def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Verdict:
-    """Return what a response means for a delivery after its n-th attempt; a redirect is an ordinary failure."""
+    """Return the next state of a delivery after a response to its n-th attempt; a redirect is an ordinary failure."""
     if 200 <= status < 300:
         return DONE
     error = f"status_{status}"
@@ -54,7 +54,7 @@ def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Ver
 
 
 def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict:
-    """Return what a failure means for a delivery after its n-th attempt.
+    """Return the next state of a delivery after its n-th attempt failed.
 
     Args:
         error: The class of the failure.

@@ -128,11 +128,11 @@ def _stop(pk: int, reason: str) -> bool:
 def tally_results(rows: Iterable[tuple[int, int, str, str, bool]]) -> dict[int, Tally]:
     """Group tuples ``(subscription, shop, state, error, is_gone)`` into tallies by subscription."""
     tallies: dict[int, Tally] = {}
-    for pk, shop, state, error, is_gone in rows:
+    for pk, shop, state, error, endpoint_removed in rows:
         tally = tallies.setdefault(pk, Tally(shop=shop))
         tally.successes += state == "done"
         tally.failures += state in {"retry", "dead"}
         tally.dead += state == "dead"
         tally.error = error or tally.error
-        tally.is_gone = tally.is_gone or is_gone
+        tally.is_gone = tally.is_gone or endpoint_removed
     return tallies

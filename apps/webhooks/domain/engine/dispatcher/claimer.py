@@ -16,7 +16,7 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind, E
 from apps.webhooks.domain.engine.rate_limits import TokenGrant
 
 SECRETS_SECONDS = 2.0
-_IDLE_LANES = 20_000
+_MAX_ENDPOINTS = 20_000
 
 Secrets = dict[int, list[str]]
 
@@ -29,7 +29,7 @@ class Claimer:
     """
 
     def __init__(self, threads: DatabaseThreads, slots: int) -> None:
-        """Limit the number of concurrent calls."""
+        """Create a claimer with a maximum number of concurrent calls."""
         self.allocator = SlotAllocator(slots)
         self.breakers: dict[str, CircuitBreaker] = {}
         self._threads = threads
@@ -71,7 +71,7 @@ class Claimer:
             for kind, seconds in ((AttemptKind.DUE, waiting.due), (AttemptKind.RETRY, waiting.retry)):
                 if seconds is not None:
                     slots.expect(kind, now + seconds)
-        if len(self.allocator.by_endpoint) > _IDLE_LANES:
+        if len(self.allocator.by_endpoint) > _MAX_ENDPOINTS:
             self.allocator.forget_idle()
 
     def get_next_due_time(self) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class DispatcherCounters:
-    """What a dispatcher has done since its start."""
+    """Counters of a dispatcher since its start."""
 
     events: int = 0
     deliveries: int = 0

@@ -1,9 +1,9 @@
 """The dispatcher: one event loop that fans events out, sends due deliveries, and writes results in batches.
 
-Several dispatchers, on one machine or many, share the work through leases and need no other coordination. Database work
-runs in threads, one per purpose, so the event loop never blocks on the database during a request. Database
-notifications wake the loop for new events where available, and polling finds the rest; a lost notification costs one
-second.
+Several dispatchers, on one machine or many, share the work through leases and need no other coordination. Database
+work runs in threads, one per purpose, so the event loop never blocks on the database during a request. Database
+notifications wake the loop for new events where available, and polling finds the rest; a lost notification costs
+one second.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Dispatcher:
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
-        """Limit the number of concurrent calls."""
+        """Create a dispatcher with a maximum number of concurrent calls."""
         self.slots = slots
         self.counts = DispatcherCounters()
         self.stopping = False
@@ -176,16 +176,19 @@ class Dispatcher:
         """Send a delivery, and pass its result to the writer."""
         slots = self._feeder.allocator.by_endpoint[claim.endpoint]
         progress = Progress(time.monotonic())
-        result, is_gone = DeliveryResult(claim, "retry", delay=10.0, error="internal", outcome="internal"), False
+        result, endpoint_removed = (
+            DeliveryResult(claim, "retry", delay=10.0, error="internal", outcome="internal"),
+            False,
+        )
         try:
             secrets = self._feeder.get_secrets(claim)
-            result, is_gone = await self._sender.attempt(claim, slots, secrets, progress)
+            result, endpoint_removed = await self._sender.attempt(claim, slots, secrets, progress)
         except Exception:
             logger.exception("Internal error while sending delivery %s", claim.key)
         finally:
             result.seconds_ago = progress.now()
             self._feeder.allocator.release_one(slots, claim.kind)
-            self._writer.add(result, is_gone=is_gone)
+            self._writer.add(result, endpoint_removed=endpoint_removed)
             self._wake.set()
 
     # --- results -----------------------------------------------------------------------------------------------------
@@ -197,7 +200,7 @@ class Dispatcher:
             await self._writer.write()
 
     def _on_result_written(self, result: DeliveryResult) -> None:
-        """Update the expectations of the endpoint after a result was written."""
+        """Note when the endpoint's next delivery is due, after a result was written."""
         self._leased.pop(result.claim.pk, None)
         slots = self._feeder.allocator.by_endpoint.get(result.claim.endpoint)
         if slots is None:
@@ -211,7 +214,7 @@ class Dispatcher:
             slots.expect(AttemptKind.RETRY, now, noted_at=now)
             self._wake.set()
 
-    # --- besides -----------------------------------------------------------------------------------------------------
+    # --- maintenance --------------------------------------------------------------------------------------------------
 
     async def _maintain(self) -> None:
         """Extend leases, expire leases of lost workers, and learn about circuit breakers from other processes."""
@@ -239,7 +242,7 @@ class Dispatcher:
         self._start_task(self._run_quietly(note))
 
     async def _run_quietly(self, work: Callable[[], object]) -> None:
-        """Run a write that may be lost."""
+        """Run a write that may fail without harm; errors are only logged."""
         try:
             await self._threads.run("tell", work)
         except Exception:

@@ -41,7 +41,7 @@ class EndpointSlots:
         max_per_second: The number of calls that may start per second in all processes; None for no limit.
         limit: The number of concurrent calls; halved on status 429, and raised again by successes.
         due_at: When the next delivery of each kind is due, in seconds of the monotonic clock.
-        seconds: The moving average of call durations.
+        average_seconds: The moving average of call durations.
         paused_until: No call may start before this time, because of ``max_per_second``.
         last_kind: The kind of the latest calls.
     """
@@ -86,22 +86,22 @@ class EndpointSlots:
         )
 
     def expect(self, kind: AttemptKind, moment: float, *, noted_at: float | None = None) -> None:
-        """Expect a delivery from a time on; ``noted`` is the time of the news, if it is news."""
+        """Note that a delivery is due from a time on; ``noted_at`` is the time when this became known, if it is new."""
         self.due_at[kind] = min(moment, self.due_at.get(kind, moment))
         self._noted_at = max(self._noted_at, noted_at or 0.0)
 
     def expect_nothing(self, *kinds: AttemptKind, since: float) -> None:
-        """Expect no deliveries, as known at a time; later news has priority."""
+        """Note that no deliveries were waiting at a time; due times that became known later stay."""
         if self._noted_at < since:
             for kind in kinds or tuple(AttemptKind):
                 self.due_at.pop(kind, None)
 
-    def record_latency(self, seconds: float, *, answered: bool) -> None:
+    def record_latency(self, seconds: float, *, has_response: bool) -> None:
         """Update the average duration with a call."""
         self.average_seconds += (seconds - self.average_seconds) * (
             _WEIGHT if self.has_responded or self.average_seconds else 1.0
         )
-        self.has_responded = self.has_responded or answered
+        self.has_responded = self.has_responded or has_response
 
     def decrease_limit(self) -> None:
         """Halve the limit after the receiver reported too many requests."""
@@ -116,7 +116,7 @@ class SlotAllocator:
     """The endpoints of a process, and the allocation of its slots."""
 
     def __init__(self, slots: int = SLOTS) -> None:
-        """Limit the number of concurrent calls."""
+        """Create an allocator with a maximum number of concurrent calls."""
         self.slots = slots
         self.by_endpoint: dict[int, EndpointSlots] = {}
         self.in_flight = 0
@@ -151,17 +151,17 @@ class SlotAllocator:
 
     def allocate(self, kind: AttemptKind, now: float) -> dict[int, int]:
         """Return by endpoint how many waiting deliveries may start now."""
-        free = self.slots - self.in_flight
+        free_slots = self.slots - self.in_flight
         if kind is AttemptKind.RETRY:
-            free = min(free, int(self.slots * RETRY_SHARE) - self.retrying)
+            free_slots = min(free_slots, int(self.slots * RETRY_SHARE) - self.retrying)
         waiting = [
             slots
             for slots in self.by_endpoint.values()
             if slots.due_at.get(kind, now + 1) <= now and slots.get_free_slots(now) and not slots.must_yield(kind, now)
         ]
-        if free <= 0 or not waiting:
+        if free_slots <= 0 or not waiting:
             return {}
-        allowances = _Allowances(self, free)
+        allowances = _Allowances(self, free_slots)
         shares: dict[int, int] = {}
         hosts: dict[int, int] = {}
         for slots in self._iterate_fairly(waiting, now):
@@ -183,7 +183,8 @@ class SlotAllocator:
             by_shop.setdefault(slots.shop, []).append((slots, slots.get_free_slots(now)))
         self._rotation += 1
         queues = [
-            _round_robin(_rotate(lanes, self._rotation)) for lanes in _rotate(list(by_shop.values()), self._rotation)
+            _round_robin(_rotate(shop_slots, self._rotation))
+            for shop_slots in _rotate(list(by_shop.values()), self._rotation)
         ]
         while queues:
             remaining = []
@@ -197,11 +198,11 @@ class SlotAllocator:
 class _Allowances:
     """The remaining slots: in total, for slow endpoints, and for endpoints without a response so far."""
 
-    def __init__(self, lanes: SlotAllocator, free: int) -> None:
-        self.free = free
-        endpoints = lanes.by_endpoint.values()
-        self.slow = int(lanes.slots * SLOW_SHARE) - sum(slots.in_flight for slots in endpoints if slots.is_slow)
-        self.unproven = int(lanes.slots * UNTESTED_SHARE) - sum(
+    def __init__(self, allocator: SlotAllocator, free_slots: int) -> None:
+        self.free = free_slots
+        endpoints = allocator.by_endpoint.values()
+        self.slow = int(allocator.slots * SLOW_SHARE) - sum(slots.in_flight for slots in endpoints if slots.is_slow)
+        self.unproven = int(allocator.slots * UNTESTED_SHARE) - sum(
             slots.in_flight for slots in endpoints if not slots.has_responded
         )
 
@@ -217,7 +218,7 @@ class _Allowances:
 def _round_robin(endpoints: list[tuple[EndpointSlots, int]]) -> Iterator[EndpointSlots]:
     """Yield each endpoint once, then each that has more slots a second time, and so on."""
     round_number = 0
-    while endpoints := [(slots, room) for slots, room in endpoints if room > round_number]:
+    while endpoints := [(slots, free_slots) for slots, free_slots in endpoints if free_slots > round_number]:
         yield from (slots for slots, _ in endpoints)
         round_number += 1
 

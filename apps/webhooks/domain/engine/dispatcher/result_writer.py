@@ -20,21 +20,21 @@ class ResultWriter:
     """A batch writer for results; results stay in memory until the database accepts them.
 
     Attributes:
-        waiting: Results to write, each with True if the receiver is gone for good.
+        waiting: Results to write, each with True if the endpoint no longer exists.
         batch_ready: Set when a batch is complete, or when no more results will come.
     """
 
     def __init__(
         self, threads: DatabaseThreads, counts: DispatcherCounters, on_written: Callable[[DeliveryResult], None]
     ) -> None:
-        """Call ``on_written`` with each written result."""
+        """Create a writer that calls ``on_written`` with each written result."""
         self.waiting: list[tuple[DeliveryResult, bool]] = []
         self.batch_ready = asyncio.Event()
         self._threads, self._counts, self._on_written = threads, counts, on_written
         self._health_updates: dict[int, tuple[bool, float]] = {}
 
-    def add(self, result: DeliveryResult, *, is_gone: bool) -> None:
-        self.waiting.append((result, is_gone))
+    def add(self, result: DeliveryResult, *, endpoint_removed: bool) -> None:
+        self.waiting.append((result, endpoint_removed))
         if len(self.waiting) >= BATCH_SIZE:
             self.batch_ready.set()
 
@@ -53,8 +53,14 @@ class ResultWriter:
     def _tally_for_health(self, group: Collection[tuple[DeliveryResult, bool]], fenced: set[int]) -> dict[int, Tally]:
         """Tally results by subscription: every dead letter and change of health, other results now and then."""
         rows = [
-            (result.claim.subscription, result.claim.shop, result.state, result.message or result.error, is_gone)
-            for result, is_gone in group
+            (
+                result.claim.subscription,
+                result.claim.shop,
+                result.state,
+                result.message or result.error,
+                endpoint_removed,
+            )
+            for result, endpoint_removed in group
             if result.claim.subscription is not None and result.counts_as_attempt and result.claim.pk not in fenced
         ]
         now = time.monotonic()

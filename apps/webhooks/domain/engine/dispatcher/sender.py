@@ -34,13 +34,13 @@ class Sender:
         counts: DispatcherCounters,
         note_breaker: BreakerCallback,
     ) -> None:
-        """Take an open HTTP client, and the transports of other schemes."""
+        """Create a sender with an open HTTP client and the transports of other schemes."""
         self._client, self._queues, self._counts, self._note_breaker = client, queues, counts, note_breaker
 
     async def attempt(
         self, claim: Claim, slots: EndpointSlots, secrets: list[str], progress: Progress
     ) -> tuple[DeliveryResult, bool]:
-        """Send a delivery; return the result, and True if the receiver is gone for good."""
+        """Send a delivery; return the result, and True if the endpoint no longer exists."""
         if claim.action == claims.CANCEL:
             return DeliveryResult(claim, "cancelled", counts_as_attempt=False, error="unsubscribed"), False
         if claim.action == claims.HOLD:
@@ -54,7 +54,7 @@ class Sender:
             await self._send_by_transport(claim, headers, progress)
         except HttpRequestFailed as error:
             return self._handle_failure(claim, slots, progress, error), False
-        return self._kept(claim, slots, progress), False
+        return self._handle_confirmation(claim, slots, progress), False
 
     async def _send_by_transport(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
         queue = self._queues.get(get_transport_scheme(claim.uri))
@@ -62,9 +62,9 @@ class Sender:
             raise Unreachable(gettext_noop("this type of endpoint is no longer configured"))
         await queue.send(claim, headers, progress)
 
-    def _kept(self, claim: Claim, slots: EndpointSlots, progress: Progress) -> DeliveryResult:
+    def _handle_confirmation(self, claim: Claim, slots: EndpointSlots, progress: Progress) -> DeliveryResult:
         """Record that a broker accepted the delivery."""
-        slots.record_latency(progress.now(), answered=True)
+        slots.record_latency(progress.now(), has_response=True)
         if slots.breaker.record_success(time.monotonic()):
             self._note_breaker(slots, "")
         slots.increase_limit()
@@ -77,7 +77,7 @@ class Sender:
         """Record a call without a response."""
         self._counts.failed += 1
         self._counts.blocked += error.code == "blocked_address"
-        slots.record_latency(progress.now(), answered=False)
+        slots.record_latency(progress.now(), has_response=False)
         if slots.breaker.record_failure(time.monotonic(), silent=True):
             self._handle_tripped_breaker(slots, str(error))
         return _build_result(claim, judge_failure(error.code, claim.number), progress, error.code, message=str(error))
@@ -86,7 +86,7 @@ class Sender:
         self, claim: Claim, slots: EndpointSlots, progress: Progress, reply: Reply
     ) -> tuple[DeliveryResult, bool]:
         verdict = judge_response(reply.status, reply.headers, claim.number)
-        slots.record_latency(progress.now(), answered=True)
+        slots.record_latency(progress.now(), has_response=True)
         now = time.monotonic()
         if reply.status >= 500:
             if slots.breaker.record_failure(now, silent=False):

@@ -30,7 +30,7 @@ class Transport(Protocol):
 
 
 def get_enabled_schemes() -> list[str]:
-    """Return the URI schemes that the operator enabled, besides ``https``."""
+    """Return the URI schemes that the operator enabled, in addition to ``https``."""
     return ["amqp"] * bool(settings.WEBHOOK_BROKERS) + ["arn"] * settings.WEBHOOK_EVENTBRIDGE
 
 

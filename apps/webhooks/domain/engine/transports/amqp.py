@@ -26,11 +26,11 @@ class AmqpTransport:
     """The AMQP transport, with one connection per broker, opened on first use and reopened after a failure."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        """Take broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
+        """Create the transport with broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
         self._brokers = {name: _Broker(address) for name, address in addresses.items()}
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery; see ``Queue.put``."""
+        """Send a delivery; see ``Transport.send``."""
         name, _, key = claim.uri.removeprefix("amqp://").partition("/")
         broker = self._brokers.get(name)
         if broker is None:
@@ -48,7 +48,7 @@ class AmqpTransport:
             async with asyncio.timeout(TOTAL_SECONDS):
                 await broker.publish(message, f"{claim.app}.{key}", progress)
         except TimeoutError:
-            # Anything that arrives on this channel later would be taken for the reply to another message.
+            # A late reply on this channel would be taken for the reply to another message.
             await broker.close()
             raise TimedOut from None
         finally:

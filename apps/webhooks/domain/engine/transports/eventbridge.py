@@ -33,7 +33,7 @@ class EventBridgeTransport:
         self._threads = ThreadPoolExecutor(MAX_THREADS, "eventbridge")
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery; see ``Queue.put``."""
+        """Send a delivery; see ``Transport.send``."""
         region, source = _split_arn(claim.uri)
         metadata = json.dumps(dict(headers)).encode()
         entry = {
