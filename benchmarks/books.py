@@ -4,8 +4,8 @@ Half of them are fulfilled, a fifth has duties, a tenth is refunded in part.
 """
 
 from benchmarks import bulk
-from benchmarks.bulk import Rows, moment, quoted, text_of
-from benchmarks.data import BEGIN, PRODUCTS, fill_customers, open_shop
+from benchmarks.bulk import Rows, number_as_text, quote_literal, time_literal
+from benchmarks.data import BEGIN, PRODUCTS, fill_customers, get_bench_shop
 from benchmarks.goods import VARIANTS, fill_products
 
 LINES, UNITS, CUSTOMERS = 3, 2, 100_000
@@ -14,18 +14,22 @@ REFUNDED, DECLARED, SENT = 10, 5, 2
 Values = dict[str, str]
 
 
-def fill(count: int) -> None:
+def fill_paid_orders(count: int) -> None:
     """Fill an empty database."""
     from apps.ground.tenancy import shop_scope
     from apps.inventory.domain.stock import get_primary_location
     from apps.shops.models import Shop
 
-    shop_id, _ = open_shop()
+    shop_id, _ = get_bench_shop()
     fill_customers(shop_id, 1, CUSTOMERS)
     fill_products(shop_id, PRODUCTS)
     with shop_scope(Shop(pk=shop_id)):
         location = get_primary_location().pk
-    own = {"shop_id": str(shop_id), "created_at": moment(f"{BEGIN} + n"), "updated_at": moment(f"{BEGIN} + n + 3600")}
+    own = {
+        "shop_id": str(shop_id),
+        "created_at": time_literal(f"{BEGIN} + n"),
+        "updated_at": time_literal(f"{BEGIN} + n + 3600"),
+    }
     _fill_orders(Rows(1, count), own)
     _fill_work(Rows(1, count), Rows(1, count // SENT), own, str(location))
     _fill_refunds(Rows(1, count // REFUNDED), count, own)
@@ -42,20 +46,20 @@ def _fill_orders(rows: Rows, own: Values) -> None:
     from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
     duty, total = _each(DECLARED, "3", "0"), f"(71 + {_each(DECLARED, '3', '0')})"
-    with bulk.loading(Order, LineItem, ShippingLine, Transaction):
+    with bulk.load_without_indexes(Order, LineItem, ShippingLine, Transaction):
         rows.insert(
             Order,
             **own,
             **dict.fromkeys(("total_line_items_price", "subtotal_price"), "60"),
             **dict.fromkeys(("total_price", "total_paid"), total),
-            **dict.fromkeys(("currency", "presentment_currency"), quoted("USD")),
+            **dict.fromkeys(("currency", "presentment_currency"), quote_literal("USD")),
             id="n",
             number="n",
-            name=f"'#' || {text_of('1000 + n')}",
-            token=f"'token' || {text_of('n')}",
-            confirmation_number=text_of("100000000 + n"),
+            name=f"'#' || {number_as_text('1000 + n')}",
+            token=f"'token' || {number_as_text('n')}",
+            confirmation_number=number_as_text("100000000 + n"),
             customer_id=f"1 + n % {CUSTOMERS}",
-            processed_at=moment(f"{BEGIN} + n"),
+            processed_at=time_literal(f"{BEGIN} + n"),
             total_tax="6",
             total_duties=duty,
             total_shipping_price="5",
@@ -64,9 +68,9 @@ def _fill_orders(rows: Rows, own: Values) -> None:
             current_total_duties=_each(REFUNDED, "0", duty),
             current_total_price=_each(REFUNDED, "55", total),
             total_refunded=_each(REFUNDED, "19", "0"),
-            financial_status=_each(REFUNDED, quoted("partially_refunded"), quoted("paid")),
-            fulfillment_status=_each(SENT, quoted("fulfilled"), "''"),
-            payment_gateway_names=quoted('["manual"]'),
+            financial_status=_each(REFUNDED, quote_literal("partially_refunded"), quote_literal("paid")),
+            fulfillment_status=_each(SENT, quote_literal("fulfilled"), "''"),
+            payment_gateway_names=quote_literal('["manual"]'),
             units_counted="TRUE",
             version=f"{BEGIN} + n",
         )
@@ -81,8 +85,8 @@ def _fill_orders(rows: Rows, own: Values) -> None:
                 position=str(position),
                 variant_id=f"{variant} + 1",
                 product_id=f"({variant}) / {VARIANTS} + 1",
-                title=quoted("Mug"),
-                name=quoted("Mug"),
+                title=quote_literal("Mug"),
+                name=quote_literal("Mug"),
                 price="10",
                 tax="2",
                 quantity=str(UNITS),
@@ -93,7 +97,7 @@ def _fill_orders(rows: Rows, own: Values) -> None:
                 duty=duty if first else "0",
                 refunded_duty=_each(REFUNDED, "3", "0") if first else "0",
             )
-        payload = {"id": "n", "order_id": "n", "title": quoted("Post"), "refunded": _each(REFUNDED, "5", "0")}
+        payload = {"id": "n", "order_id": "n", "title": quote_literal("Post"), "refunded": _each(REFUNDED, "5", "0")}
         rows.insert(ShippingLine, **own, **payload, price="5")
         payment = {"amount": total, "shop_amount": total, "refunded": _each(REFUNDED, "19", "0")}
         rows.insert(Transaction, **own, **_movement("n", "n", "sale", 1), **payment)
@@ -104,9 +108,9 @@ def _movement(pk: str, order: str, kind: str, sequence: int) -> Values:
         "id": pk,
         "order_id": order,
         "sequence": str(sequence),
-        "kind": quoted(kind),
-        "currency": quoted("USD"),
-        "processed_at": moment(f"{BEGIN} + n"),
+        "kind": quote_literal(kind),
+        "currency": quote_literal("USD"),
+        "processed_at": time_literal(f"{BEGIN} + n"),
     }
 
 
@@ -115,11 +119,17 @@ def _fill_work(rows: Rows, fulfilled_rows: Rows, own: Values, location: str) -> 
     from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
     from apps.inventory.models import StockMovement
 
-    with bulk.loading(Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine, StockMovement):
-        status, version = _each(SENT, quoted("closed"), quoted("open")), f"{BEGIN} + n"
+    with bulk.load_without_indexes(Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine, StockMovement):
+        status, version = _each(SENT, quote_literal("closed"), quote_literal("open")), f"{BEGIN} + n"
         work = {"id": "n", "order_id": "n", "assigned_location_id": location, "status": status, "version": version}
         rows.insert(FulfillmentOrder, **own, **work)
-        parcel = {"id": "n", "order_id": f"n * {SENT}", "location_id": location, "number": "1", "name": text_of("n")}
+        parcel = {
+            "id": "n",
+            "order_id": f"n * {SENT}",
+            "location_id": location,
+            "number": "1",
+            "name": number_as_text("n"),
+        }
         fulfilled_rows.insert(Fulfillment, **own, **parcel, version=version)
         for position in range(1, LINES + 1):
             rows.insert(
@@ -149,9 +159,9 @@ def _fill_work(rows: Rows, fulfilled_rows: Rows, own: Values, location: str) -> 
                 location_id=location,
                 delta=str(-UNITS),
                 available="0",
-                reason=quoted("sale"),
-                actor=quoted("system"),
-                at=moment(f"{BEGIN} + n"),
+                reason=quote_literal("sale"),
+                actor=quote_literal("system"),
+                at=time_literal(f"{BEGIN} + n"),
             )
 
 
@@ -163,13 +173,19 @@ def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
     order, refund = f"n * {REFUNDED}", {"id": "n", "refund_id": "n"}
     line = f"{LINES} * (n * {REFUNDED} - 1) + 1"
     tables = (models.RefundLineItem, models.RefundShippingLine, models.RefundDuty, models.OrderAdjustment)
-    with bulk.loading(models.Refund, *tables, Transaction):
-        rows.insert(models.Refund, **own, id="n", order_id=order, total_duties="3", processed_at=moment(f"{BEGIN} + n"))
+    with bulk.load_without_indexes(models.Refund, *tables, Transaction):
+        rows.insert(
+            models.Refund, **own, id="n", order_id=order, total_duties="3", processed_at=time_literal(f"{BEGIN} + n")
+        )
         units = {"line_item_id": line, "quantity": "1", "subtotal": "10", "total_tax": "1"}
         rows.insert(models.RefundLineItem, **own, **refund, **units)
         rows.insert(models.RefundShippingLine, **own, **refund, shipping_line_id=order, amount="5")
         rows.insert(models.RefundDuty, **own, **refund, line_item_id=line, duty_id="n", amount="3")
-        adjustment = {"kind": quoted("shipping_refund"), "amount": "-5", "reason": quoted("Shipping refund")}
+        adjustment = {
+            "kind": quote_literal("shipping_refund"),
+            "amount": "-5",
+            "reason": quote_literal("Shipping refund"),
+        }
         rows.insert(models.OrderAdjustment, **own, **refund, **adjustment)
         movement = _movement(f"{orders} + n", order, "refund", 2)
         rows.insert(Transaction, **own, **movement, parent_id=order, amount="19", shop_amount="19")

@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from apps.ground.sort_tables import Rank
 
 
-def on_postgres() -> bool:
+def is_postgres() -> bool:
     return connection.vendor == "postgresql"
 
 
-def pick(number: str, values: Sequence[str]) -> str:
+def cycle_values(number: str, values: Sequence[str]) -> str:
     """Return SQL that cycles through the values."""
-    cases = " ".join(f"WHEN {index} THEN {quoted(value)}" for index, value in enumerate(values))
+    cases = " ".join(f"WHEN {index} THEN {quote_literal(value)}" for index, value in enumerate(values))
     return f"(CASE ({number}) % {len(values)} {cases} END)"
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def text_of(number: str) -> str:
+def number_as_text(number: str) -> str:
     """Return SQL that formats a number as text."""
     return f"CAST({number} AS text)"
 
 
-def moment(seconds: str) -> str:
+def time_literal(seconds: str) -> str:
     """Return SQL for a time, given in seconds since 1970, in Django's storage format."""
-    if on_postgres():
+    if is_postgres():
         return f"to_timestamp({seconds})"
     return f"(datetime({seconds}, 'unixepoch') || '.000001')"
 
 
 def random_uuid() -> str:
     """Return SQL for a new UUID per row, in Django's storage format."""
-    return "gen_random_uuid()" if on_postgres() else "lower(hex(randomblob(16)))"
+    return "gen_random_uuid()" if is_postgres() else "lower(hex(randomblob(16)))"
 
 
 class Rows:
@@ -68,7 +68,7 @@ class Rows:
                 # The benchmarks write ASCII and few other lower-case letters, which every database folds the same way.
                 expressions[copy.attname] = f"lower({expressions[name]})"
         values = {
-            column: expressions.get(column) or default(field)
+            column: expressions.get(column) or get_default_literal(field)
             for column, field in fields.items()
             if column in expressions or not (field.primary_key or is_generated(field))
         }
@@ -78,7 +78,7 @@ class Rows:
             cursor.execute(f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT {selected} FROM {self._series()}')
 
     def _series(self) -> str:
-        if on_postgres():
+        if is_postgres():
             return f"generate_series({self.first}, {self.last}) AS series(n)"
         return (
             f"(WITH RECURSIVE series(n) AS (SELECT {self.first} UNION ALL"
@@ -90,7 +90,7 @@ def is_generated(field: "Field[Any, Any]") -> bool:
     return bool(getattr(field, "generated", False))
 
 
-def default(field: "Field[Any, Any]") -> str:
+def get_default_literal(field: "Field[Any, Any]") -> str:
     """Return a field's default as an SQL literal.
 
     Raises:
@@ -110,23 +110,23 @@ def default(field: "Field[Any, Any]") -> str:
     if isinstance(value, int | float):
         return str(value)
     if field.get_internal_type() == "JSONField":
-        text = quoted(str(getattr(value, "obj", value)) if not isinstance(value, str) else value)
-        return f"{text}::jsonb" if on_postgres() else text
-    return quoted(value.isoformat() if isinstance(value, datetime) else str(value))
+        text = quote_literal(str(getattr(value, "obj", value)) if not isinstance(value, str) else value)
+        return f"{text}::jsonb" if is_postgres() else text
+    return quote_literal(value.isoformat() if isinstance(value, datetime) else str(value))
 
 
 @contextmanager
-def loading(*models: type[Model]) -> Iterator[None]:
+def load_without_indexes(*models: type[Model]) -> Iterator[None]:
     """Fill tables without their indexes in one transaction.
 
     Indexes are rebuilt at its end; afterwards the planner's statistics are updated.
     """
     tables = [model._meta.db_table for model in models]
-    if not on_postgres():
+    if not is_postgres():
         # Rows that refer to each other are found by a scan per row while the indexes are dropped.
         connection.disable_constraint_checking()
     with transaction.atomic(), connection.cursor() as cursor:
-        if on_postgres():
+        if is_postgres():
             cursor.execute("SET LOCAL statement_timeout = 0")
             cursor.execute("SET LOCAL maintenance_work_mem = '512MB'")
             cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
@@ -134,9 +134,9 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 # Foreign keys are correct by construction; checking three million of them one by one takes minutes.
                 cursor.execute("SET LOCAL session_replication_role = replica")
         definitions = _drop_indexes(cursor, tables)
-        of_ranks = _drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if on_postgres() else []
+        of_ranks = _drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if is_postgres() else []
         yield
-        if on_postgres():
+        if is_postgres():
             for table in tables:
                 cursor.execute(
                     "SELECT setval(pg_get_serial_sequence(%s, 'id'),"
@@ -145,7 +145,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 )
         for definition in definitions:
             cursor.execute(definition)
-    if on_postgres():
+    if is_postgres():
         _rank(models)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL maintenance_work_mem = '512MB'; SET LOCAL statement_timeout = 0")
@@ -155,7 +155,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
     with connection.cursor() as cursor:
-        if on_postgres():
+        if is_postgres():
             cursor.execute("SET statement_timeout = 0")
             filled = [*tables, *(rank._meta.db_table for rank in _ranks_of(models))]
             cursor.execute(f"VACUUM ANALYZE {', '.join(filled)}")
@@ -182,7 +182,7 @@ def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:
     """Drop indexes and SQLite triggers of tables; return the statements that recreate the indexes."""
     definitions = []
     for table in tables:
-        if on_postgres():
+        if is_postgres():
             cursor.execute(
                 "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname NOT IN"
                 " (SELECT conname FROM pg_constraint)",

@@ -32,16 +32,16 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
     from apps.customers.models import Address, Customer
     from benchmarks import bulk
-    from benchmarks.bulk import Rows, moment, pick, quoted, text_of
+    from benchmarks.bulk import Rows, cycle_values, number_as_text, quote_literal, time_literal
 
-    first_name, last_name = pick("n", FIRST_NAMES), pick("n", LAST_NAMES)
+    first_name, last_name = cycle_values("n", FIRST_NAMES), cycle_values("n", LAST_NAMES)
     low_first, low_last = (
-        pick("n", [name.lower() for name in FIRST_NAMES]),
-        pick("n", [name.lower() for name in LAST_NAMES]),
+        cycle_values("n", [name.lower() for name in FIRST_NAMES]),
+        cycle_values("n", [name.lower() for name in LAST_NAMES]),
     )
-    number = text_of("n")
+    number = number_as_text("n")
     email = f"{low_first} || '.' || {low_last} || '.' || {number} || '@example.com'"
-    national = text_of("2010000000 + n")
+    national = number_as_text("2010000000 + n")
     note = f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}"
     tag_lists = ("vip, newsletter", "wholesale", "knitter, loyal")
     # A mark precedes each word; ``apps.customers.domain.search_columns`` explains why.
@@ -65,20 +65,23 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
             ),
             f"'@{FieldMark.EMAIL}example.{FieldMark.EMAIL}com{END_MARK}'",
             f"'{noted}{FieldMark.NOTE}' || {number} || '{END_MARK}'",
-            pick("n", ["".join(mark_whole_text(tag, FieldMark.TAG) for tag in tags.split(", ")) for tags in tag_lists]),
+            cycle_values(
+                "n", ["".join(mark_whole_text(tag, FieldMark.TAG) for tag in tags.split(", ")) for tags in tag_lists]
+            ),
         ]
     )
     cities = [mark_words(city, FieldMark.CITY) for city in CITIES]
     company = f"'{mark_words('Northwind Traders', FieldMark.COMPANY)}{END_MARK}'"
     places = (
-        f"{pick('n + 1', cities)} || '{END_MARK}' || {company} || {pick('n', cities)} || '{END_MARK}{FieldMark.ZIP}'"
-        f" || {text_of('10000 + n % 80000')} || '{END_MARK}{mark_whole_text('SE', FieldMark.COUNTRY)}'"
+        f"{cycle_values('n + 1', cities)} || '{END_MARK}' || {company} || {cycle_values('n', cities)}"
+        f" || '{END_MARK}{FieldMark.ZIP}'"
+        f" || {number_as_text('10000 + n % 80000')} || '{END_MARK}{mark_whole_text('SE', FieldMark.COUNTRY)}'"
     )
-    created, updated = moment(f"{BEGIN} + n"), moment(f"{BEGIN} + n + 86400")
+    created, updated = time_literal(f"{BEGIN} + n"), time_literal(f"{BEGIN} + n + 86400")
     shop = str(shop_id)
     rows = Rows(first, last)
-    with bulk.loading(Customer, Address):
-        full_text_triggers(drop=True)
+    with bulk.load_without_indexes(Customer, Address):
+        drop_full_text_triggers(drop=True)
         rows.insert(
             Customer,
             id="n",
@@ -91,41 +94,41 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
             email_key=email,
             phone=f"'+1' || {national}",
             verified_email="n % 3 > 0",
-            state=differing.pop("state", pick("n", ("disabled", "enabled", "invited"))),
+            state=differing.pop("state", cycle_values("n", ("disabled", "enabled", "invited"))),
             note=note,
-            tags=pick("n", tag_lists),
+            tags=cycle_values("n", tag_lists),
             search_text=search,
             search_own=own,
             search_places=places,
             default_address_id="2 * n - 1",
-            email_marketing_state=pick("n", ("subscribed", "not_subscribed", "unsubscribed")),
+            email_marketing_state=cycle_values("n", ("subscribed", "not_subscribed", "unsubscribed")),
             email_marketing_updated_at=updated,
             version=f"{BEGIN} + n",
             **differing,
         )
-        for offset, company in ((1, quoted("Northwind Traders")), (0, "''")):
+        for offset, company in ((1, quote_literal("Northwind Traders")), (0, "''")):
             rows.insert(
                 Address,
                 id=f"2 * n - {offset}",
                 shop_id=shop,
                 customer_id="n",
                 created_at=created,
-                updated_at=moment(f"{BEGIN} + n + {offset}"),
+                updated_at=time_literal(f"{BEGIN} + n + {offset}"),
                 first_name=first_name,
                 last_name=last_name,
                 company=company,
-                address1=f"{pick(f'n + {offset}', STREETS)} || ' ' || {text_of(f'n % 200 + {offset}')}",
-                address2=quoted("c/o the neighbours"),
-                city=pick(f"n + {offset}", CITIES),
-                country=quoted("Sweden"),
-                country_code=quoted("SE"),
-                zip=text_of("10000 + n % 80000"),
-                phone=quoted("+4646100000"),
+                address1=f"{cycle_values(f'n + {offset}', STREETS)} || ' ' || {number_as_text(f'n % 200 + {offset}')}",
+                address2=quote_literal("c/o the neighbours"),
+                city=cycle_values(f"n + {offset}", CITIES),
+                country=quote_literal("Sweden"),
+                country_code=quote_literal("SE"),
+                zip=number_as_text("10000 + n % 80000"),
+                phone=quote_literal("+4646100000"),
             )
     sqlite_fts.create_search_index()
 
 
-def full_text_triggers(*, drop: bool) -> None:
+def drop_full_text_triggers(*, drop: bool) -> None:
     """Drop the triggers that maintain SQLite's full-text index; ``ensure`` creates them and the index again."""
     from django.db import connection
 
@@ -135,7 +138,7 @@ def full_text_triggers(*, drop: bool) -> None:
                 cursor.execute(f"DROP TRIGGER IF EXISTS customers_search_{event}")
 
 
-def open_shop() -> tuple[int, str]:
+def get_bench_shop() -> tuple[int, str]:
     """Return the benchmark's shop, created by the first call, and a new access token."""
     from django.utils import timezone
 
@@ -152,7 +155,7 @@ def open_shop() -> tuple[int, str]:
     return shop.pk, tokens.issue_token(installation, actor="system", at=now)
 
 
-def grow(customers: int) -> dict[str, Any]:
+def grow_shop(customers: int) -> dict[str, Any]:
     """Fill the shop up to this number of customers, with products and orders.
 
     Returns:
@@ -163,7 +166,7 @@ def grow(customers: int) -> dict[str, Any]:
     from benchmarks.goods import fill_orders, fill_products, fill_work
 
     began = time.monotonic()
-    shop_id, token = open_shop()
+    shop_id, token = get_bench_shop()
     with all_shops_scope():
         present = Customer.objects.order_by("-id").values_list("id", flat=True).first() or 0
     if customers > present:
@@ -185,7 +188,7 @@ def main() -> None:
     parser.add_argument("--customers", type=int, default=10_000)
     options = parser.parse_args()
     django.setup()
-    print(json.dumps(grow(options.customers)))
+    print(json.dumps(grow_shop(options.customers)))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Database:
             return 0.0
         with psycopg.connect(self.environment["DATABASE_URL"], autocommit=True) as connection:
             rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", [application])
-            return sum(servers.processor_seconds(row[0]) for row in rows)
+            return sum(servers.get_processor_seconds(row[0]) for row in rows)
 
     def prepare(self, customers: int) -> None:
         """Migrate, and fill the tables up to this number of rows."""
@@ -65,7 +65,7 @@ class Database:
 
 
 @contextlib.contextmanager
-def postgres(folder: Path) -> Iterator[Database]:
+def create_postgres(folder: Path) -> Iterator[Database]:
     """Create a database on the server of ``DATABASE_URL`` (or of 127.0.0.1), and drop it after the block.
 
     Raises:
@@ -87,7 +87,7 @@ def postgres(folder: Path) -> Iterator[Database]:
             connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
 
 
-def sqlite(folder: Path) -> Database:
+def create_sqlite(folder: Path) -> Database:
     """Create a database file."""
     return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
 

@@ -24,7 +24,7 @@ AT_ONCE = 1_000
 MUST = {"customers": 1_000, "orders": 300}
 
 
-def customers(count: int) -> Iterator[dict[str, object]]:
+def build_customers(count: int) -> Iterator[dict[str, object]]:
     """Yield customers with an address, consent and tags."""
     for number in range(count):
         name = {"first_name": f"Ada{number}", "last_name": "Lovelace"}
@@ -41,7 +41,7 @@ def customers(count: int) -> Iterator[dict[str, object]]:
         }
 
 
-def orders(count: int) -> Iterator[dict[str, object]]:
+def build_orders(count: int) -> Iterator[dict[str, object]]:
     """Yield paid orders of two line items, for these customers."""
     for number in range(count):
         yield {
@@ -59,7 +59,7 @@ def orders(count: int) -> Iterator[dict[str, object]]:
         }
 
 
-def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
+def import_bodies(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
     """Check and run a file; print the rates and return True if they reach the goals."""
     from django.utils import timezone
 
@@ -84,7 +84,7 @@ def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
     return min(rates) >= MUST[kind]
 
 
-def floor(count: int) -> float:
+def measure_floor(count: int) -> float:
     """Return rows per second of a bare cursor, into a copy of the customers' table without indexes."""
     from django.db import connection
 
@@ -114,8 +114,11 @@ def main() -> int:
     print("| objects | check, per second | run, per second | must | memory at most |\n|---|---|---|---|---|")
     with shop_scope(make_shop(domain=f"exchange-{token_hex(4)}.example")):
         count = options.orders or options.rows // 5
-        fine = [take_in("customers", customers(options.rows), options.rows), take_in("orders", orders(count), count)]
-        print(f"| floor: rows of customers by a bare cursor |  | {floor(options.rows):,.0f} |  |  |")
+        fine = [
+            import_bodies("customers", build_customers(options.rows), options.rows),
+            import_bodies("orders", build_orders(count), count),
+        ]
+        print(f"| floor: rows of customers by a bare cursor |  | {measure_floor(options.rows):,.0f} |  |  |")
     return int(not all(fine))
 
 

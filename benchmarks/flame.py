@@ -25,18 +25,18 @@ ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
 Stacks = Counter[tuple[str, ...]]
 
 
-def sample(scenario: str, seconds: int, *, cold: bool) -> Stacks:
+def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
     """Return stacks of the API's functions, with the number of samples."""
     kind, path = SCENARIOS[scenario]
-    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
+    with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.prepare(ROWS)
         environment = {**database.environment, **({COLD: "0"} if cold else {})}
-        with servers.started(
-            "flame", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token
+        with servers.run_server(
+            "flame", servers.OURS, servers.find_free_port(), environment, CUSTOMERS, database.token
         ) as server:
             arguments = (server.port, kind, database.token, path)
-            load.run(*arguments, ROWS, 4)
-            background = threading.Thread(target=load.run, args=(*arguments, 1_000_000, seconds + 3))
+            load.run_load(*arguments, ROWS, 4)
+            background = threading.Thread(target=load.run_load, args=(*arguments, 1_000_000, seconds + 3))
             background.start()
             stacks_path = Path(name) / "stacks"
             command = ["py-spy", "record", "--pid", str(server.process.pid), "--subprocesses", "--rate", "400"]
@@ -47,10 +47,10 @@ def sample(scenario: str, seconds: int, *, cold: bool) -> Stacks:
             except FileNotFoundError:
                 raise load.Unmeasurable("The flame graph needs py-spy: pip install py-spy") from None
             background.join()
-        return read(stacks_path.read_text())
+        return parse_stacks(stacks_path.read_text())
 
 
-def read(text: str) -> Stacks:
+def parse_stacks(text: str) -> Stacks:
     """Return the stacks of py-spy's raw format, from the outermost layer on, without line numbers and directories."""
     stacks: Stacks = Counter()
     for line in text.splitlines():
@@ -72,7 +72,7 @@ def _short(frame: str) -> str:
     return f"{function} ({path.removeprefix(root)})"
 
 
-def draw(stacks: Stacks, title: str) -> str:
+def draw_flame_graph(stacks: Stacks, title: str) -> str:
     """Return the flame graph as SVG."""
     total = sum(stacks.values())
     boxes: Stacks = Counter()
@@ -119,11 +119,11 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true", help="keep nothing rendered")
     parser.add_argument("--seconds", type=int, default=8)
     options = parser.parse_args()
-    stacks = sample(options.scenario, options.seconds, cold=options.cold)
+    stacks = sample_stacks(options.scenario, options.seconds, cold=options.cold)
     if not stacks:
         raise load.Unmeasurable("py-spy met no request; it may need root")
     title = f"{options.scenario}{', nothing to re-use' if options.cold else ''}: {sum(stacks.values())} samples"
-    sys.stdout.write(draw(stacks, title))
+    sys.stdout.write(draw_flame_graph(stacks, title))
 
 
 if __name__ == "__main__":

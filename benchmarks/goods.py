@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from benchmarks import bulk
-from benchmarks.bulk import Rows, moment, pick, quoted, text_of
+from benchmarks.bulk import Rows, cycle_values, number_as_text, quote_literal, time_literal
 
 BEGIN = 1_700_000_000
 VARIANTS, IMAGES, LINES = 3, 2, 3
@@ -29,23 +29,25 @@ def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing:
     location = f"(SELECT min(id) FROM inventory_location WHERE shop_id = {shop_id})"
     own: dict[str, str] = {
         "shop_id": str(shop_id),
-        "created_at": moment(f"{BEGIN} + n"),
-        "updated_at": moment(f"{BEGIN} + n + 86400"),
+        "created_at": time_literal(f"{BEGIN} + n"),
+        "updated_at": time_literal(f"{BEGIN} + n + 86400"),
     }
     rows = Rows(first, last)
-    with bulk.loading(Product, ProductOption, ProductTag, ProductImage, InventoryItem, InventoryLevel, Variant):
+    with bulk.load_without_indexes(
+        Product, ProductOption, ProductTag, ProductImage, InventoryItem, InventoryLevel, Variant
+    ):
         rows.insert(
             Product,
             **own,
             **{
                 "id": "n",
-                "title": f"{pick('n', NOUNS)} || ' ' || {text_of('n')}",
-                "handle": f"'product-' || {text_of('n')}",
-                "body_html": quoted("<p>Made by hand in small numbers, from what grows and is dug nearby.</p>"),
-                "vendor": pick("n", VENDORS),
-                "product_type": pick("n", ("Kitchen", "Home")),
-                "tags": quoted("handmade, kitchen"),
-                "published_at": moment(f"{BEGIN} + n"),
+                "title": f"{cycle_values('n', NOUNS)} || ' ' || {number_as_text('n')}",
+                "handle": f"'product-' || {number_as_text('n')}",
+                "body_html": quote_literal("<p>Made by hand in small numbers, from what grows and is dug nearby.</p>"),
+                "vendor": cycle_values("n", VENDORS),
+                "product_type": cycle_values("n", ("Kitchen", "Home")),
+                "tags": quote_literal("handmade, kitchen"),
+                "published_at": time_literal(f"{BEGIN} + n"),
                 "lowest_price": "19.90",
                 "version": f"{BEGIN} + n",
                 **differing,
@@ -56,12 +58,19 @@ def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing:
             **own,
             id="n",
             product_id="n",
-            name=quoted("Size"),
+            name=quote_literal("Size"),
             position="1",
-            values=quoted(json.dumps(SIZES)),
+            values=quote_literal(json.dumps(SIZES)),
         )
         for number, tag in enumerate(("handmade", "kitchen")):
-            rows.insert(ProductTag, **own, id=f"2 * n - {number}", product_id="n", name=quoted(tag), key=quoted(tag))
+            rows.insert(
+                ProductTag,
+                **own,
+                id=f"2 * n - {number}",
+                product_id="n",
+                name=quote_literal(tag),
+                key=quote_literal(tag),
+            )
         for position in range(1, IMAGES + 1):
             rows.insert(
                 ProductImage,
@@ -69,15 +78,15 @@ def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing:
                 id=f"{IMAGES} * (n - 1) + {position}",
                 product_id="n",
                 position=str(position),
-                alt=quoted("Seen from the side"),
-                key=f"'key' || {text_of('n')} || '-{position}'",
-                name=quoted("picture.png"),
+                alt=quote_literal("Seen from the side"),
+                key=f"'key' || {number_as_text('n')} || '-{position}'",
+                name=quote_literal("picture.png"),
                 width="1600",
                 height="1200",
             )
         for position, size in enumerate(SIZES, 1):
             pk = f"{VARIANTS} * (n - 1) + {position}"
-            sku = f"'P' || {text_of('n')} || '-{position}'"
+            sku = f"'P' || {number_as_text('n')} || '-{position}'"
             rows.insert(InventoryItem, **own, id=pk, sku=sku, tracked="TRUE", version=f"{BEGIN} + n")
             rows.insert(
                 InventoryLevel,
@@ -95,11 +104,11 @@ def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing:
                 product_id="n",
                 inventory_item_id=pk,
                 image_id=f"{IMAGES} * (n - 1) + {1 + position % IMAGES}",
-                title=quoted(size),
-                option1=quoted(size),
+                title=quote_literal(size),
+                option1=quote_literal(size),
                 position=str(position),
                 price=f"19.90 + {position}",
-                barcode=f"'73' || {text_of(f'1000000000 + {pk}')}",
+                barcode=f"'73' || {number_as_text(f'1000000000 + {pk}')}",
                 inventory_quantity="40",
                 grams="350",
                 weight="0.35",
@@ -127,8 +136,8 @@ def fill_work(shop_id: int, last: int) -> None:
     location = f"(SELECT min(id) FROM inventory_location WHERE shop_id = {shop_id})"
     own: dict[str, str] = {
         "shop_id": str(shop_id),
-        "created_at": moment(f"{BEGIN} + n + 7200"),
-        "updated_at": moment(f"{BEGIN} + n + 7200"),
+        "created_at": time_literal(f"{BEGIN} + n + 7200"),
+        "updated_at": time_literal(f"{BEGIN} + n + 7200"),
     }
     with connection.cursor() as cursor:
         which = f"shop_id = {shop_id} AND id <= {last} AND id % {SENT} = 0"
@@ -139,7 +148,7 @@ def fill_work(shop_id: int, last: int) -> None:
         )
     sent_condition, sent_order = f"n % {SENT} = 0", f"n * {SENT}"
     rows, parcels = Rows(1, last), Rows(1, last // SENT)
-    with bulk.loading(FulfillmentOrder, FulfillmentOrderLine, Fulfillment, FulfillmentLine):
+    with bulk.load_without_indexes(FulfillmentOrder, FulfillmentOrderLine, Fulfillment, FulfillmentLine):
         rows.insert(
             FulfillmentOrder,
             **own,
@@ -147,12 +156,12 @@ def fill_work(shop_id: int, last: int) -> None:
             order_id="n",
             assigned_location_id=location,
             status=f"(CASE WHEN {sent_condition} THEN 'closed' ELSE 'open' END)",
-            fulfill_at=moment(f"{BEGIN} + n"),
-            presented_name=quoted("Post"),
-            service_code=quoted("POST"),
+            fulfill_at=time_literal(f"{BEGIN} + n"),
+            presented_name=quote_literal("Post"),
+            service_code=quote_literal("POST"),
             version=f"{BEGIN} + n",
         )
-        number = text_of(f"100000000000 + {sent_order}")
+        number = number_as_text(f"100000000000 + {sent_order}")
         parcels.insert(
             Fulfillment,
             **own,
@@ -160,9 +169,9 @@ def fill_work(shop_id: int, last: int) -> None:
             order_id=sent_order,
             location_id=location,
             number="1",
-            name=f"'#' || {text_of(f'1000 + {sent_order}')} || '.1'",
-            shipment_status=quoted("in_transit"),
-            tracking_company=quoted("Courier"),
+            name=f"'#' || {number_as_text(f'1000 + {sent_order}')} || '.1'",
+            shipment_status=quote_literal("in_transit"),
+            tracking_company=quote_literal("Courier"),
             tracking_numbers=_list(number),
             tracking_urls=_list(f"'https://courier.example/' || {number}"),
             version=f"{BEGIN} + n",
@@ -192,7 +201,7 @@ def fill_work(shop_id: int, last: int) -> None:
 def _list(text: str) -> str:
     """Return SQL for a JSON list of one text that needs no escapes."""
     written_text = f"'[\"' || {text} || '\"]'"
-    return f"({written_text})::jsonb" if bulk.on_postgres() else written_text
+    return f"({written_text})::jsonb" if bulk.is_postgres() else written_text
 
 
 def fill_order_rows(
@@ -214,11 +223,11 @@ def fill_order_rows(
 
     own: dict[str, str] = {
         "shop_id": str(shop_id),
-        "created_at": moment(f"{BEGIN} + n"),
-        "updated_at": moment(f"{BEGIN} + n + 3600"),
+        "created_at": time_literal(f"{BEGIN} + n"),
+        "updated_at": time_literal(f"{BEGIN} + n + 3600"),
     }
     rows = Rows(first, last)
-    with bulk.loading(Order, LineItem, ShippingLine):
+    with bulk.load_without_indexes(Order, LineItem, ShippingLine):
         rows.insert(Order, **own, **{**_order_columns(f"{apart} + 1 + n % {customers}"), **differing})
         for position in range(1, lines + 1):
             # Rows that alternate between shops alternate between products in the same way.
@@ -232,20 +241,28 @@ def fill_order_rows(
                 position=str(position),
                 variant_id=variant,
                 product_id=product,
-                title=pick("n", NOUNS),
-                variant_title=pick("n", SIZES),
-                name=f"{pick('n', NOUNS)} || ' - ' || {pick('n', SIZES)}",
-                sku=f"'P' || {text_of('n')} || '-{position}'",
-                vendor=pick("n", VENDORS),
+                title=cycle_values("n", NOUNS),
+                variant_title=cycle_values("n", SIZES),
+                name=f"{cycle_values('n', NOUNS)} || ' - ' || {cycle_values('n', SIZES)}",
+                sku=f"'P' || {number_as_text('n')} || '-{position}'",
+                vendor=cycle_values("n", VENDORS),
                 grams="350",
                 price="20",
                 **dict.fromkeys(("quantity", "current_quantity", "fulfillable_quantity"), "1"),
                 tax="5",
-                tax_lines=quoted(json.dumps([_tax("5.00")])),
-                properties=quoted('[{"name": "Engraving", "value": "A. L."}]'),
-                variant_inventory_management=quoted("platform"),
+                tax_lines=quote_literal(json.dumps([_tax("5.00")])),
+                properties=quote_literal('[{"name": "Engraving", "value": "A. L."}]'),
+                variant_inventory_management=quote_literal("platform"),
             )
-        rows.insert(ShippingLine, **own, id="n", order_id="n", title=quoted("Post"), code=quoted("POST"), price="5")
+        rows.insert(
+            ShippingLine,
+            **own,
+            id="n",
+            order_id="n",
+            title=quote_literal("Post"),
+            code=quote_literal("POST"),
+            price="5",
+        )
 
 
 def _order_columns(customer: str) -> dict[str, str]:
@@ -254,25 +271,25 @@ def _order_columns(customer: str) -> dict[str, str]:
         **dict.fromkeys(("total_line_items_price", "subtotal_price", "current_subtotal_price"), "60"),
         **dict.fromkeys(("total_tax", "current_total_tax"), "15"),
         **dict.fromkeys(("total_price", "current_total_price", "total_paid"), "80"),
-        **dict.fromkeys(("currency", "presentment_currency"), quoted("USD")),
-        **dict.fromkeys(("billing_address", "shipping_address"), quoted(json.dumps(_address()))),
+        **dict.fromkeys(("currency", "presentment_currency"), quote_literal("USD")),
+        **dict.fromkeys(("billing_address", "shipping_address"), quote_literal(json.dumps(_address()))),
         "id": "n",
         "number": "n",
-        "name": f"'#' || {text_of('1000 + n')}",
-        "token": f"'token' || {text_of('n')}",
-        "confirmation_number": text_of("100000000 + n"),
+        "name": f"'#' || {number_as_text('1000 + n')}",
+        "token": f"'token' || {number_as_text('n')}",
+        "confirmation_number": number_as_text("100000000 + n"),
         "customer_id": customer,
-        "email": f"'buyer.' || {text_of('n')} || '@example.com'",
-        "processed_at": moment(f"{BEGIN} + n"),
-        "financial_status": quoted("paid"),
+        "email": f"'buyer.' || {number_as_text('n')} || '@example.com'",
+        "processed_at": time_literal(f"{BEGIN} + n"),
+        "financial_status": quote_literal("paid"),
         "total_shipping_price": "5",
         "total_weight": "1050",
-        "tax_lines": quoted(json.dumps([_tax("15.00")])),
-        "discount_codes": quoted(json.dumps([{"code": "WELCOME", "amount": "0.00", "type": "fixed_amount"}])),
-        "payment_gateway_names": quoted('["manual"]'),
-        "note": quoted("Please leave it with the neighbours"),
-        "tags": quoted("gift, spring"),
-        "source_name": quoted("web"),
+        "tax_lines": quote_literal(json.dumps([_tax("15.00")])),
+        "discount_codes": quote_literal(json.dumps([{"code": "WELCOME", "amount": "0.00", "type": "fixed_amount"}])),
+        "payment_gateway_names": quote_literal('["manual"]'),
+        "note": quote_literal("Please leave it with the neighbours"),
+        "tags": quote_literal("gift, spring"),
+        "source_name": quote_literal("web"),
         "version": f"{BEGIN} + n",
     }
 

@@ -41,12 +41,12 @@ class Figures:
         return asdict(self)
 
 
-def need_wrk() -> None:
+def require_wrk() -> None:
     if shutil.which("wrk") is None:
         raise Unmeasurable("The benchmark needs wrk: apt install wrk")
 
 
-def run(port: int, kind: str, token: str, path: str, number: int, seconds: float, *more: str) -> Figures:
+def run_load(port: int, kind: str, token: str, path: str, number: int, seconds: float, *more: str) -> Figures:
     """Load one server for some seconds.
 
     Raises:

@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 from benchmarks import databases, load, servers
-from benchmarks.run import RESULTS, progress
+from benchmarks.run import RESULTS, print_progress
 from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
 
 LIMIT_MB = 250
 
 
-def watch(running: servers.Running, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
+def record_memory(running: servers.RunningServer, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
     """Return the megabytes after each minute, and the number of responses."""
     weighed: list[float] = []
     answered = 0
@@ -26,9 +26,9 @@ def watch(running: servers.Running, token: str, minutes: int, burst: float) -> t
         until = time.monotonic() + 60
         for scenario, (kind, path) in SCENARIOS.items():
             number = (minute + 1) * 1_000_000 if scenario == "create" else ROWS
-            answered += load.run(running.port, kind, token, path, number, burst).requests
+            answered += load.run_load(running.port, kind, token, path, number, burst).requests
         weighed.append(running.memory())
-        progress(f"minute {minute + 1:3}  {weighed[-1]:6.1f} MB  {answered:,} answers")
+        print_progress(f"minute {minute + 1:3}  {weighed[-1]:6.1f} MB  {answered:,} answers")
         time.sleep(max(0.0, until - time.monotonic()))
     return weighed, answered
 
@@ -38,12 +38,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--burst", type=float, default=1)
     options = parser.parse_args()
-    load.need_wrk()
-    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
+    load.require_wrk()
+    with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.prepare(ROWS)
-        port = servers.free_port()
-        with servers.started("memory", servers.OURS, port, database.environment, CUSTOMERS, database.token) as running:
-            weighed, answered = watch(running, database.token, options.minutes, options.burst)
+        port = servers.find_free_port()
+        with servers.run_server(
+            "memory", servers.OURS, port, database.environment, CUSTOMERS, database.token
+        ) as running:
+            weighed, answered = record_memory(running, database.token, options.minutes, options.burst)
     counted = weighed[len(weighed) // 10 :]
     quarter = max(1, len(counted) // 4)
     early, late = statistics.fmean(counted[:quarter]), statistics.fmean(counted[-quarter:])

@@ -33,7 +33,7 @@ THREADS = 4
 WHOSE = "HTTP_X_WHOSE"
 
 
-class Fair(Door):
+class HeaderFairness(Door):
     """A scheduler that takes the shop of a request from its header."""
 
     def whose(self, environ: Environ) -> Hashable:
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--serve", choices=("fair", "plain"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        door = Fair() if options.serve == "fair" else Door()
+        door = HeaderFairness() if options.serve == "fair" else Door()
         port = int(os.environ["PORT"])
         run_server(lambda: (application, door), host="127.0.0.1", port=port, processes=1, threads=THREADS)
         return
@@ -61,23 +61,23 @@ def main() -> None:
     django.setup()
     print(f"| the {SHOPS - 1} others, while one shop floods | p50 | p99 |\n|---|---|---|")
     for name, turns in (("with turns", True), ("without", False)):
-        told(f"a job, behind {options.jobs:,} of the one, {name}", jobs_of_others(options.jobs, turns=turns))
+        print_waits(f"a job, behind {options.jobs:,} of the one, {name}", measure_jobs(options.jobs, turns=turns))
     for name, kind in (("with turns", "fair"), ("without", "plain")):
-        told(f"a request, beside {CALLERS} slow ones, {name}", requests_of_others(options.seconds, kind))
+        print_waits(f"a request, beside {CALLERS} slow ones, {name}", measure_requests(options.seconds, kind))
 
 
-def told(what: str, seconds: list[float]) -> None:
+def print_waits(what: str, seconds: list[float]) -> None:
     parts = statistics.quantiles(seconds, n=100)
     print(f"| {what} | {parts[49] * 1000:,.0f} ms | {parts[98] * 1000:,.0f} ms |", flush=True)
 
 
-def jobs_of_others(count: int, *, turns: bool) -> list[float]:
+def measure_jobs(count: int, *, turns: bool) -> list[float]:
     """Return how long each of the others' jobs waited for its end, in seconds."""
     from django.db import connection
 
     from apps.jobs.domain import queue
 
-    bells, shops, ended = asked_for(count)
+    bells, shops, ended = enqueue_jobs(count)
     lock = threading.Lock()
 
     def next_bell() -> uuid.UUID | None:
@@ -98,7 +98,7 @@ def jobs_of_others(count: int, *, turns: bool) -> list[float]:
     return [ended[shop] - began for shop in shops[1:]]
 
 
-def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]:
+def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]:
     """Return the job notifications, last first; the ids of new shops; and the time of each shop's first job."""
     from django.core.management import call_command
 
@@ -131,18 +131,20 @@ def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]
     return bells, [shop.pk for shop in shops], ended
 
 
-def requests_of_others(seconds: float, kind: str) -> list[float]:
+def measure_requests(seconds: float, kind: str) -> list[float]:
     """Return the response times of the other shops, in seconds."""
-    port = servers.free_port()
+    port = servers.find_free_port()
     command = [sys.executable, "-m", "benchmarks.noisy", "--serve", kind]
     server = subprocess.Popen(command, env={**os.environ, "PORT": str(port)})
     try:
         time.sleep(3)
         durations: list[float] = []
         until = time.monotonic() + seconds
-        callers = [threading.Thread(target=call, args=(port, "one", "/slow", until, [])) for _ in range(CALLERS)]
+        callers = [
+            threading.Thread(target=send_requests, args=(port, "one", "/slow", until, [])) for _ in range(CALLERS)
+        ]
         callers += [
-            threading.Thread(target=call, args=(port, f"other {number}", "/", until, durations, 1))
+            threading.Thread(target=send_requests, args=(port, f"other {number}", "/", until, durations, 1))
             for number in range(SHOPS - 1)
         ]
         for caller in callers:
@@ -155,7 +157,7 @@ def requests_of_others(seconds: float, kind: str) -> list[float]:
         server.wait()
 
 
-def call(port: int, whose: str, path: str, until: float, durations: list[float], pause: float = 0) -> None:
+def send_requests(port: int, whose: str, path: str, until: float, durations: list[float], pause: float = 0) -> None:
     """Send requests in a loop; record responses with status 200, after a first second of warm-up."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     noted_from = time.monotonic() + 1

@@ -21,7 +21,7 @@ PATH = f"{PREFIX}inventory_levels/adjust.json"
 ROWS = 1_000
 
 
-def one_item(client: load.Client) -> tuple[int, int]:
+def create_item(client: load.Client) -> tuple[int, int]:
     """Return the inventory item of a new product's variant, and a location."""
     (location, *_) = client.get(f"{PREFIX}locations.json")["locations"]
     body = '{"product":{"title":"Mug","variants":[{"price":"5.00","inventory_management":"shopify"}]}}'
@@ -29,7 +29,7 @@ def one_item(client: load.Client) -> tuple[int, int]:
     return variant["inventory_item_id"], location["id"]
 
 
-def floor(url: str, item: int, seconds: float) -> float:
+def measure_floor(url: str, item: int, seconds: float) -> float:
     """Return bare transactions per second."""
     counts, until = [0] * load.CONNECTIONS, time.monotonic() + seconds
 
@@ -55,20 +55,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
     options = parser.parse_args()
-    load.need_wrk()
-    with tempfile.TemporaryDirectory() as folder, databases.postgres(Path(folder)) as database:
+    load.require_wrk()
+    with tempfile.TemporaryDirectory() as folder, databases.create_postgres(Path(folder)) as database:
         database.prepare(ROWS)
-        url, port = database.environment["DATABASE_URL"], servers.free_port()
+        url, port = database.environment["DATABASE_URL"], servers.find_free_port()
         locations = f"{PREFIX}locations.json"
-        with servers.started("one product", servers.OURS, port, database.environment, locations, database.token):
+        with servers.run_server("one product", servers.OURS, port, database.environment, locations, database.token):
             client = load.Client(port, database.token)
-            item, location = one_item(client)
+            item, location = create_item(client)
             client.close()
             rates, floors, halves, ends = [], [], [], []
             for turn in range(options.rounds + 1):
                 seconds = options.seconds if turn else 1
-                figures = load.run(port, "adjust", database.token, PATH, item, seconds, str(location))
-                bare = floor(url, item, seconds)
+                figures = load.run_load(port, "adjust", database.token, PATH, item, seconds, str(location))
+                bare = measure_floor(url, item, seconds)
                 if turn:
                     rates.append(figures.rate)
                     floors.append(bare)

@@ -7,7 +7,7 @@ from typing import Any
 Results = dict[str, Any]
 
 
-def rate(results: Results, variant: str, scenario: str) -> float | None:
+def get_median_rate(results: Results, variant: str, scenario: str) -> float | None:
     """Return the median rate of a variant; None if not measured."""
     runs = results["variants"].get(variant, {}).get(scenario)
     return statistics.median(run["rate"] for run in runs) if runs else None
@@ -33,7 +33,7 @@ def print_rates(results: Results) -> None:
         print(f"| {variant} | " + " | ".join(cells) + f" | {results['memory_mb'][variant]:.0f} |")
 
 
-def cost(results: Results, variant: str, scenario: str) -> float | None:
+def get_least_cost(results: Results, variant: str, scenario: str) -> float | None:
     """Return processor milliseconds per response, the least of all rounds; None if the database's share is unknown."""
     runs = results["variants"].get(variant, {}).get(scenario)
     if not runs or variant == "naive":
@@ -65,7 +65,7 @@ def _cost(runs: list[dict[str, float]] | None) -> str:
 def print_ratios(results: Results) -> None:
     """Print the table of ``docs/performance.md``: by rate, and by processor time, which is more stable."""
     print("\n| | by rate | by processor time | must | stretch | by rate |\n|---|---|---|---|---|---|")
-    for name, value, used_seconds, must, stretch, unit in criteria(results):
+    for name, value, used_seconds, must, stretch, unit in list_criteria(results):
         at_most = unit != "×" or name.startswith(("growth", "page"))
         good = [bound is None or (value <= bound if at_most else value >= bound) for bound in (must, stretch)]
         verdict = "must" if must else ""
@@ -79,7 +79,7 @@ def print_ratios(results: Results) -> None:
         print(f"| {name} | {value:.2f} {unit} | {processor} | {' | '.join(bounds)} | {verdict} |")
 
 
-def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float | None, float | None, str]]:
+def list_criteria(results: Results) -> Iterable[tuple[str, float, float | None, float | None, float | None, str]]:
     """Return ``(name, value, by processor time, must, stretch, unit)`` of the measurements; None without a goal."""
     comparisons: tuple[tuple[str, str, str, str, float | None, float | None], ...] = (
         ("list, warm / floor A", "ours", "floor a", "list", 1.5, None),
@@ -99,9 +99,12 @@ def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float
         ("SQLite / PostgreSQL, orders", "sqlite", "ours", "orders", 0.7, 1.0),
     )
     for name, ours, reference, scenario, must, stretch in comparisons:
-        mine, its = rate(results, ours, scenario), rate(results, reference, scenario)
+        mine, its = get_median_rate(results, ours, scenario), get_median_rate(results, reference, scenario)
         if mine and its:
-            used_seconds, reference_spent = cost(results, ours, scenario), cost(results, reference, scenario)
+            used_seconds, reference_spent = (
+                get_least_cost(results, ours, scenario),
+                get_least_cost(results, reference, scenario),
+            )
             yield (
                 name,
                 mine / its,

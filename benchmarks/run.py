@@ -17,12 +17,12 @@ import django
 from benchmarks import databases, load, servers
 from benchmarks.databases import Database
 from benchmarks.report import print_costs, print_rates, print_ratios
-from benchmarks.variants import CUSTOMERS, PREFIX, ROWS, SCENARIOS, Variant, check_answers, variants
+from benchmarks.variants import CUSTOMERS, PREFIX, ROWS, SCENARIOS, Variant, check_responses, start_variants
 
 RESULTS = Path(__file__).with_name("results")
 
 
-def measure(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float) -> None:
+def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float) -> None:
     """Load all variants alternately, so that other load on the machine affects all of them."""
     number = 0
     for scenario in SCENARIOS:
@@ -35,28 +35,28 @@ def measure(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float
                 figures = variant.load(scenario, argument, length)
                 if turn:
                     variant.figures.setdefault(scenario, []).append(figures)
-                    progress(
+                    print_progress(
                         f"{scenario:9} {name:8} {figures.rate:9,.0f}/s  p50 {figures.p50:.1f} p99 {figures.p99:.1f} ms"
                         f"  processor {figures.web_ms:.2f} + {figures.database_ms:.2f} ms"
                     )
 
 
-def cold_start(database: Database, times: int) -> list[float]:
+def measure_cold_start(database: Database, times: int) -> list[float]:
     """Return the seconds from the start of a server with one process to its first response."""
     durations = []
     for _ in range(times):
         environment = {**database.environment, "WEB_PROCESSES": "1"}
-        with servers.started(
-            "start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token
+        with servers.run_server(
+            "start", servers.OURS, servers.find_free_port(), environment, CUSTOMERS, database.token
         ) as server:
             durations.append(server.seconds_to_first_answer)
     return durations
 
 
-def latencies(database: Database, times: int) -> dict[str, float]:
+def measure_latencies(database: Database, times: int) -> dict[str, float]:
     """Return milliseconds of single requests without concurrency."""
-    with servers.started(
-        "ours", servers.OURS, servers.free_port(), database.environment, CUSTOMERS, database.token
+    with servers.run_server(
+        "ours", servers.OURS, servers.find_free_port(), database.environment, CUSTOMERS, database.token
     ) as ours:
         client = load.Client(ours.port, database.token)
         paths = {
@@ -85,7 +85,7 @@ def _token(database: Database, before: int) -> str:
     )
 
 
-def progress(text: str) -> None:
+def print_progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="under three minutes: shorter rounds, no million rows")
     parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
     options = parser.parse_args()
-    load.need_wrk()
+    load.require_wrk()
     began = time.monotonic()
     results: dict[str, Any] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -102,27 +102,27 @@ def main() -> None:
         "machine": f"{platform.processor() or platform.machine()}, Python {platform.python_version()}",
         "load_before": os.getloadavg(),
     }
-    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as postgres:
-        sqlite = databases.sqlite(Path(name))
+    with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as postgres:
+        sqlite = databases.create_sqlite(Path(name))
         for database in (postgres, sqlite):
             database.prepare(ROWS)
         databases.fill_documents(postgres)
-        progress(f"data after {time.monotonic() - began:.0f} s")
-        with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:
-            check_answers(matches)
-            progress(f"servers after {time.monotonic() - began:.0f} s")
-            measure(matches, rounds=3, seconds=1 if options.quick else 3)
+        print_progress(f"data after {time.monotonic() - began:.0f} s")
+        with start_variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:
+            check_responses(matches)
+            print_progress(f"servers after {time.monotonic() - began:.0f} s")
+            measure_variants(matches, rounds=3, seconds=1 if options.quick else 3)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in matches.items()}
         results["variants"] = {
             name: {scenario: [first_run.as_json() for first_run in runs] for scenario, runs in variant.figures.items()}
             for name, variant in matches.items()
         }
-        results["cold_start_s"] = statistics.median(cold_start(postgres, 1 if options.quick else 3))
-        results["latency_ms"] = {f"{ROWS}": latencies(postgres, 50 if options.quick else 300)}
+        results["cold_start_s"] = statistics.median(measure_cold_start(postgres, 1 if options.quick else 3))
+        results["latency_ms"] = {f"{ROWS}": measure_latencies(postgres, 50 if options.quick else 300)}
         if not options.quick:
             postgres.grow(1_000_000)
             results["seconds_to_a_million"] = postgres.seconds
-            results["latency_ms"]["1000000"] = latencies(postgres, 300)
+            results["latency_ms"]["1000000"] = measure_latencies(postgres, 300)
     results["load_after"] = os.getloadavg()
     results["seconds"] = round(time.monotonic() - began)
     RESULTS.mkdir(exist_ok=True)

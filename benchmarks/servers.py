@@ -19,17 +19,17 @@ PROCESSES = 2
 OURS = [sys.executable, "-m", "backoffice.serve"]
 
 
-def floor(name: str) -> list[str]:
+def run_floor(name: str) -> list[str]:
     return [sys.executable, "-m", "benchmarks.floors.serve", name]
 
 
-def naive(port: int) -> list[str]:
+def run_naive(port: int) -> list[str]:
     application = "benchmarks.naive.wsgi:application"
     return [sys.executable, "-m", "gunicorn", "-w", str(PROCESSES), "-b", f"127.0.0.1:{port}", "--log-level", "warning",
             application]  # fmt: skip
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 @dataclass
-class Running:
+class RunningServer:
     """A started server."""
 
     name: str
@@ -51,13 +51,13 @@ class Running:
 
     def processor_seconds(self) -> float:
         """Return the processor time of its processes so far, a measure of cost even on a busy machine."""
-        return sum(processor_seconds(pid) for pid in [self.process.pid, *_children(self.process.pid)])
+        return sum(get_processor_seconds(pid) for pid in [self.process.pid, *_children(self.process.pid)])
 
 
 @contextlib.contextmanager
-def started(
+def run_server(
     name: str, command: Sequence[str], port: int, environment: Mapping[str, str], path: str, token: str
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """Start a server that responds at ``path``; stop it after the block.
 
     Raises:
@@ -72,7 +72,7 @@ def started(
     )
     try:
         _wait(name, process, port, path, token)
-        yield Running(name, port, process, time.monotonic() - began)
+        yield RunningServer(name, port, process, time.monotonic() - began)
     finally:
         _stop(process)
 
@@ -108,12 +108,12 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in parts]
 
 
-def family_megabytes(pid: int) -> float:
+def get_family_megabytes(pid: int) -> float:
     """Return megabytes of a process and its descendants, with shared memory counted once."""
-    return _megabytes(pid) + sum(family_megabytes(child) for child in _children(pid))
+    return _megabytes(pid) + sum(get_family_megabytes(child) for child in _children(pid))
 
 
-def processor_seconds(pid: int) -> float:
+def get_processor_seconds(pid: int) -> float:
     """Return user and system time of one process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -48,15 +48,13 @@ def main() -> None:
     with shop_scope(shop):
         collections = fill_collections(shop, PRODUCTS)
     for collection in collections:
-        by_id = milliseconds(client, collection.pk, "since_id=1")
+        by_id = measure_page(client, collection.pk, "since_id=1")
         print(f"{collection.kind}: by id {by_id:.1f} ms")
         for order in ORDERS:
             with shop_scope(shop):
                 Collection.objects.filter(pk=collection.pk).update(sort_order=order)
-            ms = milliseconds(client, collection.pk, "")
-            print(
-                f"  {order:14} {ms:6.1f} ms  {ms / by_id:4.2f} x  {'ok' if ms <= 3 * by_id else 'MISSED'}"
-            )
+            ms = measure_page(client, collection.pk, "")
+            print(f"  {order:14} {ms:6.1f} ms  {ms / by_id:4.2f} x  {'ok' if ms <= 3 * by_id else 'MISSED'}")
 
 
 def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collection]":
@@ -116,7 +114,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
     return custom, smart
 
 
-def milliseconds(client: "Client", collection_id: int, query: str) -> float:
+def measure_page(client: "Client", collection_id: int, query: str) -> float:
     """Return how long a page takes that was never rendered before."""
     from apps.api.rows import render_cache
 

@@ -103,7 +103,7 @@ def main() -> int:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     with shop_scope(shop):
-        pairs = [(timed(theirs), timed(ours), timed(clear)) for _ in range(options.rounds)]
+        pairs = [(time_call(theirs), time_call(ours), time_call(clear)) for _ in range(options.rounds)]
     base, own = (statistics.median(pair[side] for pair in pairs[1:]) for side in (0, 1))
     ratio = statistics.median(pair[1] / pair[0] for pair in pairs[1:])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -115,7 +115,7 @@ def main() -> int:
     return 0 if ratio <= LIMIT and memory <= LIMIT_MEMORY else 1
 
 
-def timed(work: Callable[[], None]) -> float:
+def time_call(work: Callable[[], None]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmarks import load, servers
 from benchmarks.databases import Database
-from benchmarks.floors.creating import example
-from benchmarks.servers import Running
+from benchmarks.floors.creating import build_example
+from benchmarks.servers import RunningServer
 
 PREFIX = "/admin/api/2026-07/"
 CUSTOMERS = f"{PREFIX}customers.json"
@@ -33,7 +33,7 @@ ROWS = 10_000
 class Variant:
     """A measured server and its results."""
 
-    running: Running
+    running: RunningServer
     database: Database
     scenarios: tuple[str, ...] = ("list", "one", "create")
     figures: dict[str, list[load.Figures]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Variant:
         """Load the server once."""
         kind, path = SCENARIOS[scenario]
         before = self.processor_seconds()
-        figures = load.run(self.running.port, kind, self.database.token, path, number, seconds)
+        figures = load.run_load(self.running.port, kind, self.database.token, path, number, seconds)
         web, database = (now - then for now, then in zip(self.processor_seconds(), before, strict=True))
         return replace(
             figures, web_ms=web * 1000 / figures.requests, database_ms=max(database, 0) * 1000 / figures.requests
@@ -58,16 +58,16 @@ class Variant:
 
 
 @contextlib.contextmanager
-def variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iterator[dict[str, Variant]]:
+def start_variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iterator[dict[str, Variant]]:
     """Start all servers."""
     cold = {"BACKOFFICE_RENDER_CACHE_MB": "0"}
-    ports = {name: servers.free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
+    ports = {name: servers.find_free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
     plans: dict[str, tuple[list[str], dict[str, str], Database, tuple[str, ...]]] = {
         "ours": (servers.OURS, {}, postgres, tuple(SCENARIOS)),
         "cold": (servers.OURS, cold, postgres, ("list", "one", "products", "orders")),
-        "floor a": (servers.floor("a"), {}, postgres, tuple(SCENARIOS)),
-        "floor b": (servers.floor("b"), {}, postgres, ("list", "one", "create")),
-        "naive": (servers.naive(ports["naive"]), {}, postgres, ("list", "one", "create")),
+        "floor a": (servers.run_floor("a"), {}, postgres, tuple(SCENARIOS)),
+        "floor b": (servers.run_floor("b"), {}, postgres, ("list", "one", "create")),
+        "naive": (servers.run_naive(ports["naive"]), {}, postgres, ("list", "one", "create")),
         "sqlite": (servers.OURS, {}, sqlite, ("list", "one", "create", "orders")),
     }
     with contextlib.ExitStack() as stack:
@@ -76,12 +76,12 @@ def variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iter
             if only and name not in only:
                 continue
             environment = {**database.environment, **extra}
-            server = servers.started(name, command, ports[name], environment, CUSTOMERS, database.token)
+            server = servers.run_server(name, command, ports[name], environment, CUSTOMERS, database.token)
             results[name] = Variant(stack.enter_context(server), database, scenarios)
         yield results
 
 
-def check_answers(variants_by_name: dict[str, Variant]) -> None:
+def check_responses(variants_by_name: dict[str, Variant]) -> None:
     """Check that every variant responds the same; only then are their speeds comparable.
 
     Raises:
@@ -102,7 +102,7 @@ def check_answers(variants_by_name: dict[str, Variant]) -> None:
             raise load.Unmeasurable(f"naive answers {path} in another shape")
     for number, variant in enumerate(variants_by_name.values()):
         if "create" in variant.scenarios:
-            customer = variant.client.post(CUSTOMERS, example(900_000 + number))
+            customer = variant.client.post(CUSTOMERS, build_example(900_000 + number))
             assert "customer" in customer or "id" in customer
 
 

@@ -72,9 +72,9 @@ def main() -> None:
     client.force_login(user)
     with shop_scope(shop):
         Membership.objects.create(shop=shop, user=user, account_owner=False, permissions=["orders", "edit_orders"])
-        first, second = fill(shop, ROWS)
+        first, second = fill_orders(shop, ROWS)
         address = get_panel_url(shop, "admin:fulfillment_fulfillmentorder_changelist")
-        floor = by_primary_key()
+        floor = measure_floor()
     print(f"floor, fifty rows by primary key: {floor:.1f} ms")
     queries = {
         "to send": "",
@@ -91,11 +91,11 @@ def main() -> None:
         "all": "?view=all",
     }
     for name, query in queries.items():
-        duration = milliseconds(client, address + query)
+        duration = measure_page(client, address + query)
         print(f"{name:18} {duration:6.1f} ms  {'ok' if duration <= MOST_MS else 'MISSED'}")
 
 
-def fill(shop: "Shop", rows: int) -> tuple[int, int]:
+def fill_orders(shop: "Shop", rows: int) -> tuple[int, int]:
     """Insert orders of one item, each with a fulfillment order, in the current shop.
 
     One of a hundred is on hold and one waits for a service's response; one of ten has a deadline.
@@ -119,8 +119,8 @@ def fill(shop: "Shop", rows: int) -> tuple[int, int]:
     create.create_order({}, OrderParts(lines=[line]), actor="system", at=timezone.now())
     with connection.cursor() as cursor:
         for statement in (
-            copies("orders_order", "generate_series(1, %(rows)s) n", APART),
-            copies("orders_lineitem", "orders_order o", {"order_id": "o.id"})
+            copy_row_sql("orders_order", "generate_series(1, %(rows)s) n", APART),
+            copy_row_sql("orders_lineitem", "orders_order o", {"order_id": "o.id"})
             + " WHERE o.shop_id = %(shop)s AND o.id <> one.order_id",
             WORK,
             UNITS,
@@ -131,7 +131,7 @@ def fill(shop: "Shop", rows: int) -> tuple[int, int]:
     return first.pk, second.pk
 
 
-def copies(table: str, of: str, apart: dict[str, str]) -> str:
+def copy_row_sql(table: str, of: str, apart: dict[str, str]) -> str:
     """Return SQL that copies a shop's first row of a table with some different columns."""
     from django.db import connection
 
@@ -144,26 +144,26 @@ def copies(table: str, of: str, apart: dict[str, str]) -> str:
     return f"INSERT INTO {table} ({quoted}) SELECT {values} FROM {first}, {of}"
 
 
-def by_primary_key() -> float:
+def measure_floor() -> float:
     """Return the time for fifty rows by id."""
     from apps.fulfillment.models import FulfillmentOrder
 
     pks = list(FulfillmentOrder.objects.order_by("-pk").values_list("pk", flat=True)[:50])
     rows = FulfillmentOrder.objects.filter(pk__in=pks).select_related("order", "assigned_location")
-    return median(spent(lambda: list(rows.all())) for _ in range(ROUNDS))
+    return median(measure_queries(lambda: list(rows.all())) for _ in range(ROUNDS))
 
 
-def milliseconds(client: "Client", address: str) -> float:
+def measure_page(client: "Client", address: str) -> float:
     """Return the median database time over some rounds for a page."""
 
     def show() -> None:
         response = client.get(address)
         assert response.status_code == 200, response.content
 
-    return median(spent(show) for _ in range(ROUNDS))
+    return median(measure_queries(show) for _ in range(ROUNDS))
 
 
-def spent(work: Callable[[], object]) -> float:
+def measure_queries(work: Callable[[], object]) -> float:
     """Return the server's planning and execution time for the queries of some work, in milliseconds."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext

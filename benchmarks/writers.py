@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import databases, load, servers
-from benchmarks.run import progress
+from benchmarks.run import print_progress
 from benchmarks.variants import CUSTOMERS
 
 GATE, NONE = "with the gate", "without"
@@ -21,24 +21,24 @@ FAIR = 5
 ROWS = 1_000
 
 
-def measured(folder: Path, rounds: int, seconds: float) -> dict[str, list[load.Figures]]:
+def measure_rounds(folder: Path, rounds: int, seconds: float) -> dict[str, list[load.Figures]]:
     """Return the figures of each round; a short first round warms up both and does not count."""
-    database = databases.sqlite(folder)
+    database = databases.create_sqlite(folder)
     database.prepare(ROWS)
     matching_figures: dict[str, list[load.Figures]] = {name: [] for name in SETTINGS}
     with contextlib.ExitStack() as stack:
-        ports = {name: servers.free_port() for name in SETTINGS}
+        ports = {name: servers.find_free_port() for name in SETTINGS}
         for name, settings in SETTINGS.items():
             environment = {**database.environment, "DJANGO_SETTINGS_MODULE": settings}
-            server = servers.started(name, servers.OURS, ports[name], environment, CUSTOMERS, database.token)
+            server = servers.run_server(name, servers.OURS, ports[name], environment, CUSTOMERS, database.token)
             stack.enter_context(server)
         for turn in range(rounds + 1):
             for index, (name, port) in enumerate(ports.items()):
                 number = (2 * turn + index + 1) * 1_000_000
-                figures = load.run(port, "create", database.token, CUSTOMERS, number, seconds if turn else 1)
+                figures = load.run_load(port, "create", database.token, CUSTOMERS, number, seconds if turn else 1)
                 if turn:
                     matching_figures[name].append(figures)
-                    progress(f"{name:14} {figures.rate:6,.0f}/s  p50 {figures.p50:.1f}  p99 {figures.p99:.1f} ms")
+                    print_progress(f"{name:14} {figures.rate:6,.0f}/s  p50 {figures.p50:.1f}  p99 {figures.p99:.1f} ms")
     return matching_figures
 
 
@@ -47,9 +47,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
     options = parser.parse_args()
-    load.need_wrk()
+    load.require_wrk()
     with tempfile.TemporaryDirectory() as folder:
-        measurements = measured(Path(folder), options.rounds, options.seconds)
+        measurements = measure_rounds(Path(folder), options.rounds, options.seconds)
     print("| creates, 16 connections | per second | p50 | p99 | p99 / p50 |\n|---|---|---|---|---|")
     spread = {}
     for name, rounds in measurements.items():
@@ -62,11 +62,11 @@ def main() -> None:
         spread[name] = statistics.median(first_round.p99 / first_round.p50 for first_round in rounds)
         print(f"| {name} | {rate:,.0f} | {p50:.0f} ms | {p99:.0f} ms | {spread[name]:.1f} |")
     ratios = [gated.rate / free.rate for gated, free in zip(measurements[GATE], measurements[NONE], strict=True)]
-    print(f"\nrate with the gate / without: {statistics.median(ratios):.2f} (each round: {ratios_of(ratios)})")
+    print(f"\nrate with the gate / without: {statistics.median(ratios):.2f} (each round: {get_ratios(ratios)})")
     sys.exit(spread[GATE] > FAIR)
 
 
-def ratios_of(ratios: list[float]) -> str:
+def get_ratios(ratios: list[float]) -> str:
     return ", ".join(f"{ratio:.2f}" for ratio in ratios)
 
 

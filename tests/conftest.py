@@ -23,8 +23,8 @@ from apps.shops.models import Installation, Shop
 from backoffice.storages import get_storage_settings
 from tests import factories, parts
 from tests.deadlocks import Deadlocks
-from tests.second_database import runs_again, uses_database
-from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
+from tests.second_database import is_in_second_run, uses_database
+from tests.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
 # Deadlines of single examples would only measure the machine.
 hypothesis_settings.register_profile("untimed", deadline=None)
@@ -83,7 +83,7 @@ ClientWith = Callable[..., ApiClient]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _temporary_storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Store the files of tests in a temporary folder; only the live server serves the panel's static files."""
     folder = tmp_path_factory.mktemp("files")
     # Whitenoise would scan all static files for each client that a test creates.
@@ -94,14 +94,14 @@ def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _cleared_trail() -> Iterator[None]:
+def _flush_without_event_triggers() -> Iterator[None]:
     """Clear all tables after tests with their own transactions; triggers forbid deleting events otherwise."""
     clear = BaseDatabaseOperations.execute_sql_flush
 
     def lifted(operations: BaseDatabaseOperations, statements: list[str]) -> None:
         again_from_one = any("RESTART IDENTITY" in statement for statement in statements)
         if operations.connection.vendor == "postgresql" and not again_from_one:
-            delete_all()
+            delete_all_rows()
             return
         immutability.drop_event_triggers()
         clear(operations, statements)
@@ -112,7 +112,7 @@ def _cleared_trail() -> Iterator[None]:
         yield
 
 
-def delete_all() -> None:
+def delete_all_rows() -> None:
     """Delete all rows of tables that have some, without triggers: TRUNCATE of all tables takes PostgreSQL a second."""
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -123,7 +123,7 @@ def delete_all() -> None:
 
 
 @pytest.fixture
-def bucket(_around_the_test: None) -> Iterator[None]:
+def bucket(_open_shared_shop: None) -> Iterator[None]:
     """Store files in an empty bucket of an S3-compatible service, set by ``STORAGE_URL``."""
     # Imported here because loading them takes longer than most tests.
     import boto3
@@ -145,14 +145,14 @@ def bucket(_around_the_test: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def files(_around_the_test: None, settings: Any, tmp_path: Path) -> Path:
+def media_root(_open_shared_shop: None, settings: Any, tmp_path: Path) -> Path:
     """Store the test's files in a folder of its own; the files of the shared shop stay in the common folder."""
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "m")}
     return tmp_path / "m"
 
 
 @pytest.fixture(autouse=True)
-def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _reset_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off rate limits and broker notifications for jobs, and clear all caches of the process."""
     monkeypatch.setattr(jobs, "_notifiers", [])
     settings.RATE_LIMIT = False
@@ -168,18 +168,18 @@ def django_db_setup(
 
     On PostgreSQL, check at the end that the number of deadlocks is the number that tests announced.
     """
-    if not parts.on_postgres():
+    if not parts.is_postgres():
         yield
         return
     with django_db_blocker.unblock():
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
     if os.environ.get("TEST_POOLER") == "on":
         # Imported here because it loads what only tests with a server need.
-        from tests.pooler import SESSIONS, behind_a_pooler, tell_timeouts
+        from tests.pooler import SESSIONS, set_database_timeouts, use_pooler
 
         with django_db_blocker.unblock():
-            tell_timeouts()
-        with behind_a_pooler(SESSIONS):
+            set_database_timeouts()
+        with use_pooler(SESSIONS):
             yield
     else:
         yield
@@ -211,14 +211,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture
-def _around_the_test(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
+def _open_shared_shop(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
     """Open the shared shop before the test's own transaction begins, so that the latter is a savepoint."""
-    if wants_shop(request.node):
-        _shared_shop.open(wanted_rows(request.node))
+    if uses_shop(request.node):
+        _shared_shop.open(get_fill(request.node))
 
 
 @pytest.fixture
-def db(_around_the_test: None, db: None) -> None:
+def db(_open_shared_shop: None, db: None) -> None:
     """Wrap pytest-django's ``db`` in the transaction of the shared shop if the test uses a shop."""
 
 
@@ -229,7 +229,7 @@ def shop(db: None) -> Shop:
 
 
 @pytest.fixture
-def filled(shop: Shop) -> Any:
+def shared_rows(shop: Shop) -> Any:
     """Return the result of the ``fill`` function of the test's mark ``shop_with``."""
     return SHARED.filled
 
@@ -265,7 +265,7 @@ def api(client_with: ClientWith) -> ApiClient:
 
 
 @pytest.fixture
-def foreign_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
+def other_shop_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
     """Return a client with all scopes of the other shop."""
     return client_with(*factories.ALL_SCOPES, shop=other_shop)
 
@@ -273,19 +273,21 @@ def foreign_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
 @pytest.fixture(scope="session")
 def redis_url() -> str:
     """Return the URL of a Redis on this machine; skip the test if there is none."""
-    return parts.need("Redis", parts.redis_url())
+    return parts.require_service("Redis", parts.get_redis_url())
 
 
 @pytest.fixture(scope="session")
 def rabbitmq_url() -> str:
     """Return the URL of a RabbitMQ on this machine; skip the test if there is none."""
-    return parts.need("RabbitMQ", parts.rabbitmq_url())
+    return parts.require_service("RabbitMQ", parts.get_rabbitmq_url())
 
 
 @pytest.fixture(scope="session")
 def node_packages() -> Path:
     """Return the folder with the packages of package.json; skip the test if they or Node are missing."""
-    return Path(parts.need("the packages of package.json: install npm and run npm ci", parts.node_packages()))
+    return Path(
+        parts.require_service("the packages of package.json: install npm and run npm ci", parts.find_node_packages())
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -297,7 +299,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def apart_from_pooler(item: pytest.Item) -> bool:
+def is_excluded_behind_pooler(item: pytest.Item) -> bool:
     """Return True if the run behind a pooler leaves the test out."""
     return any(item.get_closest_marker(name) for name in ("browser", "own_sessions"))
 
@@ -305,16 +307,16 @@ def apart_from_pooler(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests outside of the second run; skip tests that need a missing service and name the service."""
     if config.getoption("second_database"):
-        selected = [item for item in items if runs_again(item)]
+        selected = [item for item in items if is_in_second_run(item)]
         config.hook.pytest_deselected(items=list({*items} - {*selected}))
         items[:] = selected
     if os.environ.get("TEST_POOLER") == "on":
-        pooled = [item for item in items if uses_database(item) and not apart_from_pooler(item)]
+        pooled = [item for item in items if uses_database(item) and not is_excluded_behind_pooler(item)]
         config.hook.pytest_deselected(items=list({*items} - {*pooled}))
         items[:] = pooled
     for item in items:
-        if item.get_closest_marker("postgres") and not parts.on_postgres():
+        if item.get_closest_marker("postgres") and not parts.is_postgres():
             # Never a failure: each run has one database, and CI runs the suite on both.
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
-        if item.get_closest_marker("browser") and not parts.chromium():
+        if item.get_closest_marker("browser") and not parts.find_chromium():
             parts.skip_or_fail(item, "Chromium")

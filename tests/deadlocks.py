@@ -21,7 +21,7 @@ class Deadlocks:
 
     def __init__(self) -> None:
         """Start from the current count: the database may be reused from an earlier run."""
-        self.before = counted()
+        self.before = count_deadlocks()
         self.announced = 0
 
     def announce(self, test: pytest.Item) -> None:
@@ -31,7 +31,7 @@ class Deadlocks:
 
     def check(self) -> None:
         """Fail if there were more or fewer deadlocks than announced."""
-        new_deadlocks = counted() - self.before
+        new_deadlocks = count_deadlocks() - self.before
         if new_deadlocks != self.announced:
             name = connection.settings_dict["NAME"]
             pytest.fail(
@@ -42,7 +42,7 @@ class Deadlocks:
             )
 
 
-def counted() -> int:
+def count_deadlocks() -> int:
     """Return the number of deadlocks counted in the database.
 
     A connection reports its statistics when it is closed at the latest, so this closes the connections of the thread

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Each:
+class Subtests:
     """Collects the failures of several blocks and reports all of them at the end.
 
     >>> with Each() as each:

@@ -29,7 +29,7 @@ _SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FR
 
 
 @dataclass
-class Watch:
+class LockRecorder:
     """The row locks of each transaction.
 
     Attributes:
@@ -130,9 +130,9 @@ def _get_models_by_table() -> dict[str, Any]:
 
 
 @contextmanager
-def watched(roots: Mapping[str, str]) -> Iterator[Watch]:
+def watch_locks(roots: Mapping[str, str]) -> Iterator[LockRecorder]:
     """Record the locks of this thread's connection."""
-    watch = Watch(roots)
+    watch = LockRecorder(roots)
     watch._base = len(connection.savepoint_ids)
     with connection.execute_wrapper(watch):
         yield watch

@@ -25,7 +25,7 @@ CHROMIUM_ARGUMENTS = (
 REQUIRED = os.environ.get("REQUIRE_PARTS") == "1"
 
 
-def need(name: str, location: str | None) -> str:
+def require_service(name: str, location: str | None) -> str:
     """Return the service's path or URL; skip the test with the service's name if it is missing."""
     if location is None:
         (pytest.fail if REQUIRED else pytest.skip)(f"needs {name}")
@@ -39,40 +39,42 @@ def skip_or_fail(item: pytest.Item, part: str) -> None:
     item.add_marker(pytest.mark.skip(reason=f"needs {part}"))
 
 
-def on_postgres() -> bool:
+def is_postgres() -> bool:
     """Return True if this run's database is PostgreSQL; each run has one database, and CI runs both."""
     return settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql"
 
 
-def redis_url() -> str | None:
+def get_redis_url() -> str | None:
     """Return the URL of Redis on the loopback interface."""
-    return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if listens(6379) else None)
+    return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if is_listening(6379) else None)
 
 
-def rabbitmq_url() -> str | None:
+def get_rabbitmq_url() -> str | None:
     """Return the URL of RabbitMQ on the loopback interface."""
-    return os.environ.get("TEST_RABBITMQ_URL") or ("amqp://guest:guest@127.0.0.1:5672//" if listens(5672) else None)
+    return os.environ.get("TEST_RABBITMQ_URL") or (
+        "amqp://guest:guest@127.0.0.1:5672//" if is_listening(5672) else None
+    )
 
 
-def chromium() -> str | None:
+def find_chromium() -> str | None:
     """Return the path of the browser; the headless shell uses the fewest resources."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
-def pgbouncer() -> str | None:
+def find_pgbouncer() -> str | None:
     """Return the path of PgBouncer, which Debian installs outside of most users' PATH."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-def node_packages() -> str | None:
+def find_node_packages() -> str | None:
     """Return the folder with the packages of package.json if npm has installed all of them and Node can run them."""
     folder = settings.BASE_DIR / "node_modules"
     # npm writes this file last.
     return str(folder) if shutil.which("node") and (folder / ".package-lock.json").exists() else None
 
 
-def listens(port: int) -> bool:
+def is_listening(port: int) -> bool:
     """Return True if a process listens on a port of this machine."""
     with socket.socket() as probe:
         probe.settimeout(0.5)

@@ -17,8 +17,8 @@ from django.db import connection, connections
 
 from backoffice.databases import get_database_settings
 from tests import parts
-from tests.client.conftest import free_port
-from tests.machine import until
+from tests.client.conftest import find_free_port
+from tests.machine import wait_until
 
 # The largest number of sessions that a race test holds at a time.
 SESSIONS = 20
@@ -27,13 +27,13 @@ TIMEOUTS = {"lock_timeout": "2500ms", "statement_timeout": "60s", "idle_in_trans
 
 
 @contextmanager
-def pooler(sessions: int) -> Iterator[int]:
+def run_pooler(sessions: int) -> Iterator[int]:
     """Start PgBouncer with ``sessions`` server sessions per database and yield its port.
 
     Consecutive transactions get different sessions, so that code which relies on session state fails.
     """
-    program = parts.need("PgBouncer", parts.pgbouncer())
-    values, port = connection.settings_dict, free_port()
+    program = parts.require_service("PgBouncer", parts.find_pgbouncer())
+    values, port = connection.settings_dict, find_free_port()
     login = f"user={values['USER']}" + (f" password={values['PASSWORD']}" if values["PASSWORD"] else "")
     with tempfile.TemporaryDirectory(prefix="pooler") as folder:
         # PgBouncer does not run as root and must be able to read its configuration.
@@ -57,7 +57,7 @@ def pooler(sessions: int) -> Iterator[int]:
         user = ["-u", "nobody"] if os.getuid() == 0 else []
         process = subprocess.Popen([program, "-q", *user, str(file)])
         try:
-            until(lambda: parts.listens(port), bool)
+            wait_until(lambda: parts.is_listening(port), bool)
             yield port
         finally:
             process.terminate()
@@ -65,9 +65,9 @@ def pooler(sessions: int) -> Iterator[int]:
 
 
 @contextmanager
-def behind_a_pooler(sessions: int) -> Iterator[None]:
+def use_pooler(sessions: int) -> Iterator[None]:
     """Connect this process and the processes it starts to the tests' database through PgBouncer."""
-    with pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
+    with run_pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
         patch.setenv("BACKOFFICE_DATABASE_POOLER", "on")
         database_settings = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
         for key in ("HOST", "PORT", "OPTIONS", "DISABLE_SERVER_SIDE_CURSORS"):
@@ -77,7 +77,7 @@ def behind_a_pooler(sessions: int) -> Iterator[None]:
         connections.close_all()
 
 
-def tell_timeouts() -> None:
+def set_database_timeouts() -> None:
     """Set the timeouts on the tests' database, which processes otherwise set per session."""
     with connection.cursor() as cursor:
         name = connection.ops.quote_name(connection.settings_dict["NAME"])

@@ -20,11 +20,13 @@ from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 
-Refusals = type[Exception] | tuple[type[Exception], ...]
+ExpectedErrors = type[Exception] | tuple[type[Exception], ...]
 WAIT_SECONDS = 120
 
 
-def at_once(shop: Shop, *functions: Callable[[], Any], expected_errors: Refusals = DomainError) -> list[Any]:
+def run_concurrently(
+    shop: Shop, *functions: Callable[[], Any], expected_errors: ExpectedErrors = DomainError
+) -> list[Any]:
     """Run all functions at the same time, inside the shop's scope.
 
     Returns:
@@ -56,7 +58,7 @@ def at_once(shop: Shop, *functions: Callable[[], Any], expected_errors: Refusals
     return results
 
 
-def meanwhile(
+def run_while_uncommitted(
     shop: Shop, first: Callable[[], Any], second: Callable[[], Any], then: Callable[[], Any] | None = None
 ) -> Any:
     """Run ``first`` in a transaction, start ``second`` in a thread, and commit when ``second`` waits for a lock.
@@ -73,7 +75,7 @@ def meanwhile(
     return _run_second_in_thread(shop, first, second, then, must_wait=True)
 
 
-def unguarded(
+def run_unguarded(
     shop: Shop,
     first: Callable[[], Any],
     second: Callable[[], Any],
@@ -191,7 +193,7 @@ def _build_true_condition(condition: re.Match[str]) -> str:
 
 
 @contextmanager
-def without(model: type[models.Model], *columns: str) -> Iterator[None]:
+def without_constraint(model: type[models.Model], *columns: str) -> Iterator[None]:
     """Drop a unique or foreign key for the block; empty the table before creating the key again."""
     table = model._meta.db_table
     with connection.cursor() as cursor:

@@ -43,7 +43,7 @@ _HARMLESS = (
 )
 
 
-def unsafe(migration: migrations.Migration, before: ProjectState) -> list[str]:
+def find_unsafe_operations(migration: migrations.Migration, before: ProjectState) -> list[str]:
     """Return a sentence per operation that is unsafe on a table in use; ``before`` is the previous state."""
     if migration.initial:
         return []

@@ -146,7 +146,7 @@ PATHS = {
 }
 
 
-def runs_again(item: pytest.Item) -> bool:
+def is_in_second_run(item: pytest.Item) -> bool:
     """Return True if the test belongs to the second run."""
     if any(item.get_closest_marker(name) for name in MARKERS):
         return True

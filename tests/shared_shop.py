@@ -28,14 +28,14 @@ def make_acme() -> Shop:
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 
-def wants_shop(test: pytest.Item) -> bool:
+def uses_shop(test: pytest.Item) -> bool:
     """Return True if a test uses a shop and has no transactions of its own."""
     names = set(getattr(test, "fixturenames", ()))
     mark = test.get_closest_marker("django_db")
     return "shop" in names and not names & TRANSACTIONAL and not (mark and mark.kwargs.get("transaction"))
 
 
-def wanted_rows(test: pytest.Item) -> Fill | None:
+def get_fill(test: pytest.Item) -> Fill | None:
     """Return the function that adds the rows a test needs to the shop."""
     mark = test.get_closest_marker("shop_with")
     return mark.kwargs["fill"] if mark else None
@@ -63,7 +63,7 @@ class SharedShop:
 
     def suits(self, test: pytest.Item) -> bool:
         """Return True if a test can use the shop as it is."""
-        return wants_shop(test) and wanted_rows(test) is self._fill
+        return uses_shop(test) and get_fill(test) is self._fill
 
     def open(self, fill: Fill | None) -> None:
         """Create and fill the shop, unless a test's own transaction is already open."""

@@ -9,7 +9,7 @@ from django.conf import settings
 PICTURE = settings.BASE_DIR / "docs" / "architecture.md"
 
 
-def contract(name: str) -> list[set[str]]:
+def read_contract(name: str) -> list[set[str]]:
     """Return the layers of an import contract from top to bottom, each as the set of its apps."""
     tools = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]
     layers = next(rule["layers"] for rule in tools["importlinter"]["contracts"] if rule["name"] == name)
@@ -17,7 +17,7 @@ def contract(name: str) -> list[set[str]]:
     return [layer for index, layer in enumerate(apps) if not index or layer != apps[index - 1]]
 
 
-def drawn() -> dict[str, list[set[str]]]:
+def read_diagram() -> dict[str, list[set[str]]]:
     """Return the layers of the diagram per section."""
     block = PICTURE.read_text().split("```")[1]
     part, lines = "", dict[str, list[set[str]]]()
@@ -29,16 +29,16 @@ def drawn() -> dict[str, list[set[str]]]:
 
 
 def test_the_picture_shows_the_order_that_the_contracts_hold() -> None:
-    picture = drawn()
+    picture = read_diagram()
 
-    assert picture["kit"] == contract("Layers of the kit")
-    assert picture["domains"] == contract("Domain apps import downwards only")[:-1]
+    assert picture["kit"] == read_contract("Layers of the kit")
+    assert picture["domains"] == read_contract("Domain apps import downwards only")[:-1]
 
 
 def test_the_picture_shows_every_app() -> None:
     folders = {path.parent.name for path in (settings.BASE_DIR / "apps").glob("*/__init__.py")}
 
-    assert set().union(*(set().union(*lines) for lines in drawn().values())) == folders
+    assert set().union(*(set().union(*lines) for lines in read_diagram().values())) == folders
 
 
 # Participles, adjectives and pronouns that say nothing without their context.
@@ -160,7 +160,7 @@ HOOKS = frozenset({"ready", "upgrade", "downgrade", "handle", "main"})
 PRODUCT = ("apps", "backoffice")
 
 
-def public_functions() -> dict[str, list[str]]:
+def get_public_functions() -> dict[str, list[str]]:
     """Return the modules that define each public function of the product."""
     modules: dict[str, list[str]] = {}
     for folder in PRODUCT:
@@ -174,7 +174,7 @@ def public_functions() -> dict[str, list[str]]:
 
 
 def test_public_functions_and_modules_have_names_that_say_what_they_are() -> None:
-    names = public_functions()
+    names = get_public_functions()
     modules = [
         path for folder in PRODUCT for path in (settings.BASE_DIR / folder).rglob("*.py") if path.stem in UNCLEAR_NAMES
     ]
@@ -184,6 +184,6 @@ def test_public_functions_and_modules_have_names_that_say_what_they_are() -> Non
 
 
 def test_public_function_names_occur_in_at_most_two_modules() -> None:
-    shared = {name: places for name, places in public_functions().items() if len(places) > 2 and name not in HOOKS}
+    shared = {name: places for name, places in get_public_functions().items() if len(places) > 2 and name not in HOOKS}
 
     assert shared == {}

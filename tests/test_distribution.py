@@ -11,13 +11,13 @@ pytestmark = pytest.mark.postgres
 
 PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## Sharding one shop")[2]
 # Tables with rows of shops and their shop column.
-OF_SHOPS = """WITH of_shops AS (
+SHOP_TABLES = """WITH of_shops AS (
     SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
 )"""
 FIGURES = {
-    "tables with a `shop_id`": f"{OF_SHOPS} SELECT count(*) FROM of_shops",
-    "foreign keys between these tables": f"""{OF_SHOPS}
+    "tables with a `shop_id`": f"{SHOP_TABLES} SELECT count(*) FROM of_shops",
+    "foreign keys between these tables": f"""{SHOP_TABLES}
         SELECT count(*) FROM pg_constraint k JOIN of_shops a ON a.id = k.conrelid JOIN of_shops b ON b.id = k.confrelid
         WHERE k.contype = 'f' AND NOT a.shop = ANY(k.conkey)""",
     "deferred foreign keys": """SELECT count(*) FROM pg_constraint
@@ -29,26 +29,26 @@ FIGURES = {
         FROM pg_index i CROSS JOIN unnest(i.indclass::oid[]) AS used JOIN pg_opclass o ON o.oid = used
         WHERE o.opcname LIKE '%_pattern_ops'""",
 }
-UNIQUE_WITHOUT_SHOP = f"""{OF_SHOPS}
+UNIQUE_WITHOUT_SHOP = f"""{SHOP_TABLES}
     SELECT c.relname FROM pg_index i JOIN of_shops t ON t.id = i.indrelid JOIN pg_class c ON c.oid = i.indexrelid
     WHERE i.indisunique AND NOT i.indisprimary AND NOT t.shop = ANY(i.indkey::int2[])"""
 
 
-def told(beginning: str) -> int:
+def get_documented_count(beginning: str) -> int:
     """Return the number in the row of the page's table that begins with ``beginning``."""
     match = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
     assert match, beginning
     return int(match[1])
 
 
-def test_what_stands_in_the_way_is_what_the_page_counts(db: None) -> None:
+def test_scaling_page_counts_all_sharding_obstacles(db: None) -> None:
     counted = {}
     with connection.cursor() as cursor:
         for name, query in FIGURES.items():
             cursor.execute(query)
             (counted[name],) = cursor.fetchone()
 
-    assert counted == {name: told(name) for name in FIGURES}
+    assert counted == {name: get_documented_count(name) for name in FIGURES}
 
 
 def test_unique_constraints_without_their_shop_are_those_of_the_page(db: None) -> None:
@@ -59,12 +59,12 @@ def test_unique_constraints_without_their_shop_are_those_of_the_page(db: None) -
         there = {name for (name,) in cursor.fetchall()}
 
     assert there == set(documented)
-    assert len(documented) == told("unique constraints without")
+    assert len(documented) == get_documented_count("unique constraints without")
 
 
-def test_statements_of_the_server_stand_where_the_page_counts_them() -> None:
+def test_scaling_page_counts_server_statements() -> None:
     source = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
 
-    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", source)) == told("`SKIP LOCKED`")
-    assert len(re.findall(r"NOTIFY \{", source)) == told("`LISTEN`/`NOTIFY`")
-    assert source.count("pg_export_snapshot()") == told("`pg_export_snapshot`")
+    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", source)) == get_documented_count("`SKIP LOCKED`")
+    assert len(re.findall(r"NOTIFY \{", source)) == get_documented_count("`LISTEN`/`NOTIFY`")
+    assert source.count("pg_export_snapshot()") == get_documented_count("`pg_export_snapshot`")

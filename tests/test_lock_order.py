@@ -18,64 +18,64 @@ from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import stock
 from apps.orders.domain import payments, transitions, updates
 from apps.shops.models import Shop
-from tests.api.conftest import Arranged
+from tests.api.conftest import PreparedRequest
 from tests.conftest import ApiClient
-from tests.lock_order import Watch, watched
+from tests.lock_order import LockRecorder, watch_locks
 from tests.orders.factories import make_order, make_variant
-from tests.samples import load_all
+from tests.samples import load_all_samples
 
-SAMPLES = load_all()
+SAMPLES = load_all_samples()
 WRITES = sorted(route for route in SAMPLES if not route.startswith("GET "))
 _ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
 
 
-def table() -> dict[str, list[str]]:
+def read_lock_order() -> dict[str, list[str]]:
     """Return the root tables in lock order, each with its parts."""
     text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### Lock order")[1]
     return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
 
 
-TABLE = table()
+TABLE = read_lock_order()
 ROOTS = {part: root for root, parts in TABLE.items() for part in parts}
-PLACES = {name: place for place, root in enumerate(TABLE) for name in (root, *TABLE[root])}
+POSITIONS = {name: place for place, root in enumerate(TABLE) for name in (root, *TABLE[root])}
 
 
-def breaches(watch: Watch) -> list[str]:
+def find_breaches(watch: LockRecorder) -> list[str]:
     """Return the locks that were out of order."""
     wrong = [
         f"{locked_before} before {locked}: {sql}"
         for (locked_before, locked), sql in watch.steps.items()
-        if PLACES.get(locked_before, -1) > PLACES.get(locked, -1)
+        if POSITIONS.get(locked_before, -1) > POSITIONS.get(locked, -1)
     ]
     return wrong + watch.disorder
 
 
 @pytest.fixture
-def in_order(shop: Shop) -> Iterator[Watch]:
-    with watched(ROOTS) as watch:
+def lock_recorder(shop: Shop) -> Iterator[LockRecorder]:
+    with watch_locks(ROOTS) as watch:
         yield watch
-    assert breaches(watch) == []
+    assert find_breaches(watch) == []
 
 
 def test_the_table_names_tables_once() -> None:
     table_names = {model._meta.db_table for model in apps.get_models()}
 
-    assert set(PLACES) <= table_names
-    assert len(PLACES) == len(TABLE) + len(ROOTS)
+    assert set(POSITIONS) <= table_names
+    assert len(POSITIONS) == len(TABLE) + len(ROOTS)
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("route", WRITES)
 def test_each_route_locks_in_order(route: str, api: ApiClient, shop: Shop) -> None:
-    arranged = Arranged(SAMPLES[route], api, shop)
-    with watched(ROOTS) as watch:
+    arranged = PreparedRequest(SAMPLES[route], api, shop)
+    with watch_locks(ROOTS) as watch:
         response = arranged.send()
     assert response.status_code == SAMPLES[route].status
-    assert breaches(watch) == []
+    assert find_breaches(watch) == []
 
 
 @pytest.mark.postgres
-def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> None:
+def test_the_life_of_an_order_locks_in_order(shop: Shop, lock_recorder: LockRecorder) -> None:
     by: dict[str, Any] = {"actor": "system", "at": timezone.now()}
     untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
     lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
@@ -89,7 +89,7 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> Non
         updates.delete_order(placed[1], **by)
         personal_data.redact_customer(Customer.objects.get(), **by)
 
-    locked_roots = {root for root, _ in in_order.steps}
+    locked_roots = {root for root, _ in lock_recorder.steps}
     assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= locked_roots
 
 
@@ -97,10 +97,10 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> Non
 def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
     """Control: lock a product before its inventory level, and two products in descending order."""
     first, second = make_variant(shop, stock=5), make_variant(shop)
-    with watched(ROOTS) as watch, shop_scope(shop):
+    with watch_locks(ROOTS) as watch, shop_scope(shop):
         _lock_in_wrong_order(first.product_id, second.product_id, first.inventory_item)
 
-    assert "catalog_product before inventory_inventorylevel" in {text.split(":")[0] for text in breaches(watch)}
+    assert "catalog_product before inventory_inventorylevel" in {text.split(":")[0] for text in find_breaches(watch)}
     assert watch.disorder
 
 

@@ -23,7 +23,7 @@ MESSAGE = ("Subject", "Follow https://backoffice.example/secret-link", "a@exampl
 
 
 @pytest.fixture(autouse=True)
-def _no_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_mail_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.EMAIL_BACKEND = "backoffice.email_backend.DemoEmailBackend"
     settings.DATA_DIR = tmp_path
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "backoffice.sqlite")
@@ -39,7 +39,7 @@ def test_the_demo_prints_mails_and_says_so(tmp_path: Path, capsys: pytest.Captur
     assert "Demo: emails are printed here" in printed
 
 
-def test_elsewhere_no_link_is_printed_and_the_sender_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_outside_of_the_demo_no_link_is_printed_and_sending_fails(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(MailNotConfigured, match="set EMAIL_URL"):
         mail.send_mail(*MESSAGE)
 

@@ -23,9 +23,9 @@ from django.db.migrations.state import ProjectState
 
 from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
 from apps.jobs.management.commands import migrate
-from tests.client.conftest import database_url
-from tests.faults.conftest import another_connection
-from tests.schema_changes import unsafe
+from tests.client.conftest import get_database_url
+from tests.faults.conftest import connect_from_outside
+from tests.schema_changes import find_unsafe_operations
 from tests.upgrades.places import scratch_database
 
 # The last migration of each app before the rule was introduced.
@@ -45,16 +45,16 @@ BEFORE_THE_RULE = {
 }
 
 
-def own_migrations() -> Iterator[tuple[migrations.Migration, ProjectState]]:
+def iterate_own_migrations() -> Iterator[tuple[migrations.Migration, ProjectState]]:
     """Yield each of our migrations since then with the state before the migration."""
     loader = MigrationLoader(None)
     for (app, name), migration in sorted(loader.disk_migrations.items()):
         ours = type(migration).__module__.startswith("apps.")
         if ours and name > BEFORE_THE_RULE.get(app, ""):
-            yield migration, loader.project_state(migration_key(migration), at_end=False)
+            yield migration, loader.project_state(get_migration_key(migration), at_end=False)
 
 
-def migration_key(migration: migrations.Migration) -> tuple[str, str]:
+def get_migration_key(migration: migrations.Migration) -> tuple[str, str]:
     return migration.app_label, migration.name
 
 
@@ -64,8 +64,8 @@ def test_migrations_leave_the_release_before_running_or_the_changelog_announces_
 
     breaking = {
         f"{migration}": reasons
-        for migration, state in own_migrations()
-        if f"`{migration}`" not in announced and (reasons := unsafe(migration, state))
+        for migration, state in iterate_own_migrations()
+        if f"`{migration}`" not in announced and (reasons := find_unsafe_operations(migration, state))
     }
 
     assert breaking == {}
@@ -75,7 +75,7 @@ def test_the_migrations_before_the_rule_exist() -> None:
     assert set(BEFORE_THE_RULE.items()) <= set(MigrationLoader(None).disk_migrations)
 
 
-def judged(*operations: Any, atomic: bool = True) -> list[str]:
+def find_problems(*operations: Any, atomic: bool = True) -> list[str]:
     state = ProjectState()
     before = migrations.CreateModel(
         "Thing",
@@ -87,7 +87,7 @@ def judged(*operations: Any, atomic: bool = True) -> list[str]:
     )
     before.state_forwards("things", state)
     kind = type("Migration", (migrations.Migration,), {"operations": list(operations), "atomic": atomic})
-    return unsafe(kind("0002_more", "things"), state)
+    return find_unsafe_operations(kind("0002_more", "things"), state)
 
 
 ONE = models.IntegerField
@@ -117,21 +117,23 @@ ONE = models.IntegerField
     ids=lambda operation: operation.describe(),
 )
 def test_what_breaks_or_holds_running_processes_is_found(operation: Any) -> None:
-    assert len(judged(operation)) == 1
+    assert len(find_problems(operation)) == 1
 
 
 def _create_plain_index(apps: Any, schema_editor: Any) -> None:
     schema_editor.execute("CREATE INDEX by_name ON thing (name)")
 
 
-def test_indexes_are_built_beside_writers_only() -> None:
+def test_indexes_are_built_without_blocking_writers() -> None:
     index = models.Index(fields=["name"], name="by_name")
 
-    assert judged(migrations.RunPython(_create_plain_index)) != []
-    assert judged(AddIndexWithoutBlocking("thing", index)) != []
-    assert judged(AddPostgresIndex("thing", "parts", "(name)")) != []
+    assert find_problems(migrations.RunPython(_create_plain_index)) != []
+    assert find_problems(AddIndexWithoutBlocking("thing", index)) != []
+    assert find_problems(AddPostgresIndex("thing", "parts", "(name)")) != []
     assert (
-        judged(AddIndexWithoutBlocking("thing", index), AddPostgresIndex("thing", "parts", "(name)"), atomic=False)
+        find_problems(
+            AddIndexWithoutBlocking("thing", index), AddPostgresIndex("thing", "parts", "(name)"), atomic=False
+        )
         == []
     )
 
@@ -139,8 +141,8 @@ def test_indexes_are_built_beside_writers_only() -> None:
 def test_rows_are_not_worked_on_in_the_transaction_that_changes_their_table() -> None:
     fill = migrations.RunPython(migrations.RunPython.noop)
 
-    assert judged(fill) == []
-    assert len(judged(migrations.AddField("thing", "size", ONE(null=True)), fill)) == 1
+    assert find_problems(fill) == []
+    assert len(find_problems(migrations.AddField("thing", "size", ONE(null=True)), fill)) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,20 +157,20 @@ def test_rows_are_not_worked_on_in_the_transaction_that_changes_their_table() ->
     ids=lambda operation: operation.describe(),
 )
 def test_what_running_processes_do_not_notice_passes(operation: Any) -> None:
-    assert judged(operation, atomic=False) == []
+    assert find_problems(operation, atomic=False) == []
 
 
 def test_a_table_that_the_migration_makes_is_its_own() -> None:
     create_new_model = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
 
-    assert judged(create_new_model, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
+    assert find_problems(create_new_model, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
 
 
 # --- waiting for locks ---
 
 
 @pytest.fixture
-def unapplied(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def pending_migration(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Unapply the newest migration of the script tags' app, make it lock a table and lower the lock timeout."""
     monkeypatch.setattr(migrate, "PAUSE_SECONDS", 0.2)
 
@@ -176,7 +178,7 @@ def unapplied(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterat
         schema_editor.execute("LOCK TABLE content_scripttag IN ACCESS EXCLUSIVE MODE")
 
     _, name = max(key for key in MigrationLoader(None).disk_migrations if key[0] == "content")
-    with another_connection() as other:
+    with connect_from_outside() as other:
         other.execute("DELETE FROM django_migrations WHERE app = 'content' AND name = %s", [name])
     loaded = MigrationLoader(None).disk_migrations["content", name]
     monkeypatch.setattr(type(loaded), "operations", [migrations.RunPython(lock)])
@@ -185,10 +187,10 @@ def unapplied(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 @pytest.mark.postgres
-@pytest.mark.usefixtures("unapplied")
+@pytest.mark.usefixtures("pending_migration")
 def test_migrate_gives_a_lock_up_soon_and_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
-    with another_connection() as other:
+    with connect_from_outside() as other:
 
         def let_go(seconds: float) -> None:
             given_up.set()
@@ -205,17 +207,17 @@ def test_migrate_gives_a_lock_up_soon_and_tries_again(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.postgres
-@pytest.mark.usefixtures("unapplied")
+@pytest.mark.usefixtures("pending_migration")
 def test_migrate_says_what_to_do_where_a_table_stays_locked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "MAX_TRIES", 2)
-    with another_connection() as other:
+    with connect_from_outside() as other:
         other.execute("BEGIN; SELECT * FROM content_scripttag")
         with pytest.raises(CommandError, match="Run migrate again when there is less traffic"):
             call_command("migrate", "content", verbosity=0, interactive=False)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
+def test_concurrent_index_replaces_an_invalid_one() -> None:
     operation = AddIndexWithoutBlocking("scripttag", models.Index(fields=["event"], name="tests_by_event"))
     before = MigrationLoader(None).project_state()
     after = before.clone()
@@ -240,10 +242,10 @@ def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
 
 
 @contextmanager
-def empty_database(folder: Path) -> Iterator[tuple[str, Any]]:
+def create_empty_database(folder: Path) -> Iterator[tuple[str, Any]]:
     """Create an empty database of the run's engine and yield its URL and a connection."""
     if connection.vendor == "postgresql":
-        with scratch_database(database_url()) as url, psycopg.connect(url, autocommit=True) as plain:
+        with scratch_database(get_database_url()) as url, psycopg.connect(url, autocommit=True) as plain:
             yield url, plain
     else:
         file = folder / "empty.sqlite3"
@@ -261,7 +263,7 @@ TRIGGERS = {
 @pytest.mark.own_sessions
 def test_no_trigger_writes_into_a_table_that_was_undone(tmp_path: Path) -> None:
     """Otherwise no product could be saved any more."""
-    with empty_database(tmp_path) as (url, plain):
+    with create_empty_database(tmp_path) as (url, plain):
 
         def migrated(*to: str) -> set[str]:
             """Migrate and return the names of the existing triggers."""

@@ -8,26 +8,26 @@ from django.conf import settings
 
 APPS = settings.BASE_DIR / "apps"
 # Modules that store, calculate or format amounts.
-EXACT = (
+MONEY_MODULES = (
     "ground/money.py", "orders", "refunds", "catalog", "customers", "inventory", "exchange", "bulk", "panel/money.py",
 )  # fmt: skip
 # Numbers that clients know as JSON floats: per file, the argument of ``float``. Two are no amounts, the third is sent
 # next to the exact decimal string.
-SHOWN = {
+JSON_FLOATS = {
     ("orders/api/money.py", "tax['rate']"),
     ("catalog/api/fields.py", "value"),
     ("refunds/api/refunds.py", "amount"),
 }
 # Modules that may round to a number of decimals.
-ROUNDS = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/scalar.py"}
+ROUNDING_MODULES = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/scalar.py"}
 
 
 @pytest.fixture(scope="module")
-def sources() -> list[tuple[str, ast.Module]]:
+def parse_sources() -> list[tuple[str, ast.Module]]:
     """Parse the files of ``EXACT`` once for all tests."""
     files = [
         file
-        for folder in EXACT
+        for folder in MONEY_MODULES
         for file in ((APPS / folder).rglob("*.py") if (APPS / folder).is_dir() else [APPS / folder])
     ]
     return [
@@ -37,7 +37,7 @@ def sources() -> list[tuple[str, ast.Module]]:
     ]
 
 
-def calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
+def find_calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and name in {
             getattr(node.func, "id", None),
@@ -46,18 +46,21 @@ def calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
             yield node
 
 
-def test_no_amount_becomes_a_float(sources: list[tuple[str, ast.Module]]) -> None:
+def test_no_amount_becomes_a_float(syntax_trees: list[tuple[str, ast.Module]]) -> None:
     calls_by_file = {
-        (name, ast.unparse(call.args[0])) for name, tree in sources for call in calls(tree, "float") if call.args
+        (name, ast.unparse(call.args[0]))
+        for name, tree in syntax_trees
+        for call in find_calls(tree, "float")
+        if call.args
     }
 
-    assert calls_by_file == SHOWN
+    assert calls_by_file == JSON_FLOATS
 
 
-def test_no_amount_is_worked_out_with_floats(sources: list[tuple[str, ast.Module]]) -> None:
+def test_no_amount_is_worked_out_with_floats(syntax_trees: list[tuple[str, ast.Module]]) -> None:
     calls_by_file = {
         f"{name}:{node.lineno}"
-        for name, tree in sources
+        for name, tree in syntax_trees
         if "/domain/" in name or "money" in name
         for node in ast.walk(tree)
         if isinstance(node, ast.BinOp | ast.Compare)
@@ -74,14 +77,17 @@ def test_amounts_round_in_one_place_and_half_up() -> None:
     # Parsing takes seconds, so only where one of the names occurs at all.
     everywhere = [(path, ast.parse(text)) for path, text in texts if any(name in text for name in rounding)]
     calls_by_file = {
-        path.relative_to(APPS).as_posix() for path, tree in everywhere for name in rounding for _ in calls(tree, name)
+        path.relative_to(APPS).as_posix()
+        for path, tree in everywhere
+        for name in rounding
+        for _ in find_calls(tree, name)
     }
     unsaid = [
         ast.unparse(call)
         for path, tree in everywhere
-        for call in calls(tree, "quantize")
+        for call in find_calls(tree, "quantize")
         if len(call.args) + len(call.keywords) < 2 and path.name != "scalar.py"
     ]
 
-    assert calls_by_file <= ROUNDS
+    assert calls_by_file <= ROUNDING_MODULES
     assert unsaid == []

@@ -27,9 +27,9 @@ from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.inventory.factories import first_location, make_item, make_location
+from tests.inventory.factories import get_first_location, make_item, make_location
 from tests.orders.factories import make_order, make_variant
-from tests.races import meanwhile, unguarded
+from tests.races import run_unguarded, run_while_uncommitted
 
 on_postgres = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 VALUES = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
@@ -38,7 +38,7 @@ ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "zip": "K1A 0B1", "cou
 OWNERS = {"catalog_product", "catalog_variant"}
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
@@ -49,8 +49,8 @@ def test_an_item_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
     row = make_item(in_shop, sku="A")
     first, second = (InventoryItem.objects.get(pk=row.pk) for _ in range(2))
 
-    stock.update_item(first, {"sku": "B"}, **by())
-    stock.update_item(second, {"sku": "A"}, **by())
+    stock.update_item(first, {"sku": "B"}, **get_actor_arguments())
+    stock.update_item(second, {"sku": "A"}, **get_actor_arguments())
 
     row.refresh_from_db()
     changes = Event.objects.filter(topic="inventory_items/update").order_by("id").values_list("changes", flat=True)
@@ -61,38 +61,38 @@ def test_an_address_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
     row = make_address(make_customer(), city="Lund")
     first, second = (Address.objects.get(pk=row.pk) for _ in range(2))
 
-    addresses.update_address(first, {"city": "Ystad"}, **by())
-    addresses.update_address(second, {"city": "Lund"}, **by())
+    addresses.update_address(first, {"city": "Ystad"}, **get_actor_arguments())
+    addresses.update_address(second, {"city": "Lund"}, **get_actor_arguments())
 
     row.refresh_from_db()
     assert row.city == "Lund"
 
 
-def test_an_address_that_went_meanwhile_is_neither_changed_nor_made_the_default(in_shop: Shop) -> None:
+def test_a_deleted_address_is_neither_changed_nor_made_the_default(in_shop: Shop) -> None:
     customer = make_customer()
     make_address(customer)
     deleted_address = make_address(customer)
-    addresses.delete_addresses(customer, [deleted_address.pk], **by())
+    addresses.delete_addresses(customer, [deleted_address.pk], **get_actor_arguments())
 
     with pytest.raises(RowDeleted):
-        addresses.update_address(deleted_address, {"city": "Lund"}, **by())
+        addresses.update_address(deleted_address, {"city": "Lund"}, **get_actor_arguments())
     with pytest.raises(RowDeleted):
-        addresses.set_default_address(deleted_address, **by())
+        addresses.set_default_address(deleted_address, **get_actor_arguments())
 
 
 def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
     product = make_product()
-    row = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **by())
+    row = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **get_actor_arguments())
     first, second = (Metafield.objects.get(pk=row.pk) for _ in range(2))
 
-    write.update_metafield(first, {"value": "Hot"}, **by())
-    write.update_metafield(second, {"value": "Cold"}, **by())
+    write.update_metafield(first, {"value": "Hot"}, **get_actor_arguments())
+    write.update_metafield(second, {"value": "Cold"}, **get_actor_arguments())
     row.refresh_from_db()
     assert row.value == "Cold"
 
-    write.delete_metafield(first, **by())
+    write.delete_metafield(first, **get_actor_arguments())
     with pytest.raises(RowDeleted):
-        write.delete_metafield(second, **by())
+        write.delete_metafield(second, **get_actor_arguments())
     assert Event.objects.filter(topic="product_metafields/delete").count() == 1
 
 
@@ -107,9 +107,11 @@ class TestRequests:
         order = make_order(shop, shipping_address=ADDRESS)
         address_before = dict(order.shipping_address or {})
 
-        response = meanwhile(
+        response = run_while_uncommitted(
             shop,
-            lambda: updates.update_order(order, {"shipping_address": address_before | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(
+                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
+            ),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
         )
 
@@ -121,7 +123,7 @@ class TestRequests:
         body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
         pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
 
-        response = meanwhile(
+        response = run_while_uncommitted(
             shop,
             lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
             lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
@@ -138,13 +140,15 @@ class TestRequests:
         body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
         pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
 
-        merged = unguarded(
+        merged = run_unguarded(
             shop,
-            lambda: updates.update_order(order, {"shipping_address": address_before | {"city": "Toronto"}}, **by()),
+            lambda: updates.update_order(
+                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
+            ),
             lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
             locks={"orders_order"},
         )
-        unguarded(
+        run_unguarded(
             shop,
             lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
             lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
@@ -159,7 +163,7 @@ class TestRequests:
 # --- rows added to an object that is being deleted ---
 
 
-class TestAdditions:
+class TestRowsAddedToDeletedObjects:
     pytestmark = on_postgres
 
     @pytest.mark.parametrize("kind", ["product", "variant"])
@@ -168,9 +172,9 @@ class TestAdditions:
         variant = make_variant(shop)
         pk = variant.product_id if kind == "product" else variant.pk
 
-        response = meanwhile(
+        response = run_while_uncommitted(
             shop,
-            lambda: delete_product(Product.objects.get(pk=variant.product_id), **by()),
+            lambda: delete_product(Product.objects.get(pk=variant.product_id), **get_actor_arguments()),
             lambda: api.post(f"{kind}s/{pk}/metafields.json", {"metafield": VALUES}),
         )
 
@@ -183,9 +187,9 @@ class TestAdditions:
         variant = make_variant(shop)
         owner = variant.product if kind == "product" else variant
 
-        response = meanwhile(
+        response = run_while_uncommitted(
             shop,
-            lambda: write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **by()),
+            lambda: write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **get_actor_arguments()),
             lambda: api.delete(f"products/{variant.product_id}.json"),
         )
 
@@ -196,9 +200,11 @@ class TestAdditions:
         """Control: the deleting side sees no metafield, and the adding side sees the owner."""
         variant = make_variant(shop)
 
-        unguarded(
+        run_unguarded(
             shop,
-            lambda: write.create_metafield(get_owner_type_of_row(variant.product), variant.product_id, VALUES, **by()),
+            lambda: write.create_metafield(
+                get_owner_type_of_row(variant.product), variant.product_id, VALUES, **get_actor_arguments()
+            ),
             lambda: api.delete(f"products/{variant.product_id}.json"),
             locks=OWNERS,
         )
@@ -208,11 +214,11 @@ class TestAdditions:
 
     @pytest.mark.race(control="test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold")
     def test_a_new_item_is_stocked_at_the_heir_of_the_primary_location(self, api: ApiClient, shop: Shop) -> None:
-        primary, heir = first_location(shop), make_location(shop)
+        primary, heir = get_first_location(shop), make_location(shop)
 
-        response = meanwhile(
+        response = run_while_uncommitted(
             shop,
-            lambda: locations.deactivate_location(primary, **by()),
+            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
             lambda: api.post("products.json", {"product": {"title": "Mug"}}),
         )
 
@@ -224,12 +230,12 @@ class TestAdditions:
         self, api: ApiClient, shop: Shop
     ) -> None:
         """Control: the primary location is the one read before waiting."""
-        primary = first_location(shop)
+        primary = get_first_location(shop)
         make_location(shop)
 
-        unguarded(
+        run_unguarded(
             shop,
-            lambda: locations.deactivate_location(primary, **by()),
+            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
             lambda: api.post("products.json", {"product": {"title": "Mug"}}),
             locks={"inventory_location"},
         )
@@ -237,31 +243,31 @@ class TestAdditions:
         with shop_scope(shop):
             assert [level.location_id for level in InventoryLevel.objects.all()] == [primary.pk]
 
-    @pytest.mark.race(control="test_without_the_customers_lock_an_order_that_comes_meanwhile_keeps_the_address")
+    @pytest.mark.race(control="test_without_the_customers_lock_a_concurrent_order_keeps_the_address")
     def test_an_erasure_covers_orders_that_came_while_it_waited(self, shop: Shop) -> None:
         make_order(shop, email="ada@example.com")
         with shop_scope(shop):
             customer = Customer.objects.get()
 
-        meanwhile(
+        run_while_uncommitted(
             shop,
             lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact_customer(customer, **by()),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
         )
 
         with shop_scope(shop):
             assert [order.email for order in customer.orders.all()] == ["", ""]
 
-    def test_without_the_customers_lock_an_order_that_comes_meanwhile_keeps_the_address(self, shop: Shop) -> None:
+    def test_without_the_customers_lock_a_concurrent_order_keeps_the_address(self, shop: Shop) -> None:
         """Control: the erasure does not see the order that is being created."""
         make_order(shop, email="ada@example.com")
         with shop_scope(shop):
             customer = Customer.objects.get()
 
-        unguarded(
+        run_unguarded(
             shop,
             lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact_customer(customer, **by()),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
             locks={"customers_customer"},
         )
 
@@ -277,7 +283,7 @@ def assert_none_left(shop: Shop) -> None:
 # --- no deadlocks ---
 
 
-class TestCircles:
+class TestDeadlocks:
     pytestmark = on_postgres
 
     @pytest.mark.race(control="test_an_erasure_that_holds_the_customer_first_waits_in_a_circle")
@@ -288,10 +294,10 @@ class TestCircles:
         with shop_scope(shop):
             customer = Customer.objects.get()
 
-        meanwhile(
+        run_while_uncommitted(
             shop,
             lambda: selectors.lock_order(order),
-            lambda: personal_data.redact_customer(customer, **by()),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
             then=lambda: order_customers.lock_order_customer(customer_id),
         )
 
@@ -301,7 +307,7 @@ class TestCircles:
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
         options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
 
-        placed = meanwhile(
+        placed = run_while_uncommitted(
             shop,
             lambda: lock_product(untracked.product_id),
             lambda: make_order(shop, lines=lines, **options),
@@ -325,10 +331,10 @@ class TestCircles:
             customer = Customer.objects.get()
 
         with pytest.raises(OperationalError, match="deadlock"):
-            meanwhile(
+            run_while_uncommitted(
                 shop,
                 lambda: selectors.lock_order(order),
-                lambda: personal_data.redact_customer(customer, **by()),
+                lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
                 then=lambda: order_customers.lock_order_customer(customer_id),
             )
 
@@ -343,7 +349,7 @@ class TestCircles:
         options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
 
         with pytest.raises(OperationalError, match="deadlock"):
-            meanwhile(
+            run_while_uncommitted(
                 shop,
                 lambda: lock_product(untracked.product_id),
                 lambda: make_order(shop, lines=lines, **options),

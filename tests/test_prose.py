@@ -16,7 +16,8 @@ CODE = ("apps", "backoffice", "benchmarks", "tests", "frontend", "docs")
 # Words that native speakers hardly use in technical English, and words that only this code base used.
 ODD_WORDS = re.compile(
     r"\b(anew|whose|told|retold|beside|alike|likewise|bears?|thereof|therein|whoever|whatever|whichever|whomever|"
-    r"meanwhile|nobody|somebody|aloud|at hand|those that|that which|said|of which|stands|henceforth|hitherto|thereupon|whence|"
+    r"meanwhile|nobody|somebody|aloud|at hand|those that|that which|said|of which|stands|henceforth|hitherto|thereupon|"
+    r"whence|"
     r"hence|lest|thrice|for want of|makes? known|as it were|in the first place|doorbells?|rung|strangers?)\b",
     re.IGNORECASE,
 )

@@ -13,7 +13,7 @@ RACES = {"at_once", "meanwhile"}
 
 
 @dataclass(frozen=True)
-class Case:
+class RaceCase:
     """A test as ``file.py::name``, its control ("" if none), and ``True`` if the test races without a mark."""
 
     name: str
@@ -21,7 +21,7 @@ class Case:
     bare: bool
 
 
-def mark_of(function: ast.FunctionDef) -> dict[str, str]:
+def get_race_mark(function: ast.FunctionDef) -> dict[str, str]:
     """Return the arguments of the mark ``race``: ``control`` or ``no_guard``."""
     for mark in function.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.race":
@@ -29,46 +29,46 @@ def mark_of(function: ast.FunctionDef) -> dict[str, str]:
     return {}
 
 
-def called_by(function: ast.FunctionDef) -> Iterator[str]:
+def get_called_names(function: ast.FunctionDef) -> Iterator[str]:
     """Yield the names of the functions that a function calls."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
 
 
-def cases_of(path: Path) -> Iterator[Case]:
+def get_cases(path: Path) -> Iterator[RaceCase]:
     """Return the tests of a file; a test that calls a racing function of the file races, too."""
     file = str(path.relative_to(TESTS))
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
-    calls = {node.name: set(called_by(node)) for node in functions}
+    calls = {node.name: set(get_called_names(node)) for node in functions}
     racing = set(RACES)
     while more := {name for name, called in calls.items() if called & racing} - racing:
         racing |= more
     for node in functions:
         if node.name.startswith("test_"):
-            mark = mark_of(node)
+            mark = get_race_mark(node)
             control = mark.get("control", "")
             if control and "::" not in control:
                 control = f"{file}::{control}"
-            yield Case(f"{file}::{node.name}", control, node.name in racing and not mark)
+            yield RaceCase(f"{file}::{node.name}", control, node.name in racing and not mark)
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Case]:
+def race_cases() -> list[RaceCase]:
     """Return the tests of all files."""
-    return [test for path in sorted(TESTS.rglob("test_*.py")) for test in cases_of(path)]
+    return [test for path in sorted(TESTS.rglob("test_*.py")) for test in get_cases(path)]
 
 
-def test_every_race_names_its_control(found: list[Case]) -> None:
-    controls = {test.control for test in found}
+def test_every_race_names_its_control(race_cases: list[RaceCase]) -> None:
+    controls = {test.control for test in race_cases}
 
-    assert found
-    assert [test.name for test in found if test.bare and test.name not in controls] == []
+    assert race_cases
+    assert [test.name for test in race_cases if test.bare and test.name not in controls] == []
 
 
-def test_every_control_is_there(found: list[Case]) -> None:
-    assert {test.control for test in found if test.control} - {test.name for test in found} == set()
-    assert [test.name for test in found if test.control == test.name] == []
+def test_every_control_is_there(race_cases: list[RaceCase]) -> None:
+    assert {test.control for test in race_cases if test.control} - {test.name for test in race_cases} == set()
+    assert [test.name for test in race_cases if test.control == test.name] == []
 
 
 def test_a_race_is_found_behind_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +83,9 @@ def test_a_race_is_found_behind_a_helper(tmp_path: Path, monkeypatch: pytest.Mon
     )
     monkeypatch.setattr("tests.test_race_controls.TESTS", tmp_path)
 
-    assert list(cases_of(tmp_path / "test_a.py")) == [
-        Case("test_a.py::test_one", "", True),
-        Case("test_a.py::test_two", "test_a.py::test_three", False),
-        Case("test_a.py::test_three", "", False),
-        Case("test_a.py::test_four", "", False),
+    assert list(get_cases(tmp_path / "test_a.py")) == [
+        RaceCase("test_a.py::test_one", "", True),
+        RaceCase("test_a.py::test_two", "test_a.py::test_three", False),
+        RaceCase("test_a.py::test_three", "", False),
+        RaceCase("test_a.py::test_four", "", False),
     ]

@@ -19,7 +19,7 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice import health
-from tests.machine import patience
+from tests.machine import get_time_limit
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
     assert 0 < asked_once == len(queries)
 
 
-def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: health.CachedChecks) -> None:
+def test_results_are_cached_for_two_seconds(client: Client, readiness: health.CachedChecks) -> None:
     client.get("/readyz")
     MigrationRecorder(connection).record_unapplied("shops", "0001_initial")
     cached_status = client.get("/readyz").status_code
@@ -59,7 +59,7 @@ def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: healt
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_a_database_that_is_away_is_said_in_the_answer(
+def test_an_unreachable_database_is_named_in_the_response(
     client: Client, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def away() -> None:
@@ -74,7 +74,7 @@ def test_a_database_that_is_away_is_said_in_the_answer(
 
 
 @pytest.fixture
-def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+def wait_for_blocked_check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Block the check until the test ends; calling the fixture's value waits until a check runs."""
     looks, over = threading.Event(), threading.Event()
 
@@ -95,12 +95,12 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     thread.join()
 
 
-def test_while_one_looks_nobody_waits_and_old_findings_are_not_trusted_for_long(
-    stuck: Callable[[], None], readiness: health.CachedChecks
+def test_during_a_check_no_request_waits_and_old_results_expire_soon(
+    wait_for_blocked_check: Callable[[], None], readiness: health.CachedChecks
 ) -> None:
     readiness.results = {"database": True, "migrations": True, "broker": True}
     readiness.checked_at = time.monotonic() - health.CACHE_SECONDS
-    stuck()
+    wait_for_blocked_check()
 
     began = time.monotonic()
     first = readiness.get_results()
@@ -109,11 +109,11 @@ def test_while_one_looks_nobody_waits_and_old_findings_are_not_trusted_for_long(
 
     assert all(first.values())
     assert not any(later.values())
-    assert time.monotonic() - began < patience(1)
+    assert time.monotonic() - began < get_time_limit(1)
 
 
 @pytest.mark.parametrize("part", ["cache", "storage", "jobs"])
-def test_what_most_requests_do_without_is_said_and_keeps_the_process_in_service(
+def test_a_failed_optional_service_is_named_and_the_process_stays_ready(
     client: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     before = client.get("/readyz").json()
@@ -133,7 +133,7 @@ def test_what_most_requests_do_without_is_said_and_keeps_the_process_in_service(
     assert [name for name, there in response.json()["parts"].items() if not there] == [part]
 
 
-def test_what_cannot_be_found_is_looked_for_once_and_its_error_is_told() -> None:
+def test_a_failing_check_runs_once_and_its_error_is_reported() -> None:
     looked: list[int] = []
 
     def find() -> int:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.second_database import PATHS, TESTS, runs_again
+from tests.second_database import PATHS, TESTS, is_in_second_run
 
 
 def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",)) -> pytest.Item:
@@ -38,4 +38,4 @@ def test_every_path_exists() -> None:
     ],
 )
 def test_a_test_is_selected_by_its_path_or_a_marker(item: pytest.Item, selected: bool) -> None:
-    assert runs_again(item) is selected
+    assert is_in_second_run(item) is selected

@@ -34,10 +34,10 @@ from apps.staff.models import User
 from backoffice.logs import LineFormatter, get_logging_settings
 from tests import factories
 from tests.conftest import ApiClient
-from tests.machine import until
+from tests.machine import wait_until
 from tests.panel.conftest import Panel
-from tests.panel.test_login import code_of
-from tests.shops.test_authorizing import REDIRECT, Flow
+from tests.panel.test_login import get_totp_code
+from tests.shops.test_authorizing import REDIRECT, OAuthFlow
 
 STAFF_PASSWORD = "planted-staff-secret-5417"
 WRONG_PASSWORD = "planted-wrong-secret-9023"
@@ -49,7 +49,7 @@ WRONG_SECRET = "bks_planted-wrong-secret-4471"
 KEY = {"idempotency_key": "once"}
 
 
-class Listener(logging.Handler):
+class LogCollector(logging.Handler):
     """A log handler that keeps all lines down to DEBUG."""
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class Listener(logging.Handler):
 
 
 @pytest.fixture
-def listener() -> Iterator[Listener]:
+def log_collector() -> Iterator[LogCollector]:
     """Yield a handler that receives all lines logged with ``BACKOFFICE_LOG_LEVEL`` DEBUG."""
     logging_settings: Any = get_logging_settings("DEBUG")
     levels = {"": "DEBUG", **{name: values["level"] for name, values in logging_settings["loggers"].items()}}
     before = {name: logging.getLogger(name).level for name in levels}
-    listener = Listener()
+    listener = LogCollector()
     for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
     logging.root.addHandler(listener)
@@ -77,7 +77,7 @@ def listener() -> Iterator[Listener]:
         logging.getLogger(name).setLevel(old)
 
 
-def of_staff(shop: Shop) -> set[str]:
+def run_staff_flow(shop: Shop) -> set[str]:
     """Log in with a wrong and a right password, set up a second factor, change the password and install an app."""
     user: User = factories.make_member(shop, owner=True, email="kim@example.com")
     user.set_password(STAFF_PASSWORD)
@@ -88,7 +88,7 @@ def of_staff(shop: Shop) -> set[str]:
     assert browser.post("/accounts/login/", {"login": user.email, "password": STAFF_PASSWORD}).status_code == 302
     browser.post("/accounts/reauthenticate/", {"password": STAFF_PASSWORD})
     secret = str(browser.get("/accounts/2fa/totp/activate/").context["form"].secret)
-    browser.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)})
+    browser.post("/accounts/2fa/totp/activate/", {"code": get_totp_code(secret)})
     seed = decrypt(Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).data["seed"])
     recovery = browser.get("/accounts/2fa/recovery-codes/")
     codes = set(recovery.context["unused_codes"])
@@ -110,7 +110,7 @@ def of_staff(shop: Shop) -> set[str]:
     return {STAFF_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, secret, seed, token[0], *codes, *secrets}
 
 
-def of_customers(api: ApiClient, shop: Shop) -> set[str]:
+def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
     """Create customers with passwords, invite and activate them, with idempotency keys, and run all jobs."""
     password = {"password": BUYER_PASSWORD, "password_confirmation": BUYER_PASSWORD}
     response = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
@@ -136,7 +136,7 @@ def of_customers(api: ApiClient, shop: Shop) -> set[str]:
     return {BUYER_PASSWORD, ACTIVATED_PASSWORD, page.rstrip("/").rsplit("/", 1)[1]}
 
 
-def of_apps(api: ApiClient) -> set[str]:
+def run_app_flow(api: ApiClient) -> set[str]:
     """Send requests with valid and invalid tokens, in all places where clients put them; some requests fail."""
     path = "/admin/api/2026-07/shop.json"
     for token in (WRONG_TOKEN, api.token):
@@ -149,10 +149,10 @@ def of_apps(api: ApiClient) -> set[str]:
     return {WRONG_TOKEN, api.token}
 
 
-def of_an_authorization(shop: Shop) -> set[str]:
+def run_authorization_flow(shop: Shop) -> set[str]:
     """Exchange one authorization code, leave another one, and send right and wrong client secrets."""
     app = app_installation.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
-    flow = Flow(app, Panel(factories.make_member(shop, "applications"), shop))
+    flow = OAuthFlow(app, Panel(factories.make_member(shop, "applications"), shop))
     fetched = flow.code()
     token = str(flow.exchange(fetched).json()["access_token"])
     unused_code = flow.code()
@@ -163,7 +163,7 @@ def of_an_authorization(shop: Shop) -> set[str]:
     return {fetched, unused_code, token, old, new, WRONG_SECRET}
 
 
-def kept() -> Iterator[tuple[str, str]]:
+def read_stored_texts() -> Iterator[tuple[str, str]]:
     """Yield the place and the text of everything in the database, its sessions and the cache."""
     for model in apps.get_models():
         if model._meta.managed:
@@ -191,27 +191,27 @@ def _get_text(value: Any) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def spellings(secret: str) -> list[str]:
+def get_encodings(secret: str) -> list[str]:
     """Return a secret as plain text, URL-encoded and in Base64."""
     return [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("=")]
 
 
-def places_of(secrets: set[str], listener: Listener) -> list[str]:
+def find_secrets(secrets: set[str], listener: LogCollector) -> list[str]:
     """Return the places that contain one of the secrets although they must not."""
-    texts = [("a log", line) for line in listener.heard] + list(kept())
-    pattern = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in spellings(secret)))
+    texts = [("a log", line) for line in listener.heard] + list(read_stored_texts())
+    pattern = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in get_encodings(secret)))
     matches = {(location, match[0]) for location, text in texts for match in pattern.finditer(text)}
     return [f"{location} holds {secret}" for location, secret in sorted(matches)]
 
 
-def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop, listener: Listener) -> None:
-    secrets = of_staff(shop) | of_customers(api, shop) | of_apps(api) | of_an_authorization(shop)
+def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop, log_collector: LogCollector) -> None:
+    secrets = run_staff_flow(shop) | run_customer_flow(api, shop) | run_app_flow(api) | run_authorization_flow(shop)
 
     assert len(secrets) > 15
-    assert places_of(secrets, listener) == []
+    assert find_secrets(secrets, log_collector) == []
 
 
-def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, listener: Listener) -> None:
+def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, log_collector: LogCollector) -> None:
     """Check that the search sees each place: logs, arguments of jobs, events, sessions, the cache."""
     logging.getLogger("apps.anything").debug("said %s", "planted-1")
     logging.getLogger("django.request").error("failed: /a/planted-2")
@@ -229,6 +229,6 @@ def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, listener: Listener) -
     def found() -> set[str]:
         # Another process of the tests may clear the cache in between.
         cache.set("planted-6", "planted-7")
-        return {line[-1] for line in places_of({f"planted-{number}" for number in range(1, 9)}, listener)}
+        return {line[-1] for line in find_secrets({f"planted-{number}" for number in range(1, 9)}, log_collector)}
 
-    until(found, set("12345678").__eq__)
+    wait_until(found, set("12345678").__eq__)

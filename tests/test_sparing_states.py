@@ -10,7 +10,7 @@ from django.db.models import CASCADE, CharField, CheckConstraint, ForeignKey, In
 from apps.ground.migration_states import fast_migration_states
 
 
-def described(state: ProjectState) -> dict[tuple[str, str], object]:
+def describe_models(state: ProjectState) -> dict[tuple[str, str], object]:
     """Return a comparable description of every model of a state."""
     return {
         key: (
@@ -31,7 +31,7 @@ def test_models_after_all_migrations_are_the_same() -> None:
     with fast_migration_states():
         spared = MigrationExecutor(connection).loader.project_state()
 
-    assert described(spared) == described(plainly)
+    assert describe_models(spared) == describe_models(plainly)
 
 
 @pytest.mark.django_db
@@ -69,7 +69,7 @@ def test_database_has_every_index_and_constraint_of_the_models() -> None:
     assert missing == []
 
 
-def a_state() -> ProjectState:
+def build_state() -> ProjectState:
     state = ProjectState()
     state.add_model(
         ModelState(
@@ -84,14 +84,14 @@ def a_state() -> ProjectState:
     return state
 
 
-def model_of(state: ProjectState, name: str) -> type[Model]:
+def get_model(state: ProjectState, name: str) -> type[Model]:
     model: type[Model] = state.apps.get_model("t", name)
     return model
 
 
 def test_class_learns_of_indexes_and_constraints_and_others_stay() -> None:
-    state = a_state()
-    thing, part = model_of(state, "Thing"), model_of(state, "Part")
+    state = build_state()
+    thing, part = get_model(state, "Thing"), get_model(state, "Part")
 
     with fast_migration_states():
         state.add_index("t", "thing", Index(fields=["id"], name="by_id"))
@@ -99,69 +99,69 @@ def test_class_learns_of_indexes_and_constraints_and_others_stay() -> None:
         state.remove_index("t", "thing", "by_id")
         state.add_constraint("t", "thing", CheckConstraint(condition=Q(id__gt=""), name="has_id"))
 
-    assert (model_of(state, "Thing"), model_of(state, "Part")) == (thing, part)
+    assert (get_model(state, "Thing"), get_model(state, "Part")) == (thing, part)
     assert [index.name for index in thing._meta.indexes] == ["by_id_down"]
     assert [constraint.name for constraint in thing._meta.constraints] == ["has_id"]
 
 
 def test_new_model_is_known_to_the_one_it_refers_to_which_stays() -> None:
-    state = a_state()
-    thing, part = model_of(state, "Thing"), model_of(state, "Part")
+    state = build_state()
+    thing, part = get_model(state, "Thing"), get_model(state, "Part")
 
     with fast_migration_states():
         state.add_model(
             ModelState("t", "Note", [("id", CharField(primary_key=True)), ("part", ForeignKey("t.Part", CASCADE))])
         )
 
-    assert (model_of(state, "Thing"), model_of(state, "Part")) == (thing, part)
-    assert [relation.related_model for relation in part._meta.related_objects] == [model_of(state, "Note")]
+    assert (get_model(state, "Thing"), get_model(state, "Part")) == (thing, part)
+    assert [relation.related_model for relation in part._meta.related_objects] == [get_model(state, "Note")]
     assert hasattr(part, "note_set")
 
 
-def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> None:
-    state = a_state()
+def test_only_models_that_refer_to_a_changed_model_are_rendered_again() -> None:
+    state = build_state()
     key = ("id", CharField(max_length=9, primary_key=True))
     state.add_model(ModelState("t", "Place", [key]))
     state.add_model(ModelState("t", "Kind", [key, ("place", ForeignKey("t.Place", CASCADE))]))
     state.add_model(ModelState("t", "Child", [], bases=("t.Part",)))
-    place_model, thing, part, child = (model_of(state, name) for name in ("Place", "Thing", "Part", "Child"))
+    place_model, thing, part, child = (get_model(state, name) for name in ("Place", "Thing", "Part", "Child"))
 
     with fast_migration_states():
         state.add_field("t", "thing", "kind", ForeignKey("t.Kind", CASCADE), preserve_default=True)
 
-    assert model_of(state, "Place") is place_model
-    assert not {thing, part, child} & {model_of(state, name) for name in ("Thing", "Part", "Child")}
-    assert model_of(state, "Part")._meta.get_field("thing").related_model is model_of(state, "Thing")
-    assert issubclass(model_of(state, "Child"), model_of(state, "Part"))
-    assert [relation.related_model for relation in model_of(state, "Kind")._meta.related_objects] == [
-        model_of(state, "Thing")
+    assert get_model(state, "Place") is place_model
+    assert not {thing, part, child} & {get_model(state, name) for name in ("Thing", "Part", "Child")}
+    assert get_model(state, "Part")._meta.get_field("thing").related_model is get_model(state, "Thing")
+    assert issubclass(get_model(state, "Child"), get_model(state, "Part"))
+    assert [relation.related_model for relation in get_model(state, "Kind")._meta.related_objects] == [
+        get_model(state, "Thing")
     ]
 
 
 @pytest.mark.parametrize(
     ("field", "is_rendered"), [(CharField("a name", max_length=9), False), (CharField(max_length=8), True)]
 )
-def test_class_is_made_anew_where_more_than_words_change(field: "CharField[str, str]", is_rendered: bool) -> None:
-    state = a_state()
+def test_class_is_rendered_again_if_more_than_texts_change(field: "CharField[str, str]", is_rendered: bool) -> None:
+    state = build_state()
     with fast_migration_states():
         state.add_field("t", "part", "name", CharField(max_length=9), preserve_default=True)
-        part = model_of(state, "Part")
+        part = get_model(state, "Part")
 
         state.alter_field("t", "part", "name", field, True)
 
-    assert (model_of(state, "Part") is not part) == is_rendered
+    assert (get_model(state, "Part") is not part) == is_rendered
     assert state.models["t", "part"].fields["name"] is field
 
 
 @pytest.mark.parametrize(("options", "is_rendered"), [({"verbose_name": "bit"}, False), ({"ordering": ["id"]}, True)])
-def test_options_that_queries_go_by_make_the_class_anew(options: dict[str, object], is_rendered: bool) -> None:
-    state = a_state()
-    part = model_of(state, "Part")
+def test_options_that_affect_queries_render_the_class_again(options: dict[str, object], is_rendered: bool) -> None:
+    state = build_state()
+    part = get_model(state, "Part")
 
     with fast_migration_states():
         state.alter_model_options("t", "part", options)
 
-    assert (model_of(state, "Part") is not part) == is_rendered
+    assert (get_model(state, "Part") is not part) == is_rendered
     assert state.models["t", "part"].options.items() >= options.items()
 
 

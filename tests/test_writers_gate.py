@@ -17,11 +17,11 @@ from pytest_django import DjangoDbBlocker
 Process = subprocess.Popen[str]
 SECONDS = 60
 # Far beyond the timeout of a test: a writer that waits by mistake would not return.
-PATIENT = 3600
+LONG_TIMEOUT = 3600
 # Connections to the same file: the engine and the seconds to wait.
 ALIASES = {
-    "gated": ("backoffice.sqlite", PATIENT),
-    "plain": ("django.db.backends.sqlite3", PATIENT),
+    "gated": ("backoffice.sqlite", LONG_TIMEOUT),
+    "plain": ("django.db.backends.sqlite3", LONG_TIMEOUT),
     "hasty": ("backoffice.sqlite", 0.05),
 }
 
@@ -53,7 +53,9 @@ for line in sys.stdin:
 
 
 @pytest.fixture(autouse=True)
-def path(tmp_path: Path, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def database_path(
+    tmp_path: Path, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """Create a database with two tables and connect all aliases to the file."""
     file = tmp_path / "writers.sqlite3"
     with contextlib.closing(sqlite3.connect(file)) as connection_:
@@ -71,20 +73,20 @@ def path(tmp_path: Path, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest
             monkeypatch.setitem(connections.settings, alias, database)
     with django_db_blocker.unblock():
         yield file
-        forget()
+        close_connections()
 
 
 @pytest.fixture
-def process(path: Path) -> Iterator[Callable[[], Process]]:
+def start_process(database_path: Path) -> Iterator[Callable[[], Process]]:
     """Return a function that starts another process and returns when that process can write."""
     started: list[Process] = []
 
     def start() -> Process:
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(database_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         started.append(child)
-        assert heard(child) == "ready"
+        assert read_reply(child) == "ready"
         return child
 
     yield start
@@ -94,36 +96,36 @@ def process(path: Path) -> Iterator[Callable[[], Process]]:
             assert child_process.stdin is not None
 
 
-def tell(process: Process, name: str) -> None:
+def send_name(process: Process, name: str) -> None:
     assert process.stdin is not None
     process.stdin.write(f"{name}\n")
     process.stdin.flush()
 
 
-def heard(process: Process) -> str:
+def read_reply(process: Process) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
-def forget() -> None:
+def close_connections() -> None:
     """Close the connections of this thread."""
     for alias in ALIASES:
         connections[alias].close()
         del connections[alias]
 
 
-def write(name: str, alias: str = "gated") -> None:
+def write_name(name: str, alias: str = "gated") -> None:
     with transaction.atomic(alias), connections[alias].cursor() as cursor:
         cursor.execute("INSERT INTO written (name) VALUES (%s)", [name])
 
 
 @contextlib.contextmanager
-def writing(name: str, alias: str = "gated") -> Iterator[threading.Thread]:
+def write_in_thread(name: str, alias: str = "gated") -> Iterator[threading.Thread]:
     """Run a writer in another thread; the thread has written when the block ends."""
 
     def work() -> None:
-        write(name, alias)
-        forget()
+        write_name(name, alias)
+        close_connections()
 
     thread = threading.Thread(target=work, name=name)
     thread.start()
@@ -132,12 +134,12 @@ def writing(name: str, alias: str = "gated") -> Iterator[threading.Thread]:
     assert not thread.is_alive()
 
 
-def written(alias: str = "gated") -> list[str]:
+def read_names(alias: str = "gated") -> list[str]:
     with connections[alias].cursor() as cursor:
         return [name for (name,) in cursor.execute("SELECT name FROM written ORDER BY id").fetchall()]
 
 
-def await_places(path: Path, number: int) -> None:
+def wait_for_queue_length(path: Path, number: int) -> None:
     """Wait until ``number`` writers are in the queue, including the one that is writing."""
     inode = f":{Path(f'{path}-gate').stat().st_ino} "
     deadline = time.monotonic() + SECONDS
@@ -146,15 +148,15 @@ def await_places(path: Path, number: int) -> None:
         time.sleep(0.005)
 
 
-def again_and_again(path: Path, alias: str) -> list[str]:
+def run_returning_writer(path: Path, alias: str) -> list[str]:
     """Return the order in which a writer and a second one, which returns three times, were served."""
     trying = threading.Event()
 
     def work() -> None:
         connections[alias].ensure_connection()
         connections[alias].connection.set_trace_callback(lambda statement: trying.set())
-        write("waited", alias)
-        forget()
+        write_name("waited", alias)
+        close_connections()
 
     waiter = threading.Thread(target=work)
     with transaction.atomic(alias), connections[alias].cursor() as cursor:
@@ -165,72 +167,72 @@ def again_and_again(path: Path, alias: str) -> list[str]:
             # The waiting writer sleeps 100 ms between attempts by now.
             time.sleep(0.4)
         else:
-            await_places(path, 2)
+            wait_for_queue_length(path, 2)
     for name in ("second", "third", "fourth"):
-        write(name, alias)
+        write_name(name, alias)
     waiter.join(SECONDS)
-    return written(alias)
+    return read_names(alias)
 
 
-def test_who_was_served_and_comes_again_queues_behind_who_waits(path: Path) -> None:
-    assert again_and_again(path, "gated") == ["first", "waited", "second", "third", "fourth"]
+def test_who_was_served_and_comes_again_queues_behind_who_waits(database_path: Path) -> None:
+    assert run_returning_writer(database_path, "gated") == ["first", "waited", "second", "third", "fourth"]
 
 
-def test_without_the_gate_who_waits_is_passed_by(path: Path) -> None:
-    assert again_and_again(path, "plain") == ["first", "second", "third", "fourth", "waited"]
+def test_without_the_gate_who_waits_is_passed_by(database_path: Path) -> None:
+    assert run_returning_writer(database_path, "plain") == ["first", "second", "third", "fourth", "waited"]
 
 
 def test_threads_and_processes_are_served_in_the_order_in_which_they_came(
-    path: Path, process: Callable[[], Process]
+    database_path: Path, start_process: Callable[[], Process]
 ) -> None:
     """Kill one process while it waits."""
-    first, second, killed = process(), process(), process()
+    first, second, killed = start_process(), start_process(), start_process()
     with contextlib.ExitStack() as stack, transaction.atomic("gated"):
         for position, name in enumerate("abcdefg", start=2):
             if name in "beg":
-                tell({"b": first, "e": killed, "g": second}[name], name)
+                send_name({"b": first, "e": killed, "g": second}[name], name)
             else:
-                stack.enter_context(writing(name))
-            await_places(path, position)
+                stack.enter_context(write_in_thread(name))
+            wait_for_queue_length(database_path, position)
         killed.kill()
         killed.wait(SECONDS)
-        await_places(path, 7)
-    assert (heard(first), heard(second)) == ("written", "written")
+        wait_for_queue_length(database_path, 7)
+    assert (read_reply(first), read_reply(second)) == ("written", "written")
 
-    assert written() == ["a", "b", "c", "d", "f", "g"]
+    assert read_names() == ["a", "b", "c", "d", "f", "g"]
 
 
-def test_a_process_that_is_killed_holds_nobody_up(path: Path, process: Callable[[], Process]) -> None:
+def test_a_killed_process_blocks_no_other_writer(database_path: Path, start_process: Callable[[], Process]) -> None:
     """Check that a process forked within the transaction does not block others either."""
     for name in ("hold", "fork"):
-        holder = process()
-        tell(holder, name)
-        assert heard(holder) == name
-        with writing(f"after {name}"):
-            await_places(path, 2)
+        holder = start_process()
+        send_name(holder, name)
+        assert read_reply(holder) == name
+        with write_in_thread(f"after {name}"):
+            wait_for_queue_length(database_path, 2)
             holder.kill()
 
-    assert written() == ["after hold", "after fork"]
+    assert read_names() == ["after hold", "after fork"]
 
 
-def refused_statement() -> None:
+def fail_statement() -> None:
     with transaction.atomic("gated"), connections["gated"].cursor() as cursor:
         with pytest.raises(IntegrityError), transaction.atomic("gated"):
             cursor.execute("INSERT INTO pointing (unlike) VALUES (1), (1)")
         cursor.execute("INSERT INTO pointing (unlike) VALUES (2), (2)")
 
 
-def refused_commit() -> None:
+def fail_commit() -> None:
     with transaction.atomic("gated"), connections["gated"].cursor() as cursor:
         cursor.execute("INSERT INTO pointing (id) VALUES (1000)")
 
 
-def closed_in_the_midst() -> None:
+def close_in_transaction() -> None:
     with transaction.atomic("gated"):
         connections["gated"].close()
 
 
-def ended_thread() -> None:
+def end_thread_in_transaction() -> None:
     """Leave a transaction open and the connection to the garbage collector."""
 
     def work() -> None:
@@ -242,47 +244,47 @@ def ended_thread() -> None:
     gc.collect()
 
 
-def refused_begin(path: Path) -> None:
+def fail_begin(path: Path) -> None:
     """Open the file from a connection that does not use the queue."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OperationalError, match="database is locked"):
-            write("never", "hasty")
+            write_name("never", "hasty")
 
 
-def test_the_turn_is_given_up_however_a_transaction_ends(path: Path) -> None:
+def test_every_end_of_a_transaction_lets_the_next_writer_continue(database_path: Path) -> None:
     ends: list[tuple[Callable[[], None], type[Exception] | None]] = [
-        (lambda: write("committed"), None),
-        (refused_statement, IntegrityError),
-        (refused_commit, IntegrityError),
-        (closed_in_the_midst, None),
-        (ended_thread, None),
-        (lambda: refused_begin(path), None),
+        (lambda: write_name("committed"), None),
+        (fail_statement, IntegrityError),
+        (fail_commit, IntegrityError),
+        (close_in_transaction, None),
+        (end_thread_in_transaction, None),
+        (lambda: fail_begin(database_path), None),
     ]
     for number, (end, error) in enumerate(ends):
         with pytest.raises(error) if error else contextlib.nullcontext():
             end()
-        with writing(f"after {number}"):
+        with write_in_thread(f"after {number}"):
             pass
 
-    assert written() == ["committed", *(f"after {number}" for number in range(len(ends)))]
+    assert read_names() == ["committed", *(f"after {number}" for number in range(len(ends)))]
 
 
-def test_who_does_not_get_the_turn_in_time_is_told_what_sqlite_says(path: Path) -> None:
+def test_a_writer_that_times_out_gets_sqlites_error(database_path: Path) -> None:
     """Check the timeout also next to an open transaction of the same thread, which could not end before."""
     with transaction.atomic("gated"):
         with pytest.raises(OperationalError, match="database is locked") as error_info:
-            write("never", "hasty")
+            write_name("never", "hasty")
         # A hint that can be skipped: no waiting at all, on a connection with a long timeout.
         with contextlib.closing(connections.create_connection("gated")) as other, other.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 0")
             with pytest.raises(OperationalError, match="database is locked"):
                 other.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
-        await_places(path, 1)
-    write("later", "hasty")
+        wait_for_queue_length(database_path, 1)
+    write_name("later", "hasty")
 
     assert isinstance(error_info.value.__cause__, sqlite3.OperationalError)
-    assert written() == ["later"]
+    assert read_names() == ["later"]
 
 
 def test_readers_never_wait() -> None:

@@ -18,20 +18,20 @@ MISSING = object()
 
 
 @cache
-def table(resource: str) -> dict[str, Any]:
+def load_table(resource: str) -> dict[str, Any]:
     """Return the table of a resource."""
     return json.loads((FOLDER / f"{resource}.json").read_text())
 
 
-def routes(resource: str) -> list[str]:
+def get_routes(resource: str) -> list[str]:
     """Return the routes of a table, e.g. ``GET /products.json``."""
-    return [name for name in table(resource) if name != "objects"]
+    return [name for name in load_table(resource) if name != "objects"]
 
 
-def response_fields(resource: str, route: str) -> dict[str, str]:
+def get_response_fields(resource: str, route: str) -> dict[str, str]:
     """Return ``{dotted path: types}`` of a route's response, with named objects expanded."""
-    fields = dict(table(resource)[route].get("response", {}))
-    objects = table(resource).get("objects", {})
+    fields = dict(load_table(resource)[route].get("response", {}))
+    objects = load_table(resource).get("objects", {})
     for path, types in list(fields.items()):
         name = _find_object_name(path.split(".")[-1].removesuffix("[]"), objects)
         spelt_out = any(other.startswith(f"{path}.") for other in fields)
@@ -44,10 +44,10 @@ def _find_object_name(name: str, objects: dict[str, Any]) -> str | None:
     return next((candidate for candidate in (name, name.removesuffix("s")) if candidate in objects), None)
 
 
-def misfits(resource: str, route: str, body: Any) -> list[str]:
+def find_misfits(resource: str, route: str, body: Any) -> list[str]:
     """Return the missing and wrongly typed fields of a response; empty lists and objects are skipped."""
     problems = []
-    for path, types in response_fields(resource, route).items():
+    for path, types in get_response_fields(resource, route).items():
         for where, value in _get_values(body, path.split(".")):
             if value is MISSING:
                 problems.append(f"{where} is missing")
@@ -58,7 +58,7 @@ def misfits(resource: str, route: str, body: Any) -> list[str]:
 
 def assert_fits(resource: str, route: str, body: Any) -> None:
     """Fail with all missing and wrongly typed fields of a response."""
-    assert misfits(resource, route, body) == []
+    assert find_misfits(resource, route, body) == []
 
 
 def _get_values(value: Any, parts: list[str], prefix: str = "") -> list[tuple[str, Any]]:

@@ -11,7 +11,7 @@ class CatalogConfig(AppConfig):
     def ready(self) -> None:
         """Register the catalog's topics, timelines, metafield owners, checks, demo data and inventory listeners."""
         from apps.catalog import demo, topics
-        from apps.catalog.domain import inventory_sync, orphan_images, reconciliation, strip_metadata, variants
+        from apps.catalog.domain import consistency_checks, inventory_sync, orphan_images, strip_metadata, variants
         from apps.catalog.domain.collections import lifecycle
         from apps.catalog.models import Collection, CustomCollection, Product, ProductImage, SmartCollection, Variant
         from apps.catalog.privacy import NON_PERSONAL_COLUMNS
@@ -30,8 +30,8 @@ class CatalogConfig(AppConfig):
         topics.register_catalog_topics()
         register_demo_data("products", demo.load_demo_catalog)
         housekeeping.register_hourly_task("picture files", orphan_images.delete_orphan_images)
-        nightly.register_consistency_check("lowest prices", reconciliation.find_wrong_lowest_prices)
-        nightly.register_consistency_check("quantities of variants", reconciliation.find_wrong_quantities)
+        nightly.register_consistency_check("lowest prices", consistency_checks.find_wrong_lowest_prices)
+        nightly.register_consistency_check("quantities of variants", consistency_checks.find_wrong_quantities)
         stored_pictures.register_metadata_stripper("pictures of products", strip_metadata.strip_product_images)
         stored_pictures.register_metadata_stripper("pictures of collections", strip_metadata.strip_collection_images)
         register_currency_objection(variants.check_price_decimals)

@@ -13,7 +13,7 @@ class FulfillmentConfig(AppConfig):
         from apps.customers.domain import personal_data
         from apps.fulfillment import demo, tasks, topics
         from apps.fulfillment.api.fulfillments import FulfillmentSerializer
-        from apps.fulfillment.domain import callback_retention, order_hooks, reconciliation, services
+        from apps.fulfillment.domain import callback_retention, consistency_checks, order_hooks, services
         from apps.fulfillment.privacy import NON_PERSONAL_COLUMNS
         from apps.fulfillment.public import tracking_section
         from apps.ground.privacy_registry import declare_non_personal, declare_personal
@@ -39,9 +39,9 @@ class FulfillmentConfig(AppConfig):
         set_order_member("fulfillments", NestedRows(FulfillmentSerializer, "fulfillments"))
         register_objection_source("fulfillment orders", order_hooks.get_deactivation_objections)
         nightly.register_consistency_check(
-            "units of fulfillment orders", reconciliation.find_wrong_fulfillable_quantities
+            "units of fulfillment orders", consistency_checks.find_wrong_fulfillable_quantities
         )
-        nightly.register_consistency_check("units sent", reconciliation.find_wrong_fulfilled_quantities)
+        nightly.register_consistency_check("units sent", consistency_checks.find_wrong_fulfilled_quantities)
         personal_data.register_personal_data(
             "calls to fulfillment services",
             redact=callback_retention.redact_attempts,

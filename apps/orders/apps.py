@@ -15,7 +15,7 @@ class OrdersConfig(AppConfig):
         from apps.jobs.domain import consistency_checks as nightly
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
-        from apps.orders.domain import currency_lock, customer_merge, privacy, reconciliation
+        from apps.orders.domain import consistency_checks, currency_lock, customer_merge, privacy
         from apps.orders.models import Order
         from apps.orders.privacy import NON_PERSONAL_COLUMNS
         from apps.shops.domain.currency_change import register_currency_objection
@@ -38,10 +38,10 @@ class OrdersConfig(AppConfig):
         )
         register_currency_objection(currency_lock.get_currency_objection)
         register_demo_data("orders", demo.create_demo_orders)
-        nightly.register_consistency_check("totals of orders", reconciliation.check_order_totals)
-        nightly.register_consistency_check("payments of orders", reconciliation.check_order_payments)
-        nightly.register_consistency_check("numbers of orders", reconciliation.check_order_numbers)
-        nightly.register_consistency_check("customers' orders", reconciliation.check_customer_columns)
-        nightly.register_consistency_check("sold units", reconciliation.check_sold_units)
+        nightly.register_consistency_check("totals of orders", consistency_checks.check_order_totals)
+        nightly.register_consistency_check("payments of orders", consistency_checks.check_order_payments)
+        nightly.register_consistency_check("numbers of orders", consistency_checks.check_order_numbers)
+        nightly.register_consistency_check("customers' orders", consistency_checks.check_customer_columns)
+        nightly.register_consistency_check("sold units", consistency_checks.check_sold_units)
         timelines.register_timeline("orders", Order, scope="orders")
         register_owner("orders", "order", Order, scope="orders", personal=True)

@@ -133,7 +133,7 @@ def _render_page(request: HttpRequest, status: int, title: str, text: str, **con
 
 
 def _get_missing_permissions(request: HttpRequest, exception: Exception) -> tuple[str, ...]:
-    """Return the Django permissions, any one of which would have been sufficient."""
+    """Return the Django permissions; any one of them would have been sufficient."""
     if isinstance(exception, MissingPermission):
         return exception.permissions
     match = request.resolver_match

@@ -15,9 +15,9 @@ class RefundsConfig(AppConfig):
         from apps.orders.api.orders import set_order_member
         from apps.orders.domain import hooks
         from apps.refunds import demo, tasks, topics
-        from apps.refunds.api.bodies import parse_and_refund_order
+        from apps.refunds.api.parsing import parse_and_refund_order
         from apps.refunds.api.refunds import RefundSerializer
-        from apps.refunds.domain import privacy, reconciliation
+        from apps.refunds.domain import consistency_checks, privacy
         from apps.refunds.privacy import NON_PERSONAL_COLUMNS
         from apps.shops.domain.demo_store import register_demo_data
 
@@ -30,7 +30,7 @@ class RefundsConfig(AppConfig):
             redact=privacy.redact_refunds,
             personal_columns=privacy.PERSONAL_COLUMNS,
         )
-        nightly.register_consistency_check("refunds of orders", reconciliation.check_refunds)
+        nightly.register_consistency_check("refunds of orders", consistency_checks.check_refunds)
         hooks.register_erasure_hook(privacy.erase_refund_notes)
         hooks.set_refund_hook(parse_and_refund_order)
         register_demo_data("refunds", demo.create_demo_refunds)

@@ -11,40 +11,40 @@ import sys
 import time
 
 from benchmarks.bodies.bench import MOST_SECONDS, ROOT, Bench
-from benchmarks.bodies.setting import Goods
+from benchmarks.bodies.setting import BenchRows
 
 ROUNDS = 3
 
 
-def measure(rounds: int) -> Bench:
+def measure_all(rounds: int) -> Bench:
     """Send all requests in several rounds."""
     from benchmarks.bodies import apps, catalog, content, customers, documents, fulfillment, metafields, orders
 
-    bench, goods = opened()
+    bench, goods = open_bench()
     for number in range(rounds):
-        owners = catalog.send_all(bench, goods)
-        owners |= customers.send_all(bench, number)
-        owners |= orders.send_all(bench, goods)
-        owners |= content.send_all(bench, goods)
-        metafields.send_all(bench, owners, number)
-        apps.send_all(bench, number)
-        fulfillment.send_all(bench, goods, number)
-        documents.send_all(bench, goods, number)
+        owners = catalog.send_catalog(bench, goods)
+        owners |= customers.send_customers(bench, number)
+        owners |= orders.send_orders(bench, goods)
+        owners |= content.send_content(bench, goods)
+        metafields.send_metafields(bench, owners, number)
+        apps.send_apps(bench, number)
+        fulfillment.send_fulfillment(bench, goods, number)
+        documents.send_documents(bench, goods, number)
         bench.end_round()
     return bench
 
 
-def opened() -> tuple[Bench, Goods]:
+def open_bench() -> tuple[Bench, BenchRows]:
     """Create a shop with data, and the sender of requests."""
     from django.utils import timezone
 
     from apps.shops.domain import shop_creation
-    from benchmarks.bodies.setting import client_of, stock_shop
+    from benchmarks.bodies.setting import create_client, stock_shop
 
     now = timezone.now()
     domain = f"bodies-{time.time_ns()}.example"
     shop = shop_creation.create_shop(domain=domain, name="Bodies", email="a@bench.example", actor="system", at=now)
-    bench = Bench(client_of(shop, "Bench"))
+    bench = Bench(create_client(shop, "Bench"))
     bench.client.get(f"{ROOT}/shop.json")
     goods = stock_shop(shop)
     # The server does the same after loading.
@@ -60,7 +60,7 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     os.environ["BACKOFFICE_RATE_LIMIT"] = "off"
     django.setup()
-    bench = measure(ROUNDS)
+    bench = measure_all(ROUNDS)
     print("| request | body | seconds of processor time | statements | |\n|---|---|---|---|---|")
     for name, first in bench.least.items():
         mark = "" if first.seconds <= MOST_SECONDS else "too long"

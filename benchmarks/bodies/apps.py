@@ -8,7 +8,7 @@ from benchmarks.bodies.bench import Bench
 CURRENCIES = ["EUR", "USD", "GBP", "SEK", "JPY"]
 
 
-def send_all(bench: Bench, number: int) -> None:
+def send_apps(bench: Bench, number: int) -> None:
     """Create, update and delete the largest of each."""
     _subscriptions(bench, number)
     _handlers(bench, number)

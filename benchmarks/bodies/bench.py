@@ -19,7 +19,7 @@ Body = dict[str, Any]
 
 
 @dataclass
-class Measured:
+class Measurement:
     """The cost of a request.
 
     Attributes:
@@ -45,8 +45,8 @@ class Bench:
 
     def __init__(self, client: "Client") -> None:
         self.client = client
-        self.least: dict[str, Measured] = {}
-        self.round: dict[str, Measured] = {}
+        self.least: dict[str, Measurement] = {}
+        self.round: dict[str, Measurement] = {}
         self.sent: set[str] = set()
         self.floors: list[float] = []
 
@@ -84,7 +84,7 @@ class Bench:
         assert response.status_code in {200, 201, 202}, (name, response.status_code, response.content[:500])
         before = self.round.get(name)
         if before is None or seconds > before.seconds:
-            self.round[name] = Measured(seconds, statements, len(data))
+            self.round[name] = Measurement(seconds, statements, len(data))
         self.sent.add(f"{method} {_plain(response.resolver_match.route)}")
         return json.loads(response.content) if response.content else None
 
@@ -98,7 +98,7 @@ class Bench:
 
     def missing(self) -> list[str]:
         """Return the writing routes without a request."""
-        return sorted(set(writing_routes()) - self.sent)
+        return sorted(set(get_writing_routes()) - self.sent)
 
 
 def _floor() -> float:
@@ -110,7 +110,7 @@ def _floor() -> float:
     return time.process_time() - began
 
 
-def writing_routes() -> Iterator[str]:
+def get_writing_routes() -> Iterator[str]:
     """Return method and pattern of each writing route, from the URL conf."""
     from backoffice import api_urls
 

@@ -5,7 +5,7 @@ from itertools import islice, product
 from urllib.parse import urlencode
 
 from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import COLLECTS, Goods, fields, markup, picture, tags
+from benchmarks.bodies.setting import COLLECTS, BenchRows, build_image, build_markup, build_metafields, build_tags
 
 VARIANTS, IMAGES, RULES, CODES = 2048, 250, 60, 250
 # The maximum of a query's parameters, minus one for another parameter.
@@ -17,7 +17,7 @@ OF_PARTS = 1000
 Owners = dict[str, int]
 
 
-def variants(first: str = "") -> list[Body]:
+def build_variants(first: str = "") -> list[Body]:
     """Return the maximum number of variants of a product, with three options."""
     values = islice(product(range(8), range(16), range(16)), VARIANTS)
     return [
@@ -32,14 +32,21 @@ def variants(first: str = "") -> list[Body]:
     ]
 
 
-def send_all(bench: Bench, goods: Goods) -> Owners:
+def send_catalog(bench: Bench, goods: BenchRows) -> Owners:
     """Send all requests; return rows that can own metafields."""
     _of_many_variants(bench)
     body = bench.send(
         "POST products, markup, 250 metafields and tags",
         "POST",
         "products.json",
-        {"product": {"title": "Largest", "body_html": markup(), "tags": tags(), "metafields": fields()}},
+        {
+            "product": {
+                "title": "Largest",
+                "body_html": build_markup(),
+                "tags": build_tags(),
+                "metafields": build_metafields(),
+            }
+        },
     )["product"]
     _of_references(bench, goods)
     image = _of_pictures(bench, body["id"])
@@ -50,7 +57,7 @@ def send_all(bench: Bench, goods: Goods) -> Owners:
 
 def _of_many_variants(bench: Bench) -> None:
     options = [{"name": name} for name in ("One", "Two", "Three")]
-    body = {"title": "Largest", "tags": tags(), "options": options, "variants": variants()}
+    body = {"title": "Largest", "tags": build_tags(), "options": options, "variants": build_variants()}
     new_body = bench.send(f"POST products, {VARIANTS:,} variants", "POST", "products.json", {"product": body})[
         "product"
     ]
@@ -65,9 +72,9 @@ def _of_many_variants(bench: Bench) -> None:
     put(f"{VARIANTS:,} prices", [{"id": pk, "price": "10.90"} for pk in ids])
     put(f"{VARIANTS:,} SKUs", [{"id": pk, "sku": f"NEW-{pk}"} for pk in ids])
     put(f"{VARIANTS:,} places", [{"id": pk, "position": index} for index, pk in enumerate(reversed(ids), start=1)])
-    parts = [{"id": pk, "metafields": fields(count=1)} for pk in ids[:OF_PARTS]]
+    parts = [{"id": pk, "metafields": build_metafields(count=1)} for pk in ids[:OF_PARTS]]
     put(f"{OF_PARTS:,} metafields of variants", parts + [{"id": pk} for pk in ids[OF_PARTS:]])
-    first = put("all variants by others", variants("other "))["variants"][0]["id"]
+    first = put("all variants by others", build_variants("other "))["variants"][0]["id"]
     last = {"variant": {"id": first, "position": VARIANTS}}
     bench.send("PUT variants, from the first place to the last", "PUT", f"variants/{first}.json", last)
     bench.send("PUT products/variants, back", "PUT", f"{path}/variants/{first}.json", {"variant": {"position": 1}})
@@ -77,25 +84,25 @@ def _of_many_variants(bench: Bench) -> None:
     bench.send(f"DELETE products, {VARIANTS:,} variants", "DELETE", f"{path}.json")
 
 
-def _of_references(bench: Bench, goods: Goods) -> None:
+def _of_references(bench: Bench, goods: BenchRows) -> None:
     from django.conf import settings
 
     value = json.dumps([f"gid://{settings.BRAND}/Product/{pk}" for pk in goods.products[:128]])
-    body = {"product": {"title": "Refers", "metafields": fields(value, "list.product_reference")}}
+    body = {"product": {"title": "Refers", "metafields": build_metafields(value, "list.product_reference")}}
     bench.send("POST products, 250 × 128 references", "POST", "products.json", body)
 
 
 def _of_pictures(bench: Bench, product_id: int) -> int:
     path = f"products/{product_id}/images"
-    largest = {"image": {"attachment": picture(5000, 5000), "metafields": fields()}}
+    largest = {"image": {"attachment": build_image(5000, 5000), "metafields": build_metafields()}}
     new_body = bench.send("POST images, 25 megapixels, on its side", "POST", f"{path}.json", largest)["image"]
-    lossless = {"image": {"attachment": picture(2580, 2580, "PNG")}}
+    lossless = {"image": {"attachment": build_image(2580, 2580, "PNG")}}
     bench.send("POST images, PNG of 20 MB, on its side", "POST", f"{path}.json", lossless)
-    changed = {"image": {"alt": "a" * 512, "position": 2, "metafields": fields("other")}}
+    changed = {"image": {"alt": "a" * 512, "position": 2, "metafields": build_metafields("other")}}
     bench.send("PUT images", "PUT", f"{path}/{new_body['id']}.json", changed)
-    single = {"attachment": picture(300, 300)}
+    single = {"attachment": build_image(300, 300)}
     body = {"product": {"title": "Pictures", "images": [single] * IMAGES}}
-    flat = {"attachment": picture(5000, 5000, "PNG", flat=True)}
+    flat = {"attachment": build_image(5000, 5000, "PNG", flat=True)}
     vast = {"product": {"title": "Vast", "images": [flat] * (MEGAPIXELS // 25)}}
     bench.send(f"POST products, {MEGAPIXELS} megapixels", "POST", "products.json", vast)
     many_product = bench.send(f"POST products, {IMAGES} small pictures", "POST", "products.json", body)["product"]
@@ -109,10 +116,14 @@ def _of_pictures(bench: Bench, product_id: int) -> int:
     return pk
 
 
-def _of_collections(bench: Bench, goods: Goods) -> Owners:
-    image = {"attachment": picture(5000, 5000)}
-    body: Body = {"title": "By hand", "body_html": markup(), "collects": [{"product_id": pk} for pk in goods.products]}
-    body |= {"metafields": fields()}
+def _of_collections(bench: Bench, goods: BenchRows) -> Owners:
+    image = {"attachment": build_image(5000, 5000)}
+    body: Body = {
+        "title": "By hand",
+        "body_html": build_markup(),
+        "collects": [{"product_id": pk} for pk in goods.products],
+    }
+    body |= {"metafields": build_metafields()}
     path = "custom_collections"
     new_body = bench.send(f"POST {path}, {COLLECTS:,} products", "POST", f"{path}.json", {"custom_collection": body})
     pk = new_body["custom_collection"]["id"]
@@ -130,11 +141,11 @@ def _of_collections(bench: Bench, goods: Goods) -> Owners:
     return {"collections": pk, "custom_collections": pk, "smart_collections": _of_rules(bench, goods)}
 
 
-def _of_rules(bench: Bench, goods: Goods) -> int:
+def _of_rules(bench: Bench, goods: BenchRows) -> int:
     path = "smart_collections"
     rules = [{"column": "title", "relation": "contains", "condition": f"{n} {'word ' * 45}"} for n in range(RULES)]
     rules[0]["condition"] = "a"
-    ruled: Body = {"title": "By rules", "rules": rules, "disjunctive": True, "body_html": markup()}
+    ruled: Body = {"title": "By rules", "rules": rules, "disjunctive": True, "body_html": build_markup()}
     body = bench.send(f"POST {path}, {RULES} rules", "POST", f"{path}.json", {"smart_collection": ruled})
     pk: int = body["smart_collection"]["id"]
     fewer = {"smart_collection": {"rules": [{"column": "title", "relation": "not_equals", "condition": "none"}]}}
@@ -146,7 +157,7 @@ def _of_rules(bench: Bench, goods: Goods) -> int:
     return pk
 
 
-def _of_stock(bench: Bench, goods: Goods) -> None:
+def _of_stock(bench: Bench, goods: BenchRows) -> None:
     from apps.shops.domain.countries import get_countries
 
     own, there = ({"inventory_item_id": goods.item, "location_id": pk} for pk in goods.location)

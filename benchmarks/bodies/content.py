@@ -4,12 +4,12 @@ import base64
 from urllib.parse import quote
 
 from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import Goods, fields, markup, picture, tags
+from benchmarks.bodies.setting import BenchRows, build_image, build_markup, build_metafields, build_tags
 
 FILES = 10_000
 
 
-def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
+def send_content(bench: Bench, goods: BenchRows) -> dict[str, int]:
     """Send all requests; return rows that can own metafields."""
     _of_themes(bench, goods)
     _of_apps(bench)
@@ -18,12 +18,19 @@ def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
 
 def _of_blogs(bench: Bench) -> dict[str, int]:
     blog = bench.send("POST blogs, 250 metafields", "POST", "blogs.json", {"blog": _titled()})["blog"]["id"]
-    bench.send("PUT blogs", "PUT", f"blogs/{blog}.json", {"blog": {"title": "Other", "metafields": fields("other")}})
+    bench.send(
+        "PUT blogs", "PUT", f"blogs/{blog}.json", {"blog": {"title": "Other", "metafields": build_metafields("other")}}
+    )
     path = f"blogs/{blog}/articles"
-    article = _titled() | {"body_html": markup(), "summary_html": "word " * 1_000, "tags": tags()}
+    article = _titled() | {"body_html": build_markup(), "summary_html": "word " * 1_000, "tags": build_tags()}
     name = "articles, markup, 250 tags and metafields"
     body = bench.send(f"POST {name}", "POST", f"{path}.json", {"article": article})["article"]["id"]
-    pictured = {"article": {"image": {"attachment": picture(1200, 1200)}, "body_html": markup()[::-1].replace("<", "")}}
+    pictured = {
+        "article": {
+            "image": {"attachment": build_image(1200, 1200)},
+            "body_html": build_markup()[::-1].replace("<", ""),
+        }
+    }
     bench.send(f"PUT {name}", "PUT", f"{path}/{body}.json", pictured)
     other = bench.client.post(f"{ROOT}/{path}.json", {"article": article}, "application/json").json()["article"]["id"]
     bench.send("DELETE articles", "DELETE", f"{path}/{other}.json")
@@ -37,10 +44,10 @@ def _of_blogs(bench: Bench) -> dict[str, int]:
 
 
 def _titled() -> Body:
-    return {"title": "Largest", "metafields": fields()}
+    return {"title": "Largest", "metafields": build_metafields()}
 
 
-def _of_themes(bench: Bench, goods: Goods) -> None:
+def _of_themes(bench: Bench, goods: BenchRows) -> None:
     theme = {"theme": {"name": "Largest", "src": "https://themes.example/largest.zip"}}
     body = bench.send("POST themes", "POST", "themes.json", theme)["theme"]["id"]
     bench.send("PUT themes", "PUT", f"themes/{body}.json", {"theme": {"name": "Other"}})
@@ -60,7 +67,7 @@ def _of_themes(bench: Bench, goods: Goods) -> None:
         bench.send("DELETE assets", "DELETE", f"{path}?asset%5Bkey%5D={quote(key)}")
 
 
-def _unpack(goods: Goods, theme_id: int) -> None:
+def _unpack(goods: BenchRows, theme_id: int) -> None:
     """Add as many files to a theme as an archive may contain, as the worker does."""
     from django.utils import timezone
 

@@ -3,12 +3,12 @@
 from urllib.parse import urlencode
 
 from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import fields, tags
+from benchmarks.bodies.setting import build_metafields, build_tags
 
 ADDRESSES = 100
 
 
-def send_all(bench: Bench, number: int) -> dict[str, int]:
+def send_customers(bench: Bench, number: int) -> dict[str, int]:
     """Send all requests; return rows that can own metafields."""
     body = bench.send(
         "POST customers, 100 addresses, 250 metafields and tags, a password",
@@ -49,10 +49,10 @@ def _customer(email: str) -> Body:
     secret = "correct horse battery staple"
     return {
         "email": email,
-        "tags": tags(),
+        "tags": build_tags(),
         "note": "word " * 1000,
         "addresses": addresses,
-        "metafields": fields(),
+        "metafields": build_metafields(),
         "password": secret,
         "password_confirmation": secret,
     }

@@ -1,16 +1,16 @@
 """GraphQL documents, and uninstalling an app."""
 
 from benchmarks.bodies.bench import Bench
-from benchmarks.bodies.setting import Goods, client_of
+from benchmarks.bodies.setting import BenchRows, create_client
 
 # A mutation with its result costs twelve points of a document's thousand.
 MUTATIONS, ROWS = 83, 240
 NODE = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
 
 
-def send_all(bench: Bench, goods: Goods, number: int) -> None:
+def send_documents(bench: Bench, goods: BenchRows, number: int) -> None:
     """Send all requests, as an app that is then uninstalled."""
-    client = client_of(goods.shop, f"Leaving {number}")
+    client = create_client(goods.shop, f"Leaving {number}")
     body = bench.send(f"POST graphql, {MUTATIONS} mutations", "POST", "graphql.json", _creations(number), client)
     assert not body.get("errors"), str(body)[:500]
     assert not any(result["userErrors"] for result in body["data"].values()), str(body)[:500]

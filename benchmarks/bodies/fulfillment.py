@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.bodies.bench import Bench, Body
-from benchmarks.bodies.setting import Goods, made_together
+from benchmarks.bodies.setting import BenchRows, create_fulfillment_orders
 
 LINES, PARTS, DEADLINES, NUMBERS, LONGEST, WORDS = 500, 250, 250, 100, 2048, 1000
 LATER, LATEST = "2031-03-02T12:00:00Z", "2031-04-02T12:00:00Z"
@@ -13,7 +13,7 @@ MESSAGE = "a" * WORDS
 
 
 @dataclass(frozen=True)
-class Routed:
+class RoutedOrder:
     """A fulfillment order with all its line items."""
 
     pk: int
@@ -29,7 +29,7 @@ class Routed:
         return [{"id": pk, "quantity": count} for pk in self.lines]
 
 
-def send_all(bench: Bench, goods: Goods, number: int) -> None:
+def send_fulfillment(bench: Bench, goods: BenchRows, number: int) -> None:
     _of_states(bench, goods, number)
     _of_requests(bench, goods, number)
     _of_parcels(bench, goods)
@@ -37,7 +37,7 @@ def send_all(bench: Bench, goods: Goods, number: int) -> None:
         _of_many(bench, goods)
 
 
-def _routed(bench: Bench, goods: Goods, body: Body, **when: Any) -> Routed:
+def _routed(bench: Bench, goods: BenchRows, body: Body, **when: Any) -> RoutedOrder:
     """Return the fulfillment order of a new order, routed as the worker does."""
     from django.utils import timezone
 
@@ -47,15 +47,15 @@ def _routed(bench: Bench, goods: Goods, body: Body, **when: Any) -> Routed:
     order = bench.made("orders.json", {"order": body})["order"]
     with shop_scope(goods.shop):
         [row] = routing.route_order(order["id"], at=timezone.now(), **when)
-        return Routed(row.pk, order["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
+        return RoutedOrder(row.pk, order["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
 
 
-def _counted(goods: Goods) -> Body:
+def _counted(goods: BenchRows) -> Body:
     lines = [{"variant_id": pk, "quantity": 4} for pk in goods.variants]
     return {"line_items": lines, "inventory_behaviour": "decrement_ignoring_policy"}
 
 
-def _of_states(bench: Bench, goods: Goods, number: int) -> None:
+def _of_states(bench: Bench, goods: BenchRows, number: int) -> None:
     """Hold, move and cancel; schedule, reschedule and open."""
     from django.utils import timezone
 
@@ -86,7 +86,7 @@ def _moment() -> Any:
     return datetime.fromisoformat(LATER)
 
 
-def _of_requests(bench: Bench, goods: Goods, number: int) -> None:
+def _of_requests(bench: Bench, goods: BenchRows, number: int) -> None:
     """Request fulfillment from a service, accept and reject, and request cancellation."""
     service = {"name": f"Requests {number}", "callback_url": f"https://depot.example/{number}"}
     handle = bench.made("fulfillment_services.json", {"fulfillment_service": service})["fulfillment_service"]["handle"]
@@ -106,14 +106,14 @@ def _of_requests(bench: Bench, goods: Goods, number: int) -> None:
     bench.send(*_said(f"{request}/close", "fulfillment_order"))
 
 
-def _request(bench: Bench, row: Routed) -> tuple[Routed, str]:
+def _request(bench: Bench, row: RoutedOrder) -> tuple[RoutedOrder, str]:
     """Request one item of each line; return the remaining fulfillment order and the path of the request."""
     body = {"fulfillment_request": {"message": MESSAGE, NAMED: row.units()}}
     path = f"{row.path}/fulfillment_request.json"
     response = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
     unsubmitted_fulfillment_order = response["unsubmitted_fulfillment_order"] or response["submitted_fulfillment_order"]
     lines = [line_item["id"] for line_item in unsubmitted_fulfillment_order["line_items"]]
-    return Routed(
+    return RoutedOrder(
         unsubmitted_fulfillment_order["id"], row.order, lines
     ), f"{ORDERS}/{response['submitted_fulfillment_order']['id']}"
 
@@ -129,7 +129,7 @@ def _tracking() -> Body:
     return {"numbers": [f"{index}".ljust(LONGEST, "1") for index in range(NUMBERS)], "urls": urls, "company": "Other"}
 
 
-def _of_parcels(bench: Bench, goods: Goods) -> None:
+def _of_parcels(bench: Bench, goods: BenchRows) -> None:
     """Fulfill with the maximum of tracking numbers, add events, and cancel."""
     row = _routed(bench, goods, _counted(goods))
     payload = {
@@ -151,9 +151,9 @@ def _of_parcels(bench: Bench, goods: Goods) -> None:
     bench.send(f"POST fulfillments/cancel, {LINES} lines", "POST", f"{path}/cancel.json")
 
 
-def _of_many(bench: Bench, goods: Goods) -> None:
+def _of_many(bench: Bench, goods: BenchRows) -> None:
     """Fulfill the maximum of fulfillment orders in one body; they are created once, which takes longest."""
-    rows = made_together(goods, PARTS, LINES)
+    rows = create_fulfillment_orders(goods, PARTS, LINES)
     body = {"fulfillment_order_ids": [row for row, _ in rows][:DEADLINES], "fulfillment_deadline": LATER}
     path = f"{ORDERS}/set_fulfillment_orders_deadline"
     bench.send(f"POST {path}, {DEADLINES} of them", "POST", f"{path}.json", body)

@@ -6,7 +6,7 @@ from benchmarks.bodies.bench import Bench
 LARGEST = 512 * 1024
 
 
-def send_all(bench: Bench, owners: dict[str, int], number: int) -> None:
+def send_metafields(bench: Bench, owners: dict[str, int], number: int) -> None:
     """Create, update and delete the largest metafield of each owner and of the shop."""
     for prefix in ["", *(f"{path}/{pk}/" for path, pk in owners.items())]:
         value = "[" + "1, " * (LARGEST // 3 - 10) + "1]"

@@ -1,14 +1,14 @@
 """Orders at the limits of their lists, and their transactions."""
 
 from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import Goods, fields, tags
+from benchmarks.bodies.setting import BenchRows, build_metafields, build_tags
 
 LINES, SHIPPING, CODES, TAXES, MEMBERS, PAYBACKS = 500, 100, 100, 20, 250, 100
 DUTIES, DUTY_TAXES = 5, 3
 _PAID = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
 
 
-def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
+def send_orders(bench: Bench, goods: BenchRows) -> dict[str, int]:
     """Send all requests; return rows that can own metafields."""
     counted = [{"variant_id": pk, "quantity": 2} for pk in goods.variants]
     for name, body in {
@@ -19,11 +19,11 @@ def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
         f"{MEMBERS} transactions": _paid(),
         f"{LINES} lines with 10 properties, {MEMBERS} metafields": _described(),
     }.items():
-        new_body = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": tags(), **body}})[
+        new_body = bench.send(f"POST orders, {name}", "POST", "orders.json", {"order": {"tags": build_tags(), **body}})[
             "order"
         ]
         path = f"orders/{new_body['id']}"
-        changed = {"note": "word " * 900, "tags": "other", "metafields": fields("other")}
+        changed = {"note": "word " * 900, "tags": "other", "metafields": build_metafields("other")}
         bench.send(f"PUT orders, {name}", "PUT", f"{path}.json", {"order": changed})
         if new_body["financial_status"] != "paid":
             sale = {"transaction": {"kind": "sale", "amount": "0.01", "gateway": "manual"}}
@@ -94,6 +94,6 @@ def _described() -> Body:
     return {
         "line_items": [_line() | {"properties": pairs}] * LINES,
         "note_attributes": [{"name": f"name {n}", "value": "value"} for n in range(MEMBERS)],
-        "metafields": fields(),
+        "metafields": build_metafields(),
         "email": "buyer@example.com",
     }

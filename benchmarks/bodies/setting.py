@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Goods:
+class BenchRows:
     """The rows that bodies refer to.
 
     Attributes:
@@ -36,7 +36,7 @@ class Goods:
     location: tuple[int, int]
 
 
-def stock_shop(shop: "Shop") -> Goods:
+def stock_shop(shop: "Shop") -> BenchRows:
     """Fill a new shop."""
     from django.utils import timezone
 
@@ -57,7 +57,7 @@ def stock_shop(shop: "Shop") -> Goods:
         )
         variants = list(Variant.objects.order_by("id").values_list("pk", "inventory_item_id"))
         other = create_location(name="Other", country="Sweden", actor="system", at=at)
-        return Goods(
+        return BenchRows(
             shop=shop,
             products=list(Product.objects.order_by("id").values_list("pk", flat=True)),
             variants=[pk for pk, _ in variants],
@@ -66,7 +66,7 @@ def stock_shop(shop: "Shop") -> Goods:
         )
 
 
-def client_of(shop: "Shop", name: str) -> "Client":
+def create_client(shop: "Shop", name: str) -> "Client":
     """Return a client of an app of that name with every scope."""
     from django.test import Client
     from django.utils import timezone
@@ -81,7 +81,7 @@ def client_of(shop: "Shop", name: str) -> "Client":
     return Client(headers={"X-Platform-Access-Token": tokens.issue_token(installation, actor="system", at=now)})
 
 
-def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[int]]]:
+def create_fulfillment_orders(goods: BenchRows, parts: int, lines: int) -> list[tuple[int, list[int]]]:
     """Return fulfillment orders of one order at one location, each with its share of the line items."""
     from django.utils import timezone
 
@@ -107,23 +107,23 @@ def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[
         return results
 
 
-def tags() -> str:
+def build_tags() -> str:
     """Return the maximum number of tags of a row."""
     return ", ".join(f"tag {number}" for number in range(TAGS))
 
 
-def fields(value: Any = "text", kind: str = "single_line_text_field", count: int = METAFIELDS) -> list[Body]:
+def build_metafields(value: Any = "text", kind: str = "single_line_text_field", count: int = METAFIELDS) -> list[Body]:
     """Return the maximum number of metafields of a body."""
     return [{"namespace": "bench", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
 
 
-def markup() -> str:
+def build_markup() -> str:
     """Return HTML at both its limits: half a megabyte, and the maximum number of tags."""
     return "<p>" + f"<b>{'word ' * 10}</b>\n" * 4_990 + "word " * 40_000 + "</p>"
 
 
 @cache
-def picture(width: int, height: int, kind: str = "JPEG", *, flat: bool = False) -> str:
+def build_image(width: int, height: int, kind: str = "JPEG", *, flat: bool = False) -> str:
     """Return a Base64 image: incompressible and rotated by EXIF like a camera's, or flat."""
     from PIL import Image
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.delivery import measures, reserves, retention
-from benchmarks.delivery.world import SERVER, drop, prepare
+from benchmarks.delivery.world import SERVER, create_database, drop_database
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     # A benchmark that is terminated also drops its database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    prepare()
+    create_database()
     try:
         for name in parts:
             figures = existing[name]()
@@ -52,7 +52,7 @@ def main() -> int:
                 json.dumps({"database": "postgresql" if SERVER else "sqlite", "measure": name, **figures}), flush=True
             )
     finally:
-        drop()
+        drop_database()
     return 0
 
 

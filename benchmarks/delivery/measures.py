@@ -7,16 +7,16 @@ import uvloop
 
 from benchmarks.delivery.receivers import Receivers, floor
 from benchmarks.delivery.world import (
-    dispatchers,
+    create_shop_with_subscriptions,
+    delete_deliveries,
     fan_out_all,
     fill_events,
-    forget,
-    memory_mb,
-    percentile,
-    processor_seconds,
-    rate,
-    shop_with,
-    wait_for,
+    get_memory_mb,
+    get_percentile,
+    get_processor_seconds,
+    get_rate,
+    run_dispatchers,
+    wait_for_arrivals,
     warm_up,
 )
 
@@ -24,7 +24,7 @@ from benchmarks.delivery.world import (
 def measure_fan_out(count: int) -> dict[str, Any]:
     """Measure deliveries per second created by fan-out, for ten subscriptions with a filter of five terms."""
     text = "id:>0 AND title:New* AND -handle:other AND (tags:a OR tags:z) AND commentable:no"
-    shop = shop_with(1, [f"http://127.0.0.1:9/{number}" for number in range(10)], filter=text)
+    shop = create_shop_with_subscriptions(1, [f"http://127.0.0.1:9/{number}" for number in range(10)], filter=text)
     fill_events(shop, count // 10)
     began = time.perf_counter()
     delivery_count = fan_out_all()
@@ -32,28 +32,28 @@ def measure_fan_out(count: int) -> dict[str, Any]:
         "deliveries_a_second": round(delivery_count / (time.perf_counter() - began)),
         "deliveries": delivery_count,
     }
-    forget()
+    delete_deliveries()
     return figures
 
 
 def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
     """Measure deliveries per second to ten endpoints by one or more dispatchers; all deliveries wait beforehand."""
     receivers = Receivers(10)
-    shop = shop_with(number, [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
+    shop = create_shop_with_subscriptions(number, [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
     fill_events(shop, count // 10)
     fan_out_all()
     before = uvloop.run(floor(receivers.ports))
     receivers.ask("take")
-    with dispatchers(workers) as running:
-        wait_for(receivers, 1)
-        started = sum(processor_seconds(process) for process in running)
-        wait_for(receivers, count)
-        used = sum(processor_seconds(process) for process in running) - started
-        memory = max(memory_mb(process) for process in running)
+    with run_dispatchers(workers) as running:
+        wait_for_arrivals(receivers, 1)
+        started = sum(get_processor_seconds(process) for process in running)
+        wait_for_arrivals(receivers, count)
+        used = sum(get_processor_seconds(process) for process in running) - started
+        memory = max(get_memory_mb(process) for process in running)
     arrived = receivers.ask("take")
     after = uvloop.run(floor(receivers.ports))
     results = {
-        "deliveries_a_second": round(rate(arrived)),
+        "deliveries_a_second": round(get_rate(arrived)),
         "processor_ms": round(used / count * 1000, 3),
         "memory_mb": round(memory),
         "twice": len(arrived) - count,
@@ -64,7 +64,7 @@ def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
     results["processor_of_floor"] = round(results["floor_processor_ms"] / results["processor_ms"], 2)
     results["of_floor"] = round(results["deliveries_a_second"] / results["floor_a_second"], 2)
     receivers.stop()
-    forget()
+    delete_deliveries()
     return results
 
 
@@ -77,8 +77,8 @@ def measure_latency(count: int) -> dict[str, Any]:
     from apps.shops.models import Shop
 
     receivers = Receivers(1)
-    shop = shop_with(3, [f"http://127.0.0.1:{receivers.ports[0]}/"], include_fields=["title"])
-    with dispatchers(1):
+    shop = create_shop_with_subscriptions(3, [f"http://127.0.0.1:{receivers.ports[0]}/"], include_fields=["title"])
+    with run_dispatchers(1):
         warm_up(receivers, shop)
         began = time.time()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -86,14 +86,14 @@ def measure_latency(count: int) -> dict[str, Any]:
                 create_blog({"title": str(time.time()), "handle": f"b{number}"}, actor="system", at=timezone.now())
                 time.sleep(max(0.0, began + number / 500 - time.time()))
         lasted = time.time() - began
-        wait_for(receivers, count)
+        wait_for_arrivals(receivers, count)
     moments = _sent_and_arrived(receivers)
     receivers.stop()
-    forget()
+    delete_deliveries()
     return {
         "events_a_second": round(count / lasted),
-        "p50_ms": round(percentile(moments, 0.5) * 1000),
-        "p99_ms": round(percentile(moments, 0.99) * 1000),
+        "p50_ms": round(get_percentile(moments, 0.5) * 1000),
+        "p99_ms": round(get_percentile(moments, 0.99) * 1000),
     }
 
 
@@ -118,10 +118,12 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
     results: dict[str, Any] = {}
     for name, bad in (("all_well", 0), ("some_hang", hanging)):
         receivers = Receivers(healthy, bad)
-        shop = shop_with(number + bool(bad), [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
+        shop = create_shop_with_subscriptions(
+            number + bool(bad), [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports]
+        )
         fill_events(shop, count // healthy)
         fan_out_all()
-        with dispatchers(1):
+        with run_dispatchers(1):
             until = time.time() + 120
             while time.time() < until:
                 arrival_count = receivers.ask("count")
@@ -129,9 +131,9 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
                     break
                 time.sleep(0.05)
         arrived = [(at, path) for at, path in receivers.ask("take") if int(path[1:]) in receivers.healthy]
-        results[name] = round(rate(arrived))
+        results[name] = round(get_rate(arrived))
         receivers.stop()
-        forget()
+        delete_deliveries()
     results["share"] = round(results["some_hang"] / results["all_well"], 2)
     return results
 
@@ -143,14 +145,14 @@ def measure_shops(count: int) -> dict[str, Any]:
 
     receivers = Receivers(1)
     uri = f"http://127.0.0.1:{receivers.ports[0]}"
-    shops = [shop_with(1000 + number, [f"{uri}/{number}"]) for number in range(50)]
-    with dispatchers(1):
+    shops = [create_shop_with_subscriptions(1000 + number, [f"{uri}/{number}"]) for number in range(50)]
+    with run_dispatchers(1):
         warm_up(receivers, shops[0])
         fill_events(shops[0], int(count * 0.9))
         for shop in shops[1:]:
             fill_events(shop, int(count * 0.1 / 49))
         total = int(count * 0.9) + 49 * int(count * 0.1 / 49)
-        wait_for(receivers, total)
+        wait_for_arrivals(receivers, total)
     time.sleep(0.5)
     with all_shops_scope():
         rows = Delivery.objects.filter(shop__in=shops[1:], state="done")
@@ -160,5 +162,5 @@ def measure_shops(count: int) -> dict[str, Any]:
             if first is not None
         ]
     receivers.stop()
-    forget()
-    return {"others_p99_ms": round(percentile(other_rows, 0.99) * 1000), "others": len(other_rows)}
+    delete_deliveries()
+    return {"others_p99_ms": round(get_percentile(other_rows, 0.99) * 1000), "others": len(other_rows)}

@@ -17,7 +17,7 @@ FLOOR_CALLS = 5_000
 FLOOR_AT_ONCE = 50
 
 
-class Sink(asyncio.Protocol):
+class SinkProtocol(asyncio.Protocol):
     """Responds 200 to each request at once, or never; records the arrival times."""
 
     arrived: list[tuple[float, str]] = []
@@ -37,18 +37,18 @@ class Sink(asyncio.Protocol):
                 return
             self.buffer = self.buffer[end + 4 + length :]
             path = head.split(b" ", 2)[1].decode()
-            Sink.arrived.append((time.time(), path))
+            SinkProtocol.arrived.append((time.time(), path))
             if not self.hangs:
                 self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
 
-def receive(pipe: Connection, healthy: int, hanging: int) -> None:
+def run_receivers(pipe: Connection, healthy: int, hanging: int) -> None:
     """Listen on this many ports; then answer the commands ``count``, ``take``, ``stop``."""
 
     async def listen() -> None:
         loop = asyncio.get_running_loop()
         servers = [
-            await loop.create_server(functools.partial(Sink, hangs=hangs), "127.0.0.1", 0)
+            await loop.create_server(functools.partial(SinkProtocol, hangs=hangs), "127.0.0.1", 0)
             for hangs in [False] * healthy + [True] * hanging
         ]
         pipe.send([server.sockets[0].getsockname()[1] for server in servers])
@@ -58,10 +58,10 @@ def receive(pipe: Connection, healthy: int, hanging: int) -> None:
             question = pipe.recv()
             if question == "stop":
                 return
-            count = len(Sink.arrived) if question == "count" else Sink.arrived
+            count = len(SinkProtocol.arrived) if question == "count" else SinkProtocol.arrived
             pipe.send(count)
             if question == "take":
-                Sink.arrived = []
+                SinkProtocol.arrived = []
 
     uvloop.run(listen())
 
@@ -71,7 +71,7 @@ class Receivers:
 
     def __init__(self, healthy: int, hanging: int = 0) -> None:
         self.pipe, there = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=receive, args=(there, healthy, hanging), daemon=True)
+        self.process = multiprocessing.Process(target=run_receivers, args=(there, healthy, hanging), daemon=True)
         self.process.start()
         self.ports: list[int] = self.pipe.recv()
         self.healthy = set(self.ports[:healthy])

@@ -4,7 +4,13 @@ import statistics
 import time
 from typing import Any
 
-from benchmarks.delivery.world import fan_out_all, fill_events, forget, percentile, shop_with
+from benchmarks.delivery.world import (
+    create_shop_with_subscriptions,
+    delete_deliveries,
+    fan_out_all,
+    fill_events,
+    get_percentile,
+)
 
 WRITES = 200
 CLAIMS = 100
@@ -19,7 +25,7 @@ def measure_write() -> dict[str, Any]:
     from apps.shops.models import Shop
 
     shops = {
-        count: shop_with(
+        count: create_shop_with_subscriptions(
             2000 + count,
             [f"http://127.0.0.1:9/{number}" for number in range(count)],
             scopes=("read_customers",),
@@ -36,7 +42,7 @@ def measure_write() -> dict[str, Any]:
                     {"first_name": "Ada", "email": f"c{number}@example.com"}, actor="system", at=timezone.now()
                 )
                 used_seconds[count].append(time.thread_time() - began)
-    forget()
+    delete_deliveries()
     medians = {count: statistics.median(values[20:]) * 1000 for count, values in used_seconds.items()}
     figures = {f"ms_with_{count}": round(median, 3) for count, median in medians.items()}
     return figures | {f"ratio_{count}": round(medians[count] / medians[0], 2) for count in (1, 20)}
@@ -49,10 +55,10 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     from apps.webhooks.domain.engine import claims, maintenance
     from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 
-    shop = shop_with(3000, [f"http://127.0.0.1:9/{number}" for number in range(10)])
+    shop = create_shop_with_subscriptions(3000, [f"http://127.0.0.1:9/{number}" for number in range(10)])
     fill_events(shop, 200)
     fan_out_all()
-    multiply(rows)
+    copy_deliveries(rows)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     endpoints = [item.endpoint for item in maintenance.scan_endpoints()]
@@ -65,16 +71,16 @@ def measure_backlog(rows: int) -> dict[str, Any]:
         began = time.perf_counter()
         maintenance.scan_endpoints()
         scanned.append(time.perf_counter() - began)
-    forget()
+    delete_deliveries()
     return {
         "rows": rows,
-        "claim_of_100_p50_ms": round(percentile(claimed, 0.5) * 1000, 1),
-        "claim_of_100_p95_ms": round(percentile(claimed, 0.95) * 1000, 1),
-        "scan_p95_ms": round(percentile(scanned, 0.95) * 1000, 1),
+        "claim_of_100_p50_ms": round(get_percentile(claimed, 0.5) * 1000, 1),
+        "claim_of_100_p95_ms": round(get_percentile(claimed, 0.95) * 1000, 1),
+        "scan_p95_ms": round(get_percentile(scanned, 0.95) * 1000, 1),
     }
 
 
-def multiply(rows: int) -> None:
+def copy_deliveries(rows: int) -> None:
     """Copy the existing deliveries; only their events are shared."""
     from django.db import connection
 
@@ -109,10 +115,10 @@ def measure_recovery(rows: int) -> dict[str, Any]:
     from apps.webhooks.domain import replay
     from apps.webhooks.models import Delivery, Subscription
 
-    shop = shop_with(3100, ["http://127.0.0.1:9/"])
+    shop = create_shop_with_subscriptions(3100, ["http://127.0.0.1:9/"])
     fill_events(shop, 1000)
     fan_out_all()
-    multiply(rows)
+    copy_deliveries(rows)
     with all_shops_scope():
         Delivery.objects.filter(shop=shop).update(state="dead", finished_at=timezone.now(), attempts=9)
         subscription = Subscription.objects.get(shop=shop)
@@ -125,7 +131,7 @@ def measure_recovery(rows: int) -> dict[str, Any]:
         moved = Delivery.objects.filter(shop=shop, state="retry")
         ends = moved.aggregate(first=Min("next_at"), last=Max("next_at"))
         count = moved.count()
-    forget()
+    delete_deliveries()
     return {
         "recovered": count,
         "rows_a_second": round(count / lasted),

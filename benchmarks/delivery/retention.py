@@ -11,8 +11,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from benchmarks.delivery.reserves import multiply
-from benchmarks.delivery.world import fan_out_all, fill_events, forget, percentile, shop_with
+from benchmarks.delivery.reserves import copy_deliveries
+from benchmarks.delivery.world import (
+    create_shop_with_subscriptions,
+    delete_deliveries,
+    fan_out_all,
+    fill_events,
+    get_percentile,
+)
 
 PARTITIONS = 30
 ROUNDS = 60
@@ -57,14 +63,14 @@ def measure_retention(rows: int) -> dict[str, Any]:
     worker.start()
     during = _claims(room, worker.is_alive)
     worker.join()
-    forget()
+    delete_deliveries()
     return {
         "rows": rows,
         "cleared": result[0],
         "cleared_a_second": round(result[0] / result[1]),
         "floor_ms_drop": round(dropped * 1000, 1),
-        "claim_and_result_p95_ms_before": round(percentile(before, 0.95) * 1000, 1),
-        "claim_and_result_p95_ms_during": round(percentile(during, 0.95) * 1000, 1),
+        "claim_and_result_p95_ms_before": round(get_percentile(before, 0.95) * 1000, 1),
+        "claim_and_result_p95_ms_during": round(get_percentile(during, 0.95) * 1000, 1),
     }
 
 
@@ -74,7 +80,7 @@ def measure_partitions(rows: int) -> dict[str, Any]:
     undivided = _claims(room)
     _divide()
     parts = _claims(room)
-    forget()
+    delete_deliveries()
     return {
         "rows": rows,
         "whole_p50_ms": round(statistics.median(undivided) * 1000, 2),
@@ -89,10 +95,10 @@ def _fill(number: int, rows: int) -> dict[int, int]:
 
     from apps.webhooks.domain.engine import maintenance
 
-    shop = shop_with(number, [f"http://127.0.0.1:9/{index}" for index in range(10)])
+    shop = create_shop_with_subscriptions(number, [f"http://127.0.0.1:9/{index}" for index in range(10)])
     fill_events(shop, 200)
     fan_out_all()
-    multiply(rows)
+    copy_deliveries(rows)
     with connection.cursor() as cursor:
         cursor.execute("SELECT max(id) FROM webhooks_delivery")
         waiting = cursor.fetchone()[0] - 4 * ROUNDS * 100

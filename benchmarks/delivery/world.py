@@ -23,7 +23,7 @@ NAME = f"backoffice_webhooks_{os.getpid()}"
 SERVER = os.environ.get("DATABASE_URL", "")
 
 
-def prepare() -> None:
+def create_database() -> None:
     """Create and migrate the benchmark's own database."""
     os.environ.update(
         BACKOFFICE_DATA_DIR=str(FOLDER / "data"),
@@ -45,7 +45,7 @@ def prepare() -> None:
     call_command("migrate", verbosity=0)
 
 
-def drop() -> None:
+def drop_database() -> None:
     from django.db import connections
 
     connections.close_all()
@@ -55,7 +55,9 @@ def drop() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
-def shop_with(number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_content",), **values: Any) -> Any:
+def create_shop_with_subscriptions(
+    number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_content",), **values: Any
+) -> Any:
     """Create a shop with one app that subscribes to new blogs, or to the given values, at some addresses."""
     from django.utils import timezone
 
@@ -110,7 +112,7 @@ def fan_out_all() -> int:
 
 
 @contextmanager
-def dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+def run_dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run dispatchers in separate processes, ready to work."""
     running = [
         subprocess.Popen([sys.executable, "manage.py", "run_webhooks"], cwd=ROOT, env=os.environ) for _ in range(count)
@@ -124,12 +126,12 @@ def dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
             process.wait()
 
 
-def processor_seconds(process: subprocess.Popen[bytes]) -> float:
+def get_processor_seconds(process: subprocess.Popen[bytes]) -> float:
     fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def memory_mb(process: subprocess.Popen[bytes]) -> float:
+def get_memory_mb(process: subprocess.Popen[bytes]) -> float:
     """Return the maximum memory of a process so far."""
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
@@ -141,14 +143,14 @@ def warm_up(receivers: Receivers, shop: Any) -> None:
     from apps.webhooks.models import Delivery
 
     fill_events(shop, 1)
-    wait_for(receivers, 1)
+    wait_for_arrivals(receivers, 1)
     receivers.ask("take")
     time.sleep(1)
     with all_shops_scope():
         Delivery.objects.filter(shop=shop).delete()
 
 
-def wait_for(receivers: Receivers, count: int, seconds: float = 120.0) -> None:
+def wait_for_arrivals(receivers: Receivers, count: int, seconds: float = 120.0) -> None:
     until = time.time() + seconds
     while receivers.ask("count") < count:
         if time.time() > until:
@@ -156,16 +158,16 @@ def wait_for(receivers: Receivers, count: int, seconds: float = 120.0) -> None:
         time.sleep(0.02)
 
 
-def rate(arrived: list[tuple[float, str]]) -> float:
+def get_rate(arrived: list[tuple[float, str]]) -> float:
     moments = sorted(moment for moment, _ in arrived)
     return (len(moments) - 1) / (moments[-1] - moments[0])
 
 
-def percentile(values: list[float], share: float) -> float:
+def get_percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def forget() -> None:
+def delete_deliveries() -> None:
     """Delete everything that waits."""
     from apps.ground.tenancy import all_shops_scope
     from apps.webhooks.models import Delivery, Pending, Subscription

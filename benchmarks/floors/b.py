@@ -4,7 +4,7 @@ from typing import Any
 
 from benchmarks.floors import documents
 from benchmarks.floors.creating import create_customer
-from benchmarks.floors.frame import Resource, connection, fetch, serve
+from benchmarks.floors.frame import Resource, create_application, fetch_row, get_connection
 
 TABLE = "bench_documents"
 FILL = f"""
@@ -22,20 +22,22 @@ RETURNING body
 
 
 def list_customers(shop_id: int) -> bytes:
-    rows = connection().execute(_MANY, (shop_id,), prepare=True).fetchall()
+    rows = get_connection().execute(_MANY, (shop_id,), prepare=True).fetchall()
     return b'{"customers":[' + b",".join([row[0] for row in rows]) + b"]}"
 
 
-def one_customer(shop_id: int, pk: int) -> bytes | None:
-    row = fetch(_ONE, shop_id, pk)
+def get_customer(shop_id: int, pk: int) -> bytes | None:
+    row = fetch_row(_ONE, shop_id, pk)
     return b'{"customer":' + row[0] + b"}" if row else None
 
 
 def make_customer(shop_id: int, body: dict[str, Any]) -> bytes:
-    with connection().transaction():
+    with get_connection().transaction():
         pk = create_customer(shop_id, body)
-        row: bytes = fetch(_STORE, shop_id, shop_id, pk)[0]
+        row: bytes = fetch_row(_STORE, shop_id, shop_id, pk)[0]
         return b'{"customer":' + row + b"}"
 
 
-application = serve(Resource("customers", list_rows=list_customers, get_row=one_customer, create=make_customer))
+application = create_application(
+    Resource("customers", list_rows=list_customers, get_row=get_customer, create=make_customer)
+)

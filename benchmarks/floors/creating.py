@@ -6,7 +6,7 @@ import time
 import uuid
 from typing import Any
 
-from benchmarks.floors.frame import connection
+from benchmarks.floors.frame import get_connection
 
 _CUSTOMER = """
 INSERT INTO customers_customer (shop_id, created_at, updated_at, first_name, last_name, email, email_key, phone,
@@ -33,7 +33,7 @@ VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, 
 _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
 
 
-def marked(text: str, mark: str = " ") -> str:
+def add_word_marks(text: str, mark: str = " ") -> str:
     """Return the text with a mark before each word and an end; sufficient for the benchmark's texts."""
     return mark + _STARTS.sub(mark, text.casefold()) + "\x0f" if text else ""
 
@@ -42,11 +42,16 @@ def build_search_columns(customer: dict[str, Any]) -> dict[str, str]:
     """Return the three search columns of a customer in a request body, filled as the product fills them."""
     first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
     company, city, code = (customer["addresses"][0][name] for name in ("company", "city", "zip"))
-    own = marked(first, "\x01") + marked(last, "\x02") + marked(email, "\x03") + marked(customer["note"], "\x05")
+    own = (
+        add_word_marks(first, "\x01")
+        + add_word_marks(last, "\x02")
+        + add_word_marks(email, "\x03")
+        + add_word_marks(customer["note"], "\x05")
+    )
     return {
-        "search_text": "".join(map(marked, (email, phone, phone[3:], f"{first} {last}", company))),
+        "search_text": "".join(map(add_word_marks, (email, phone, phone[3:], f"{first} {last}", company))),
         "search_own": own + "".join(f"\x04{tag.casefold()}\x0f" for tag in customer["tags"].split(", ")),
-        "search_places": marked(city, "\x06") + marked(company, "\x0e") + f"\x08{code}\x0f\x10se\x0f",
+        "search_places": add_word_marks(city, "\x06") + add_word_marks(company, "\x0e") + f"\x08{code}\x0f\x10se\x0f",
     }
 
 
@@ -54,7 +59,7 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
     """Insert the customer of a body in the caller's transaction; return the new id."""
     customer = body["customer"]
     first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
-    execute = connection().execute
+    execute = get_connection().execute
     row: Any = execute(
         _CUSTOMER,
         (
@@ -83,7 +88,7 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
     return customer_id
 
 
-def example(number: int) -> str:
+def build_example(number: int) -> str:
     """Return the body that every variant receives; ``number`` makes it unique. The load generator writes the same."""
     return json.dumps(
         {

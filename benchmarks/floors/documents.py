@@ -218,7 +218,7 @@ FROM orders_order r
 """
 
 
-def many(document: str, plural: str, order: str, *, only: str = "TRUE") -> str:
+def select_list(document: str, plural: str, order: str, *, only: str = "TRUE") -> str:
     """Return SQL for the first page of a resource as one text; its parameter is the shop."""
     page = f"{document} WHERE r.shop_id = %s AND {only} ORDER BY r.id {order} LIMIT 50"
     return (
@@ -226,7 +226,7 @@ def many(document: str, plural: str, order: str, *, only: str = "TRUE") -> str:
     )
 
 
-def one(document: str, singular: str) -> str:
+def select_one(document: str, singular: str) -> str:
     """Return SQL for one row of a resource as one text; its parameters are the shop and the id."""
     return f"""SELECT ('{{"{singular}":' || row_to_json(x) || '}}')::text
         FROM ({document} WHERE r.shop_id = %s AND r.id = %s) x"""

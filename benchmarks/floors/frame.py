@@ -33,7 +33,7 @@ class _Bytes(Loader):
         return bytes(data)
 
 
-def connection() -> psycopg.Connection[Any]:
+def get_connection() -> psycopg.Connection[Any]:
     """Return this thread's persistent connection."""
     matching_connection: psycopg.Connection[Any] | None = getattr(_thread, "connection", None)
     if matching_connection is None:
@@ -46,9 +46,9 @@ def connection() -> psycopg.Connection[Any]:
     return matching_connection
 
 
-def fetch(sql: str, *values: Any) -> Any:
+def fetch_row(sql: str, *values: Any) -> Any:
     """Return the first row of a prepared statement."""
-    return connection().execute(sql, values, prepare=True).fetchone()
+    return get_connection().execute(sql, values, prepare=True).fetchone()
 
 
 class Resource:
@@ -60,7 +60,7 @@ class Resource:
         self.prefix = f"{PREFIX}{name}/"
 
 
-def serve(*resources: Resource) -> Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]:
+def create_application(*resources: Resource) -> Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]:
     """Return the WSGI application of some resources."""
     lists = {resource.path: resource for resource in resources}
 
@@ -72,7 +72,7 @@ def serve(*resources: Resource) -> Callable[[dict[str, Any], Callable[..., Any]]
 
     def answer(environ: dict[str, Any]) -> tuple[str, bytes]:
         token = environ.get("HTTP_X_PLATFORM_ACCESS_TOKEN", "")
-        door = fetch(TOKEN, hashlib.sha256(token.encode()).hexdigest())
+        door = fetch_row(TOKEN, hashlib.sha256(token.encode()).hexdigest())
         if door is None:
             return "401 Unauthorized", b'{"errors":"Unauthorized"}'
         path: str = environ["PATH_INFO"]

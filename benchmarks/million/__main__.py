@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import bulk, databases
 from benchmarks.million import filling, ids, writes
-from benchmarks.million.asking import Cost, ask, patient
+from benchmarks.million.asking import Cost, limit_statements, request_page
 from benchmarks.million.report import Row, print_pages, print_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MIDDLE = 100_000
 SIZES = ("small", "middle", "big")
 
 
-def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
+def create_clients(shop_id: int, token: str) -> "tuple[Client, Client]":
     """Return a client of the API, and a client of the panel logged in as a user with every permission."""
     from django.test import Client
     from django.utils import timezone
@@ -34,7 +34,7 @@ def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
     from apps.ground.tenancy import shop_scope
     from apps.staff.models import Membership, User
 
-    shop = filling.shop_of(shop_id)
+    shop = filling.get_shop(shop_id)
     person, _created = User.objects.get_or_create(email="owner@bench.example", defaults={"first_name": "Sam"})
     if _created:
         with shop_scope(shop):
@@ -44,66 +44,66 @@ def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
     return Client(headers={"X-Platform-Access-Token": token}), panel
 
 
-def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
+def request_all(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
     """Request everything once."""
     from benchmarks.million import panel, rest
 
-    interface, browser = clients(shop_id, token)
-    shop = filling.shop_of(shop_id)
-    ids.make_the_rest(interface, shop_id)
+    interface, browser = create_clients(shop_id, token)
+    shop = filling.get_shop(shop_id)
+    ids.create_missing_rows(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
     costs: dict[str, Cost] = {}
     # A garbage collection would count for the page during which it happens.
     gc.freeze()
-    walked = rest.Walk(description, ids.of_rows(shop_id), rows)
-    for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, rows))):
+    walked = rest.RestRoutes(description, ids.get_row_ids(shop_id), rows)
+    for client, cases in ((interface, walked.addresses()), (browser, panel.list_addresses(browser, shop, rows))):
         for name, address in cases:
             if only not in name or name in costs:
                 continue
-            costs[name] = ask(client, address)
+            costs[name] = request_page(client, address)
             if costs[name].ms > 200 or costs[name].status >= 400:
-                progress(f"{costs[name].ms:8.0f} ms  {costs[name].status}  {name}")
+                print_progress(f"{costs[name].ms:8.0f} ms  {costs[name].status}  {name}")
     for pattern in walked.unreached:
-        progress(f"not walked: {pattern}")
+        print_progress(f"not walked: {pattern}")
     return costs
 
 
 def measure_writes(size: int) -> writes.Shares:
     """Fill, and write a little."""
-    shop_id, token = filling.begin()
-    filling.grow(shop_id, None, filling.Size(size))
-    progress(f"{size:,} rows")
-    interface, _ = clients(shop_id, token)
-    return writes.measure(interface, ids.of_rows(shop_id))
+    shop_id, token = filling.create_shops()
+    filling.grow_big_shop(shop_id, None, filling.Size(size))
+    print_progress(f"{size:,} rows")
+    interface, _ = create_clients(shop_id, token)
+    return writes.measure_shares(interface, ids.get_row_ids(shop_id))
 
 
-def measure(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
+def measure_shop(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
     """Fill and read three times, then write a little."""
     seconds: dict[str, float] = {}
-    shop_id, token = filling.begin()
+    shop_id, token = filling.create_shops()
     walks: dict[int, dict[str, Cost]] = {}
     before: filling.Size | None = None
     for number in sorted({min(SMALL, size), min(MIDDLE, size), size}):
         began = time.monotonic()
-        filling.grow(shop_id, before, filling.Size(number))
+        filling.grow_big_shop(shop_id, before, filling.Size(number))
         before = filling.Size(number)
         seconds[f"filled to {number:,} rows in"] = time.monotonic() - began
-        progress(f"{number:,} rows after {time.monotonic() - began:.0f} s")
+        print_progress(f"{number:,} rows after {time.monotonic() - began:.0f} s")
         began = time.monotonic()
-        patient()
-        walks[number] = walk(shop_id, token, number, only)
+        limit_statements()
+        walks[number] = request_all(shop_id, token, number, only)
         seconds[f"walked at {number:,} in"] = time.monotonic() - began
     small, middle, big = (walks[min(number, size)] for number in (SMALL, MIDDLE, size))
     # SQLite does not count writes without index updates.
-    counted = bulk.on_postgres() and not only
-    shares = writes.measure(clients(shop_id, token)[0], ids.of_rows(shop_id)) if counted else {}
+    counted = bulk.is_postgres() and not only
+    shares = writes.measure_shares(create_clients(shop_id, token)[0], ids.get_row_ids(shop_id)) if counted else {}
     rows = [Row(name, small[name], middle[name], cost) for name, cost in big.items() if name in small.keys() & middle]
     for name in sorted(big.keys() ^ small.keys()):
-        progress(f"at one size only: {name}")
+        print_progress(f"at one size only: {name}")
     return rows, shares, seconds
 
 
-def progress(text: str) -> None:
+def print_progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -117,7 +117,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.here:
         return _run(options)
-    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
+    with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.migrate()
         os.environ.update(database.environment)
         return _run(options)
@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     django.setup()
     if options.writes:
         return int(writes.print_shares(measure_writes(options.rows)))
-    rows, shares, seconds = measure(options.rows, options.only)
+    rows, shares, seconds = measure_shop(options.rows, options.only)
     from django.db import connection
 
     connection.close()

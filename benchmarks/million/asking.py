@@ -53,7 +53,7 @@ class Cost:
             self._most, self.slowest = ms, sql
 
 
-def ask(client: "Client", path: str) -> Cost:
+def request_page(client: "Client", path: str) -> Cost:
     """Return the cheapest of a few attempts, which reduces noise; quick requests are sent twice.
 
     No rendered result is reused, and what a process learns once is not a cost of a request.
@@ -63,7 +63,7 @@ def ask(client: "Client", path: str) -> Cost:
     costs: list[Cost] = []
     for number in range(TRIES + 1):
         render_cache.cache.clear()
-        with counted() as cost:
+        with time_statements() as cost:
             began = time.process_time()
             response = client.get(path)
             cost.own_ms = (time.process_time() - began) * 1000 - (cost.ms if _within_this_process() else 0)
@@ -86,7 +86,7 @@ def ask(client: "Client", path: str) -> Cost:
 
 
 @contextmanager
-def counted() -> Iterator[Cost]:
+def time_statements() -> Iterator[Cost]:
     """Time every statement of this process within the block."""
     from django.db import connection
 
@@ -122,7 +122,7 @@ def _within_this_process() -> bool:
     return connection.vendor == "sqlite"
 
 
-def patient() -> None:
+def limit_statements() -> None:
     """Limit statements to some seconds, which show as refused, and turn off parallel queries."""
     from django.db import connection
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import bulk
-from benchmarks.bulk import Rows, moment, pick, quoted, random_uuid, text_of
-from benchmarks.data import BEGIN, DOMAIN, fill_customers, open_shop
+from benchmarks.bulk import Rows, cycle_values, number_as_text, quote_literal, random_uuid, time_literal
+from benchmarks.data import BEGIN, DOMAIN, fill_customers, get_bench_shop
 from benchmarks.goods import TURN, fill_order_rows, fill_orders, fill_products
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ class Size:
         return self.customers * 2
 
 
-def begin() -> tuple[int, str]:
+def create_shops() -> tuple[int, str]:
     """Create the empty big shop and the filled small ones; return the big one and an access token."""
     from django.utils import timezone
 
     from apps.shops.domain import shop_creation
 
     now = timezone.now()
-    shop_id, token = open_shop()
+    shop_id, token = get_bench_shop()
     ids = []
     for number in range(SMALL_SHOPS):
         names = {"domain": f"small-{number}.{DOMAIN}", "name": f"Small {number}", "email": "a@b.example"}
@@ -67,7 +67,7 @@ def begin() -> tuple[int, str]:
     return shop_id, token
 
 
-def grow(shop_id: int, before: Size | None, after: Size) -> None:
+def grow_big_shop(shop_id: int, before: Size | None, after: Size) -> None:
     """Fill the big shop from one size to another."""
     had = before or Size(0)
     products = 0 if before is None else had.products
@@ -96,7 +96,7 @@ def _vacuum() -> None:
             cursor.execute("VACUUM ANALYZE")
 
 
-def shop_of(shop_id: int) -> "Shop":
+def get_shop(shop_id: int) -> "Shop":
     from apps.shops.models import Shop
 
     return Shop.objects.get(pk=shop_id)
@@ -106,19 +106,20 @@ def _customer_columns() -> dict[str, str]:
     return {
         "orders_count": "1 + n % 20",
         "total_spent": "80 + n % 5000",
-        "last_order_at": moment(f"{BEGIN} + n"),
+        "last_order_at": time_literal(f"{BEGIN} + n"),
         "tax_exempt": "n % 1000 = 0",
-        "state": f"(CASE WHEN n % 500 = 0 THEN 'declined' ELSE {pick('n', ('disabled', 'enabled', 'invited'))} END)",
+        "state": "(CASE WHEN n % 500 = 0 THEN 'declined'"
+        f" ELSE {cycle_values('n', ('disabled', 'enabled', 'invited'))} END)",
     }
 
 
 def _product_columns() -> dict[str, str]:
     return {
-        "vendor": pick("n", VENDORS),
+        "vendor": cycle_values("n", VENDORS),
         "lowest_price": "19.90 + n % 300",
         "units_sold": "n % 977",
         "status": "(CASE WHEN n % 100 = 0 THEN 'draft' WHEN n % 37 = 0 THEN 'archived' ELSE 'active' END)",
-        "published_at": f"(CASE WHEN n % 50 = 0 THEN NULL ELSE {moment(f'{BEGIN} + n')} END)",
+        "published_at": f"(CASE WHEN n % 50 = 0 THEN NULL ELSE {time_literal(f'{BEGIN} + n')} END)",
     }
 
 
@@ -127,8 +128,8 @@ def _order_columns() -> dict[str, str]:
     closed, cancelled = "n % 100 > 4", "n % 400 = 1"
     return {
         "status": f"(CASE WHEN {cancelled} THEN 'cancelled' WHEN {closed} THEN 'closed' ELSE 'open' END)",
-        "closed_at": f"(CASE WHEN {closed} THEN {moment(f'{BEGIN} + n + 7200')} END)",
-        "cancelled_at": f"(CASE WHEN {cancelled} THEN {moment(f'{BEGIN} + n + 3600')} END)",
+        "closed_at": f"(CASE WHEN {closed} THEN {time_literal(f'{BEGIN} + n + 7200')} END)",
+        "cancelled_at": f"(CASE WHEN {cancelled} THEN {time_literal(f'{BEGIN} + n + 3600')} END)",
         "financial_status": "(CASE WHEN n % 100 = 0 THEN 'pending' WHEN n % 100 = 1 THEN 'authorized'"
         " WHEN n % 1000 = 7 THEN 'partially_paid' WHEN n % 1000 = 8 THEN 'refunded'"
         " WHEN n % 1000 = 9 THEN 'partially_refunded' WHEN n % 10000 = 10 THEN 'voided' ELSE 'paid' END)",
@@ -145,23 +146,23 @@ def _fill_events(shop: str, first: int, last: int) -> None:
 
     topics = ("orders/create", "orders/updated", "customers/create", "customers/update", "products/update")
     actors = (*(f"staff:{number}" for number in range(1, STAFF + 1)), "system", "app:1", "app:2")
-    with bulk.loading(Event):
+    with bulk.load_without_indexes(Event):
         Rows(first, last).insert(
             Event,
             # Ids above those of the benchmark's own events, which begin above a million.
             id=f"n + {CAUSED}",
             key=random_uuid(),
             shop_id=shop,
-            topic=f"(CASE WHEN n % 10000 = 0 THEN 'products/delete' ELSE {pick('n', topics)} END)",
-            subject_type=pick(
+            topic=f"(CASE WHEN n % 10000 = 0 THEN 'products/delete' ELSE {cycle_values('n', topics)} END)",
+            subject_type=cycle_values(
                 "n", ("orders.order", "orders.order", "customers.customer", "customers.customer", "catalog.product")
             ),
             subject_id="1 + n / 2",
-            subject_label=f"'#' || {text_of('1000 + n / 2')}",
-            actor=f"(CASE WHEN n % 50000 = 1 THEN 'staff:8' ELSE {pick('n / 3', actors)} END)",
+            subject_label=f"'#' || {number_as_text('1000 + n / 2')}",
+            actor=f"(CASE WHEN n % 50000 = 1 THEN 'staff:8' ELSE {cycle_values('n / 3', actors)} END)",
             group=random_uuid(),
-            created_at=moment(f"{BEGIN} + n / 2"),
-            updated_at=moment(f"{BEGIN} + n / 2"),
+            created_at=time_literal(f"{BEGIN} + n / 2"),
+            updated_at=time_literal(f"{BEGIN} + n / 2"),
         )
 
 
@@ -173,19 +174,19 @@ def _fill_further(shop_id: int, before: int, products: int) -> None:
 
     shop = str(shop_id)
     custom = _collections(shop_id) if not before else _first("catalog_collection", shop_id)
-    own = {"shop_id": shop, "created_at": moment(f"{BEGIN} + n"), "updated_at": moment(f"{BEGIN} + n + 60")}
+    own = {"shop_id": shop, "created_at": time_literal(f"{BEGIN} + n"), "updated_at": time_literal(f"{BEGIN} + n + 60")}
     rows = Rows(before + 1, products)
-    with bulk.loading(Metafield, StockMovement, Collect):
+    with bulk.load_without_indexes(Metafield, StockMovement, Collect):
         rows.insert(
             Metafield,
             **own,
             id="n",
-            owner_resource=quoted("product"),
+            owner_resource=quote_literal("product"),
             owner_id="n",
-            namespace=quoted("care"),
-            key=quoted("wash"),
-            type=quoted("single_line_text_field"),
-            value=quoted("By hand"),
+            namespace=quote_literal("care"),
+            key=quote_literal("wash"),
+            type=quote_literal("single_line_text_field"),
+            value=quote_literal("By hand"),
             version=f"{BEGIN} + n",
         )
         rows.insert(
@@ -196,10 +197,10 @@ def _fill_further(shop_id: int, before: int, products: int) -> None:
             location_id=f"(SELECT min(id) FROM inventory_location WHERE shop_id = {shop})",
             delta="40",
             available="40",
-            reason=quoted("received"),
-            actor=quoted("staff:1"),
-            reference=f"'Delivery ' || {text_of('n / 100')}",
-            at=moment(f"{BEGIN} + n"),
+            reason=quote_literal("received"),
+            actor=quote_literal("staff:1"),
+            reference=f"'Delivery ' || {number_as_text('n / 100')}",
+            at=time_literal(f"{BEGIN} + n"),
         )
         if before < COLLECTED:
             Rows(before + 1, min(products, COLLECTED)).insert(
@@ -225,7 +226,7 @@ def _collections(shop_id: int) -> int:
         "Few": [("title", "starts_with", "Mug 99")],
     }
     actor_fields: dict[str, Any] = {"actor": "system", "at": timezone.now()}
-    with shop_scope(shop_of(shop_id)):
+    with shop_scope(get_shop(shop_id)):
         custom = lifecycle.create_collection(
             Collection.Kind.CUSTOM, {"title": "Chosen"}, lifecycle.CollectionParts(), **actor_fields
         )
@@ -246,28 +247,28 @@ def _fill_articles(shop_id: int, before: int, last: int) -> None:
         return
     own = {
         "shop_id": str(shop_id),
-        "created_at": moment(f"{BEGIN} + n"),
-        "updated_at": moment(f"{BEGIN} + n + 60"),
+        "created_at": time_literal(f"{BEGIN} + n"),
+        "updated_at": time_literal(f"{BEGIN} + n + 60"),
     }
     blog = f"(SELECT min(id) FROM {Blog._meta.db_table} WHERE shop_id = {shop_id})"
     if not before:
-        with shop_scope(shop_of(shop_id)):
+        with shop_scope(get_shop(shop_id)):
             tags = ", ".join(sorted(["news", *(f"week-{number}" for number in range(WEEKS))]))
             Blog.objects.create(shop_id=shop_id, title="News", handle="news", tags=tags)
-    with bulk.loading(Article, ArticleTag):
+    with bulk.load_without_indexes(Article, ArticleTag):
         Rows(before + 1, last).insert(
             Article,
             **own,
             id="n",
             blog_id=blog,
-            title=f"'News of week ' || {text_of('n')}",
-            handle=f"'news-' || {text_of('n')}",
-            author=pick("n", ("Ada", "Grace", "Alan")),
-            tags=f"'news, week-' || {text_of(f'n % {WEEKS}')}",
-            published_at=moment(f"{BEGIN} + n"),
+            title=f"'News of week ' || {number_as_text('n')}",
+            handle=f"'news-' || {number_as_text('n')}",
+            author=cycle_values("n", ("Ada", "Grace", "Alan")),
+            tags=f"'news, week-' || {number_as_text(f'n % {WEEKS}')}",
+            published_at=time_literal(f"{BEGIN} + n"),
             version=f"{BEGIN} + n",
         )
-        for number, tag in enumerate((quoted("news"), f"'week-' || {text_of(f'n % {WEEKS}')}")):
+        for number, tag in enumerate((quote_literal("news"), f"'week-' || {number_as_text(f'n % {WEEKS}')}")):
             Rows(before + 1, last).insert(
                 ArticleTag, **own, id=f"2 * n - {number}", article_id="n", blog_id=blog, name=tag, key=tag
             )

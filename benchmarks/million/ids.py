@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 ROOT = "/admin/api/2026-07"
 
 
-def of_rows(shop_id: int) -> dict[str, int]:
+def get_row_ids(shop_id: int) -> dict[str, int]:
     """Return the id of a middle row of each table, by the last part of a route's path."""
     from django.apps import apps
     from django.db import connection
@@ -46,7 +46,7 @@ def _order_with_everything(shop_id: int) -> dict[str, int]:
     return {"orders": row[0], "transactions": row[1]} if row else {}
 
 
-def make_the_rest(client: "Client", shop_id: int) -> None:
+def create_missing_rows(client: "Client", shop_id: int) -> None:
     """Create by API what the big tables lack: a paid and fulfilled order, a script tag, a webhook."""
     from django.db.models import F
 

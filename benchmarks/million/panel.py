@@ -49,7 +49,7 @@ OF_THE_WEIGHT = 25
 Query = dict[str, str]
 
 
-def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, str]]:
+def list_addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, str]]:
     """Return the name and address of each case; lists are opened once to learn their options.
 
     Raises:

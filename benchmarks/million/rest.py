@@ -43,14 +43,14 @@ QUERIES = (
 )
 
 
-def moment(second: int) -> str:
+def format_moment(second: int) -> str:
     """Return a time of the data in API format."""
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(BEGIN + second))
 
 
-class Walk:
+class RestRoutes:
     """The addresses of everything that can be read.
 
     Args:
@@ -66,10 +66,10 @@ class Walk:
         self.unreached: list[str] = []
         # Labels for values that depend on the number of rows.
         self.called: dict[object, str] = {
-            moment(rows): "the end",
-            moment(rows - 20): "20 s before the end",
-            moment(rows // 2): "the middle",
-            moment(rows // 2 + 5): "5 s after the middle",
+            format_moment(rows): "the end",
+            format_moment(rows - 20): "20 s before the end",
+            format_moment(rows // 2): "the middle",
+            format_moment(rows // 2 + 5): "5 s after the middle",
             rows - 100: "100 before the end",
             rows // 2: "the middle",
         }
@@ -141,12 +141,12 @@ class Walk:
     def _together(self, pattern: str, schemas: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield filters that are often combined."""
         if "created_at_min" in schemas and "status" in schemas and "orders" in pattern:
-            yield {"status": "any", "created_at_min": moment(self.rows - 20)}
-            yield {"status": "closed", "updated_at_min": moment(self.rows)}
-            yield {"status": "open", "processed_at_max": moment(20)}
+            yield {"status": "any", "created_at_min": format_moment(self.rows - 20)}
+            yield {"status": "closed", "updated_at_min": format_moment(self.rows)}
+            yield {"status": "open", "processed_at_max": format_moment(20)}
         if "created_at_min" in schemas:
             middle = self.rows // 2
-            yield {"created_at_min": moment(middle), "created_at_max": moment(middle + 5)}
+            yield {"created_at_min": format_moment(middle), "created_at_max": format_moment(middle + 5)}
         if "since_id" in schemas:
             yield {"since_id": self.rows // 2, "limit": 250}
 
@@ -164,9 +164,9 @@ class Walk:
         if "enum" in schema:
             return list(schema["enum"])
         if name.endswith("_min"):
-            return [moment(self.rows - 20), moment(20)]
+            return [format_moment(self.rows - 20), format_moment(20)]
         if name.endswith("_max"):
-            return [moment(20), moment(self.rows - 20)]
+            return [format_moment(20), format_moment(self.rows - 20)]
         if name == "ids":
             return [",".join(str(number) for number in range(1, 251))]
         if name == "since_id":

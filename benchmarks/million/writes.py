@@ -15,7 +15,7 @@ Shares = dict[str, dict[str, tuple[int, int]]]
 MUST = 80
 
 
-def measure(client: "Client", ids: dict[str, int]) -> Shares:
+def measure_shares(client: "Client", ids: dict[str, int]) -> Shares:
     """Write and count; vacuum first, because new rows' pending cleanup uses space in the pages."""
     from django.db import connection
 

@@ -14,11 +14,11 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, Response
-from tests.samples import Sample, World
+from tests.samples import Sample, SampleContext
 
 UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
 # Every request updates the token's last use, also a failing one.
-NOTED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
+ALWAYS_UPDATED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
 
 
 @cache
@@ -27,7 +27,9 @@ def _build_snapshot_query() -> str:
     quote = connection.ops.quote_name
 
     def contents(model: type[Model]) -> str:
-        fields = [field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in NOTED]
+        fields = [
+            field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in ALWAYS_UPDATED
+        ]
         columns = [quote(field.column) for field in fields if field.column]
         if connection.vendor == "postgresql":
             contents_sql = f"string_agg(ROW({','.join(columns)})::text, ',')"
@@ -39,21 +41,21 @@ def _build_snapshot_query() -> str:
     return " UNION ALL ".join(map(contents, models))
 
 
-def everything_stored() -> dict[str, tuple[int, str]]:
+def snapshot_database() -> dict[str, tuple[int, str]]:
     """Return the row count and the contents of each table."""
     with connection.cursor() as cursor:
         cursor.execute(_build_snapshot_query())
         return {label: (count, contents) for label, count, contents in cursor.fetchall()}
 
 
-class Arranged:
+class PreparedRequest:
     """A sample request with the rows that it needs."""
 
     def __init__(self, sample: Sample, api: ApiClient, shop: Shop) -> None:
         self.sample = sample
         self.api = api
         with shop_scope(shop):
-            self.arguments = sample.arrange(World(shop, api.installation))
+            self.arguments = sample.arrange(SampleContext(shop, api.installation))
 
     def send(self, client: ApiClient | None = None, **changes: Any) -> Response:
         """Send the sample or a variation of it."""
@@ -70,20 +72,20 @@ class Arranged:
 
 
 @pytest.fixture
-def arranged(api: ApiClient, shop: Shop) -> Any:
+def prepare_request(api: ApiClient, shop: Shop) -> Any:
     """Return a function that creates a sample's rows: ``arranged(sample)``."""
-    return lambda sample: Arranged(sample, api, shop)
+    return lambda sample: PreparedRequest(sample, api, shop)
 
 
 @pytest.fixture
-def unchanged() -> Any:
+def assert_database_unchanged() -> Any:
     """Return a context manager ``unchanged()`` that fails if rows or events were added, changed or deleted."""
 
     @contextmanager
     def check(*about: object, ignored_tables: Collection[str] = ()) -> Iterator[None]:
-        before = everything_stored()
+        before = snapshot_database()
         yield
-        after = everything_stored()
+        after = snapshot_database()
         assert [table for table in before if before[table] != after[table] and table not in ignored_tables] == [], about
 
     return check

@@ -19,7 +19,7 @@ MOMENT = "2001-02-03T04:05:06Z"
 AMOUNT = "777000.77"
 MARKS = re.compile(r"77700077|forged|2001-02-03|777000\.77")
 # Read-only fields of every resource.
-ALWAYS: Mapping[str, Any] = {
+COMMON_READ_ONLY: Mapping[str, Any] = {
     "id": NUMBER,
     "shop_id": NUMBER,
     "shop": NUMBER,
@@ -29,11 +29,11 @@ ALWAYS: Mapping[str, Any] = {
     "version": NUMBER,
 }
 # Next to the wrapper, where a body without a wrapper would have them.
-TOP = {"id": NUMBER, "shop_id": NUMBER}
+TOP_LEVEL_IDS = {"id": NUMBER, "shop_id": NUMBER}
 _MISSING = object()
 
 
-def operation_of(route: Route) -> Schema:
+def get_operation(route: Route) -> Schema:
     """Return the OpenAPI operation of a route."""
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
@@ -42,27 +42,27 @@ def operation_of(route: Route) -> Schema:
     return operation
 
 
-def members_of(schema: Schema) -> dict[str, Schema]:
+def get_properties(schema: Schema) -> dict[str, Schema]:
     """Return the properties of an object or of the objects in a list."""
     while "$ref" in schema:
         schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     for choice in schema.get("oneOf", ()):
         if choice.get("type") != "null":
-            return members_of(choice)
+            return get_properties(choice)
     if "items" in schema:
-        return members_of(schema["items"])
+        return get_properties(schema["items"])
     members: dict[str, Schema] = schema.get("properties", {})
     return members
 
 
-def members_taken(schema: Schema) -> dict[str, Schema]:
+def get_writable_properties(schema: Schema) -> dict[str, Schema]:
     """Return the properties that clients may write."""
-    return members_of(schema)
+    return get_properties(schema)
 
 
-def forged(schema: Schema, truth: bool) -> Any:
+def forge_value(schema: Schema, truth: bool) -> Any:
     """Return a value that fits a schema and consists of marks; booleans are ``truth``."""
-    inner = {name: forged(property_schema, truth) for name, property_schema in members_of(schema).items()}
+    inner = {name: forge_value(property_schema, truth) for name, property_schema in get_properties(schema).items()}
     kinds = schema.get("type", "object")
     kind = next(
         (
@@ -81,7 +81,7 @@ def forged(schema: Schema, truth: bool) -> Any:
     return {"boolean": truth, "number": float(AMOUNT)}.get(kind, NUMBER)
 
 
-def columns_of(model: type[models.Model], truth: bool) -> dict[str, Any]:
+def forge_columns(model: type[models.Model], truth: bool) -> dict[str, Any]:
     """Return a mark for each column of a table, by field name and attribute name."""
     marks: dict[str, Any] = {}
     for field in model._meta.concrete_fields:
@@ -98,57 +98,64 @@ def columns_of(model: type[models.Model], truth: bool) -> dict[str, Any]:
     return marks
 
 
-def beside(
-    body: Any, request_schema: Schema, response_schema: Schema, truth: bool, more: Mapping[str, Any] = ALWAYS
+def add_read_only_properties(
+    body: Any, request_schema: Schema, response_schema: Schema, truth: bool, more: Mapping[str, Any] = COMMON_READ_ONLY
 ) -> Any:
     """Return ``sent`` with all read-only properties of the response added, also in nested objects."""
     if isinstance(body, list):
-        return [beside(item, request_schema, response_schema, truth) for item in body]
+        return [add_read_only_properties(item, request_schema, response_schema, truth) for item in body]
     if not isinstance(body, dict):
         return body
-    may, has = members_taken(request_schema), members_of(response_schema)
+    may, has = get_writable_properties(request_schema), get_properties(response_schema)
     parts = {
-        name: beside(value, may.get(name, {}), has[name], truth) if members_of(has.get(name, {})) else value
+        name: add_read_only_properties(value, may.get(name, {}), has[name], truth)
+        if get_properties(has.get(name, {}))
+        else value
         for name, value in body.items()
     }
-    names = {**more, **{name: forged(schema, truth) for name, schema in has.items()}}
+    names = {**more, **{name: forge_value(schema, truth) for name, schema in has.items()}}
     return {**{name: value for name, value in names.items() if name not in may}, **parts}
 
 
-def bodies_of(route: Route, body: Any) -> Iterator[Any]:
+def forge_bodies(route: Route, body: Any) -> Iterator[Any]:
     """Yield a sample's body with read-only fields in every place where the server could read them."""
-    operation = operation_of(route)
+    operation = get_operation(route)
     response = next(definition for status, definition in operation["responses"].items() if status.startswith("2"))
     request_schema, response_schema = (
         definition["content"]["application/json"]["schema"]
         for definition in (operation.get("requestBody", {"content": {"application/json": {"schema": {}}}}), response)
     )
-    object_schemas = [schema for schema in members_of(response_schema).values() if members_of(schema)]
+    object_schemas = [schema for schema in get_properties(response_schema).values() if get_properties(schema)]
     response_schema = object_schemas[0] if len(object_schemas) == 1 else response_schema
     for truth in (True, False):
-        names = {**columns_of(route.view.model, truth), **ALWAYS}
+        names = {**forge_columns(route.view.model, truth), **COMMON_READ_ONLY}
         wrappers = [name for name, value in (body or {}).items() if isinstance(value, dict)]
         if wrappers:
             (name,) = wrappers
-            yield {**TOP, name: beside(body[name], members_of(request_schema)[name], response_schema, truth, names)}
+            yield {
+                **TOP_LEVEL_IDS,
+                name: add_read_only_properties(
+                    body[name], get_properties(request_schema)[name], response_schema, truth, names
+                ),
+            }
         else:
-            forged_body = beside(body or {}, request_schema, response_schema, truth, names)
+            forged_body = add_read_only_properties(body or {}, request_schema, response_schema, truth, names)
             yield forged_body
             yield {**(body or {}), route.view.singular: forged_body}
 
 
-def values_of(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+def iterate_scalars(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every scalar of a JSON value with its path."""
     if isinstance(value, dict | list) and value:
         for name, child in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from values_of(child, f"{at}.{name}")
+            yield from iterate_scalars(child, f"{at}.{name}")
     else:
         yield at, value
 
 
-def differences(first: Any, second: Any, other: Any) -> list[str]:
+def find_differences(first: Any, second: Any, other: Any) -> list[str]:
     """Return where ``other`` differs from two equal responses; ids and current timestamps may differ."""
-    first_values, second_values, other_values = (dict(values_of(value)) for value in (first, second, other))
+    first_values, second_values, other_values = (dict(iterate_scalars(value)) for value in (first, second, other))
     return [
         f"{path}: {first_values.get(path, 'nothing')!r} became {other_values.get(path, 'nothing')!r}"
         for path in first_values.keys() | other_values.keys()

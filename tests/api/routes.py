@@ -31,7 +31,7 @@ class Route:
         return view.get_scopes(self.name.split(" ")[0])
 
 
-def all_routes() -> list[Route]:
+def get_all_routes() -> list[Route]:
     """Return every route that needs a token."""
     routes = []
     for pattern, callback in [*_iterate_patterns(api_urls.resources, ""), *_iterate_patterns(ABSOLUTE, "/")]:

@@ -16,13 +16,13 @@ from apps.api.versions import get_served_versions
 VERSION = re.compile(r"\d{4}-\d{2}")
 
 
-def sections() -> dict[str, str]:
+def read_sections() -> dict[str, str]:
     text = CHANGELOG_PATH.read_text().partition(MARKER)[2]
     parts = re.split(r"^## (\S+)$", text, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def declared_versions() -> Iterator[tuple[str, str]]:
+def find_declared_versions() -> Iterator[tuple[str, str]]:
     """Yield every version passed to ``since`` or ``until`` or stored in a constant, with its location."""
     for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
         if "migrations" in path.parts:
@@ -40,14 +40,14 @@ def declared_versions() -> Iterator[tuple[str, str]]:
 
 def test_the_page_is_up_to_date() -> None:
     assert CHANGELOG_PATH.read_text().partition(MARKER)[2].strip() == changelog.render_changelog().strip()
-    assert list(sections()) == list(reversed(get_served_versions()))
+    assert list(read_sections()) == list(reversed(get_served_versions()))
 
 
 def test_every_version_that_the_code_declares_has_changes() -> None:
-    declared = list(declared_versions())
+    declared = list(find_declared_versions())
 
     assert len(declared) >= 6, "the search finds no declarations any more"
-    assert [location for version, location in declared if "No changes." in sections()[version]] == []
+    assert [location for version, location in declared if "No changes." in read_sections()[version]] == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_every_version_that_the_code_declares_has_changes() -> None:
     ],
 )
 def test_known_changes_are_listed(version: str, title: str, text: str) -> None:
-    parts = re.split(r"^### (\w+)$", sections()[version], flags=re.MULTILINE)[1:]
+    parts = re.split(r"^### (\w+)$", read_sections()[version], flags=re.MULTILINE)[1:]
 
     assert f"- {text}" in dict(zip(parts[::2], parts[1::2], strict=True))[title]
 

@@ -105,12 +105,14 @@ def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, shop:
     assert plan() is None
 
 
-def test_two_shops_share_no_kept_object(api: ApiClient, foreign_api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+def test_two_shops_share_no_kept_object(
+    api: ApiClient, other_shop_api: ApiClient, shop: Shop, other_shop: Shop
+) -> None:
     mine = ScriptTagFactory.create(shop=shop, app=api.installation.app)
-    ScriptTagFactory.create(shop=other_shop, app=foreign_api.installation.app)
+    ScriptTagFactory.create(shop=other_shop, app=other_shop_api.installation.app)
 
     own = api.get("script_tags.json").json()["script_tags"]
-    foreign = foreign_api.get("script_tags.json").json()["script_tags"]
+    foreign = other_shop_api.get("script_tags.json").json()["script_tags"]
 
     assert [row["id"] for row in own] == [mine.pk]
     assert mine.pk not in [row["id"] for row in foreign]

@@ -11,9 +11,9 @@ from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.ground.timestamps import InvalidDate, parse_timestamp
 from apps.shops.models import Shop
-from tests.api.routes import Route, all_routes
+from tests.api.routes import Route, get_all_routes
 from tests.conftest import ApiClient
-from tests.each import Each
+from tests.each import Subtests
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -98,7 +98,7 @@ MOMENT = datetime(2025, 7, 2, 11, 38, 15, 700_000, tzinfo=UTC)
 SHOWN = "2025-07-02T11:38:15Z"
 
 
-def moments(route: Route) -> dict[str, DateTimeFilter]:
+def get_date_filters(route: Route) -> dict[str, DateTimeFilter]:
     """Return the date filters of a list."""
     filters = route.view.filterset_class.base_filters
     return {name: date_filter for name, date_filter in filters.items() if isinstance(date_filter, DateTimeFilter)}
@@ -106,8 +106,8 @@ def moments(route: Route) -> dict[str, DateTimeFilter]:
 
 LISTS = [
     route
-    for route in all_routes()
-    if route.action == "list" and hasattr(route.view, "filterset_class") and moments(route)
+    for route in get_all_routes()
+    if route.action == "list" and hasattr(route.view, "filterset_class") and get_date_filters(route)
 ]
 
 
@@ -116,8 +116,8 @@ def test_a_second_as_it_is_shown_includes_its_row_in_every_date_filter(shop: Sho
     """Check each filter: columns store microseconds, clients only see seconds."""
     model = route.view.model
 
-    with shop_scope(shop), Each() as subtest:
-        for name, moment_filter in moments(route).items():
+    with shop_scope(shop), Subtests() as subtest:
+        for name, moment_filter in get_date_filters(route).items():
             with subtest(name):
                 rows = apply_filters(route.view.filterset_class, {name: SHOWN}, model.objects.all())
                 sql = str(rows.query)

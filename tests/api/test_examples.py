@@ -22,10 +22,10 @@ from apps.api.versions import get_latest_version, get_served_versions
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain import tokens
 from apps.shops.models import Installation, Shop
-from tests.api.routes import Route, all_routes
-from tests.api.test_operation_texts import without_texts
+from tests.api.routes import Route, get_all_routes
+from tests.api.test_operation_texts import remove_texts
 from tests.conftest import ApiClient
-from tests.samples import Sample, World, load_all
+from tests.samples import Sample, SampleContext, load_all_samples
 
 # Metafields belong to almost every resource; one owner is enough.
 OWNERS = ("products/<owner_id>/", "")
@@ -33,12 +33,12 @@ KEPT = re.compile(r"\b(\d{7,}|[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-
 SECRET = re.compile(r"bk[os]_[\w-]+")
 
 
-def is_wanted(route: Route) -> bool:
+def needs_example(route: Route) -> bool:
     name = route.name.split(" ")[1]
     return "metafields" not in name or name.split("metafields")[0] in OWNERS
 
 
-class Notebook:
+class Stabilizer:
     """Replaces numbers and random texts by stable ones, so that examples do not change each time."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Notebook:
         return self.known[original]
 
 
-class DemoStore:
+class DemoShop:
     """The demo shop, with every request rolled back, and a second shop's app for what the demo shop lacks."""
 
     def __init__(self, other_api: ApiClient) -> None:
@@ -89,7 +89,7 @@ class DemoStore:
             own = arguments is not None
             if arguments is None:
                 with shop_scope(api.installation.shop):
-                    arguments = sample.arrange(World(api.installation.shop, api.installation))
+                    arguments = sample.arrange(SampleContext(api.installation.shop, api.installation))
             full_path = sample.path(arguments, version)
             query = {} if own else dict(sample.query_for(arguments))
             if own and route.action in {"list", "search"}:
@@ -115,20 +115,20 @@ class DemoStore:
             return {name: getattr(row, name if name in parents else "pk") for name in names}
 
 
-def described(version: str) -> dict[str, str]:
+def get_descriptions(version: str) -> dict[str, str]:
     """Return by operation the whole description, with all referenced schemas."""
     document = get_document(version)
     schemas = {name: json.dumps(schema, sort_keys=True) for name, schema in document["components"]["schemas"].items()}
     descriptions = {}
     for path, methods in document["paths"].items():
         for operation in methods.values():
-            text = json.dumps(without_texts(operation), sort_keys=True)
+            text = json.dumps(remove_texts(operation), sort_keys=True)
             text += "".join(schemas[name] for name in sorted(set(re.findall(r"schemas/(\w+)", text))))
             descriptions[operation["operationId"]] = text.replace(path, "").replace(version, "")
     return descriptions
 
 
-def operation_id(route: Route, version: str) -> str | None:
+def find_operation_id(route: Route, version: str) -> str | None:
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
     below = path if path[0] == "/" else f"/admin/api/{version}/{path}"
@@ -140,20 +140,20 @@ def operation_id(route: Route, version: str) -> str | None:
 def test_examples_are_made(api: ApiClient, settings: Any, tmp_path: Path, time_machine: Any) -> None:
     settings.DATA_DIR = tmp_path
     time_machine.move_to("2026-07-15T10:00:00Z")
-    store, samples, book = DemoStore(api), load_all(), Notebook()
-    current = described(get_latest_version())
+    store, samples, book = DemoShop(api), load_all_samples(), Stabilizer()
+    current = get_descriptions(get_latest_version())
     examples: dict[str, dict[str, Example]] = {}
     failed: list[str] = []
     for version in (
         get_latest_version(),
         *(other_version for other_version in get_served_versions() if other_version != get_latest_version()),
     ):
-        descriptions = described(version)
-        for route in all_routes():
-            operation = operation_id(route, version)
+        descriptions = get_descriptions(version)
+        for route in get_all_routes():
+            operation = find_operation_id(route, version)
             if (
                 operation is None
-                or not is_wanted(route)
+                or not needs_example(route)
                 or (version != get_latest_version() and descriptions[operation] == current.get(operation))
             ):
                 continue

@@ -30,8 +30,8 @@ from apps.query.database import QueryValueError
 from apps.query.predicate import compile_filter
 from apps.query.values import parse_interval
 from apps.shops.models import Shop
-from tests.content.test_archive import Entry, make_zip
-from tests.machine import soaked
+from tests.content.test_archive import ZipEntry, make_zip
+from tests.machine import scale_for_soak
 
 _COMMON: dict[str, Any] = {
     "deadline": timedelta(seconds=10),
@@ -39,7 +39,7 @@ _COMMON: dict[str, Any] = {
     "database": None,
 }
 SHORT = settings(max_examples=150, derandomize=True, **_COMMON)
-LONG = settings(max_examples=soaked(100_000), **_COMMON)
+LONG = settings(max_examples=scale_for_soak(100_000), **_COMMON)
 BOTH = pytest.mark.parametrize(
     "how",
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
@@ -76,7 +76,7 @@ JSON = st.recursive(
 )
 
 
-def try_all(how: settings, strategy: st.SearchStrategy[Any], target: Callable[[Any], None]) -> None:
+def run_examples(how: settings, strategy: st.SearchStrategy[Any], target: Callable[[Any], None]) -> None:
     how(given(strategy)(target))()
 
 
@@ -90,7 +90,7 @@ def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
             return
 
     with shop_scope(shop):
-        try_all(how, TEXTS, target)
+        run_examples(how, TEXTS, target)
 
 
 @BOTH
@@ -102,10 +102,10 @@ def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
         except QuerySyntaxError:
             return
 
-    try_all(how, st.tuples(TEXTS, st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4)), target)
+    run_examples(how, st.tuples(TEXTS, st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4)), target)
 
 
-def a_token() -> str:
+def make_page_token() -> str:
     return keyset_pagination.create_page_token(
         "next", (1, "a", None), order=("title", "id"), filters={"a": "b"}, shop_id=1, route="x"
     )
@@ -113,7 +113,7 @@ def a_token() -> str:
 
 @BOTH
 def test_a_page_token_is_ours_or_refused(how: settings) -> None:
-    good = a_token()
+    good = make_page_token()
 
     def target(token: str) -> None:
         try:
@@ -128,12 +128,14 @@ def test_a_page_token_is_ours_or_refused(how: settings) -> None:
         lambda change: good[: change[0]] + change[1] + good[change[0] + 1 :]
     )
     truncated = places.map(lambda index: good[:index])
-    try_all(how, TEXTS | changed | truncated | st.just(good), target)
+    run_examples(how, TEXTS | changed | truncated | st.just(good), target)
 
 
 @BOTH
 def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
-    good = make_zip(Entry("layout/theme.liquid"), Entry("assets/a.css", b"a" * 500), Entry("config/x.json", b"{}"))
+    good = make_zip(
+        ZipEntry("layout/theme.liquid"), ZipEntry("assets/a.css", b"a" * 500), ZipEntry("config/x.json", b"{}")
+    )
 
     def target(data: bytes) -> None:
         try:
@@ -151,14 +153,14 @@ def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
             data[index] = value
         return bytes(data)
 
-    try_all(how, st.binary(max_size=300) | patches.map(patched) | places.map(lambda length: good[:length]), target)
+    run_examples(how, st.binary(max_size=300) | patches.map(patched) | places.map(lambda length: good[:length]), target)
 
 
 @BOTH
 def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> None:
     def target(fields: str) -> None:
         header = keyset_pagination.build_link_header(
-            "/admin/api/2026-07/x.json", {"next": a_token()}, limit=5, fields=fields
+            "/admin/api/2026-07/x.json", {"next": make_page_token()}, limit=5, fields=fields
         )
 
         assert header.isascii()
@@ -169,7 +171,7 @@ def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> No
         assert parameters["fields"] == [fields]
         assert parameters["limit"] == ["5"]
 
-    try_all(how, TEXTS.filter(lambda text: text.isprintable()), target)
+    run_examples(how, TEXTS.filter(lambda text: text.isprintable()), target)
 
 
 @BOTH
@@ -189,7 +191,7 @@ def test_an_amount_is_exact_or_refused(how: settings, shop: Shop) -> None:
     digits = st.from_regex(r"[+-]?[0-9٠-٩]{0,20}[.,]?[0-9]{0,6}(e[0-9]{1,3})?", fullmatch=True)
     numbers = st.decimals(allow_nan=True) | st.integers() | st.booleans() | st.lists(st.integers(), max_size=2)
     with shop_scope(shop):
-        try_all(how, TEXTS | digits | numbers, target)
+        run_examples(how, TEXTS | digits | numbers, target)
 
 
 @BOTH
@@ -215,4 +217,4 @@ def test_a_moment_is_read_or_refused(how: settings) -> None:
         r"|[0-9]{1,2} Mar [0-9]{4} [0-9:]{5,8} (GMT|-0000|[+-][0-9]{4})",
         fullmatch=True,
     )
-    try_all(how, TEXTS | shaped, target)
+    run_examples(how, TEXTS | shaped, target)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
 
 
-class Answer:
+class WsgiResponse:
     """The response of the WSGI application."""
 
     def __init__(self, **environ: Any) -> None:
@@ -49,11 +49,11 @@ class Answer:
 
 
 def test_a_good_request_passes(api: ApiClient) -> None:
-    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token).status == 201
+    assert WsgiResponse(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token).status == 201
 
 
 def test_a_chunked_body_is_refused_and_not_taken_for_an_empty_one(api: ApiClient) -> None:
-    response = Answer(
+    response = WsgiResponse(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="", body=b""
     )
 
@@ -65,7 +65,7 @@ def test_a_chunked_body_is_refused_and_not_taken_for_an_empty_one(api: ApiClient
 @pytest.mark.parametrize("charset", ["zlib", "rot13", "undefined", "bogus", "idna", "unicode_escape", "utf-16"])
 @pytest.mark.parametrize("query", ["", "a=1"])
 def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str) -> None:
-    response = Answer(
+    response = WsgiResponse(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_TYPE=f"application/json; charset={charset}",
         QUERY_STRING=query,
@@ -89,7 +89,7 @@ def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str)
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_charset_is_read_as_django_reads_it(api: ApiClient, content_type: str, method: str) -> None:
-    response = Answer(
+    response = WsgiResponse(
         REQUEST_METHOD=method,
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_TYPE=content_type,
@@ -104,7 +104,7 @@ def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch
     def fail(environ: Any, start_response: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    response = Answer(application=validate_environ(fail))
+    response = WsgiResponse(application=validate_environ(fail))
 
     assert response.status == 500
     assert response.body == {"errors": "Internal Server Error"}
@@ -113,26 +113,26 @@ def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
 def test_an_encoded_body_is_415(api: ApiClient, coding: str) -> None:
-    response = Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING=coding)
+    response = WsgiResponse(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING=coding)
 
     assert response.status == 415
-    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING="Identity").status == 201
+    assert WsgiResponse(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_CONTENT_ENCODING="Identity").status == 201
 
 
 @pytest.mark.parametrize("length", ["-1", "abc", "１２", "1e3"])
 def test_a_length_that_is_none_is_400(api: ApiClient, length: str) -> None:
-    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH=length).status == 400
+    assert WsgiResponse(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH=length).status == 400
 
 
 def test_a_length_of_thousands_of_digits_is_413(api: ApiClient) -> None:
-    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH="9" * 5_001).status == 413
+    assert WsgiResponse(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH="9" * 5_001).status == 413
 
 
 @pytest.mark.parametrize(
     "path", ["//admin/api/2026-07/shop.json", "/admin//api/x.json", "///admin/api", "/admin/api//"]
 )
 def test_doubled_slashes_make_no_page_of_the_interface(api: ApiClient, path: str) -> None:
-    response = Answer(REQUEST_METHOD="GET", PATH_INFO=path, CONTENT_LENGTH="", body=b"")
+    response = WsgiResponse(REQUEST_METHOD="GET", PATH_INFO=path, CONTENT_LENGTH="", body=b"")
 
     assert response.status in {401, 404}
     assert set(response.body) == {"errors"}
@@ -143,7 +143,7 @@ def test_a_body_beyond_all_limits_is_413_before_it_is_read(api: ApiClient) -> No
         def read(self, *_: Any) -> bytes:
             raise AssertionError("the body was read")
 
-    response = Answer(
+    response = WsgiResponse(
         HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
         CONTENT_LENGTH=str(10**12),
         **{"wsgi.input": Untouchable()},

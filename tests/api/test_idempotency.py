@@ -22,14 +22,14 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import PNG, make_product
 from tests.conftest import ApiClient, ClientWith
-from tests.outgoing.servers import Server, answer
-from tests.races import unguarded, without
+from tests.outgoing.servers import Server, send_response
+from tests.races import run_unguarded, without_constraint
 
 METAFIELD = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
-def tags() -> int:
+def count_tags() -> int:
     with all_shops_scope():
         return ScriptTag.objects.count()
 
@@ -43,7 +43,7 @@ def test_the_same_request_again_replays_the_first_answer(api: ApiClient) -> None
     assert first["Location"] == second["Location"]
     assert second["Idempotent-Replayed"] == "true"
     assert "Idempotent-Replayed" not in first
-    assert tags() == 1
+    assert count_tags() == 1
 
 
 def test_another_body_or_path_under_a_key_is_422(api: ApiClient) -> None:
@@ -53,7 +53,7 @@ def test_another_body_or_path_under_a_key_is_422(api: ApiClient) -> None:
     refused = api.post("script_tags.json", other, Idempotency_Key="k-1")
 
     assert refused.status_code == 422
-    assert tags() == 1
+    assert count_tags() == 1
 
 
 def test_another_query_under_a_key_is_422(api: ApiClient) -> None:
@@ -62,7 +62,7 @@ def test_another_query_under_a_key_is_422(api: ApiClient) -> None:
     other = api.post("script_tags.json?fields=src", TAG, Idempotency_Key="k-1")
 
     assert (first.status_code, same["Idempotent-Replayed"], other.status_code) == (201, "true", 422)
-    assert tags() == 1
+    assert count_tags() == 1
 
 
 def test_a_replay_answers_what_was_stored_when_the_parent_is_gone(api: ApiClient, in_shop: Shop) -> None:
@@ -78,7 +78,7 @@ def test_a_replay_answers_what_was_stored_when_the_parent_is_gone(api: ApiClient
     assert replay.content == first.content
 
 
-class Untouched(io.BytesIO):
+class UnreadableBody(io.BytesIO):
     """A body that must not be read."""
 
     def read(self, *_: object) -> bytes:
@@ -89,7 +89,7 @@ class Untouched(io.BytesIO):
     ("length", "status"), [("2097152", 413), ("9" * 5001, 413), ("x", 400)], ids=["large", "digits", "none"]
 )
 def test_a_body_beyond_the_limit_is_not_read_under_a_key(api: ApiClient, length: str, status: int) -> None:
-    announced = {"CONTENT_LENGTH": length, "wsgi.input": Untouched()}
+    announced = {"CONTENT_LENGTH": length, "wsgi.input": UnreadableBody()}
 
     response = api.http.post(
         api.path("script_tags.json"),
@@ -107,7 +107,7 @@ def test_a_key_belongs_to_one_installation(api: ApiClient, client_with: ClientWi
     other = client_with("write_script_tags").post("script_tags.json", TAG, Idempotency_Key="k-1")
 
     assert "Idempotent-Replayed" not in other
-    assert tags() == 2
+    assert count_tags() == 2
 
 
 def test_a_refusal_is_not_stored(api: ApiClient) -> None:
@@ -121,7 +121,7 @@ def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Any
     """Remove the file after the first request: its URL may no longer exist."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     path = f"products/{make_product().pk}/images.json"
-    server = Server(answer(PNG, "Content-Type: image/png"))
+    server = Server(send_response(PNG, "Content-Type: image/png"))
     try:
         first = api.post(path, {"image": {"src": server.url}}, Idempotency_Key="k-1")
     finally:
@@ -138,7 +138,7 @@ def test_a_key_that_is_none_is_400(api: ApiClient, key: str) -> None:
     response = api.post("script_tags.json", TAG, Idempotency_Key=key)
 
     assert response.status_code == 400
-    assert tags() == 0
+    assert count_tags() == 0
 
 
 def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
@@ -147,7 +147,7 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
     replay = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
 
     assert "Idempotent-Replayed" not in replay
-    assert tags() == 2
+    assert count_tags() == 2
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
     with all_shops_scope():
         assert delete_expired_keys(timezone.now()) == 1
@@ -177,7 +177,7 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
 
     successful = [response for response in responses if response.status_code == 201]
     conflicts = [response for response in responses if response.status_code != 201]
-    assert tags() == 1
+    assert count_tags() == 1
     assert len({response.content for response in successful}) == 1
     assert len([response for response in successful if "Idempotent-Replayed" not in response]) == 1
     assert all(response.status_code == 409 and response["Retry-After"] for response in conflicts)
@@ -195,7 +195,7 @@ def test_without_the_unique_key_the_work_is_done_twice(api: ApiClient, shop: Sho
     def post() -> int:
         return clients.pop().post("script_tags.json", TAG, Idempotency_Key="once").status_code
 
-    with without(IdempotencyKey, "installation_id", "key"):
-        assert unguarded(shop, post, post) == 201
+    with without_constraint(IdempotencyKey, "installation_id", "key"):
+        assert run_unguarded(shop, post, post) == 201
 
-    assert tags() == 2
+    assert count_tags() == 2

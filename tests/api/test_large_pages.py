@@ -20,7 +20,7 @@ VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
 
 
 @pytest.fixture
-def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lower the number of related rows that are read at once; prepared statements contain that number."""
     monkeypatch.setattr(query_plans, "MAX_RELATED_ROWS", MOST)
     query_plans.get_read_plan.cache_clear()
@@ -35,7 +35,7 @@ def products(shop: Shop) -> None:
             make_product(prices=tuple(f"{number}.00" for number in range(1, count + 1)))
 
 
-def whole(api: ApiClient, path: str) -> bytes:
+def read_unlimited(api: ApiClient, path: str) -> bytes:
     """Return the page without a limit on related rows."""
     render_cache.cache.clear()
     response = api.get(path).content
@@ -46,8 +46,8 @@ def whole(api: ApiClient, path: str) -> bytes:
 def test_a_page_with_many_variants_is_the_same_in_pieces(
     api: ApiClient, products: None, request: pytest.FixtureRequest
 ) -> None:
-    expected = whole(api, "products.json")
-    request.getfixturevalue("few_at_once")
+    expected = read_unlimited(api, "products.json")
+    request.getfixturevalue("small_batches")
 
     with CaptureQueriesContext(connection) as statements:
         response = api.get("products.json")
@@ -62,7 +62,7 @@ def test_a_page_with_many_variants_is_the_same_in_pieces(
 
 
 def test_a_page_that_is_too_large_is_refused_before_it_is_read(
-    api: ApiClient, products: None, few_at_once: None, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, products: None, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 8_000)
 
@@ -82,8 +82,8 @@ def test_a_page_of_rows_without_versions_is_read_in_pieces_too(
         service = make_service(api.installation.app)
         for _ in range(4):
             make_fulfillment_order(service, lines=[{"title": "Mug", "price": Decimal(1), "quantity": 1}] * 5)
-    expected = whole(api, "assigned_fulfillment_orders.json")
-    request.getfixturevalue("few_at_once")
+    expected = read_unlimited(api, "assigned_fulfillment_orders.json")
+    request.getfixturevalue("small_batches")
 
     assert api.get("assigned_fulfillment_orders.json").content == expected
     monkeypatch.setattr(render_cache, "MAX_RESPONSE_BYTES", 4_000)

@@ -22,7 +22,9 @@ QUERIES: tuple[dict[str, str], ...] = (
 )
 
 
-def pages(api: ApiClient, query: dict[str, Any], path: str = "orders.json", name: str = "orders") -> list[list[int]]:
+def read_pages(
+    api: ApiClient, query: dict[str, Any], path: str = "orders.json", name: str = "orders"
+) -> list[list[int]]:
     """Return the ids of each page forward to the end, then of each page backward."""
     id_lists: list[list[int]] = []
     for direction in ("next", "previous"):
@@ -50,10 +52,10 @@ def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
                 created_at=f"20{19 + number % 3}-05-01T00:00:00Z" if number < 6 else order.created_at, **closed
             )
 
-    results = [pages(api, query) for query in QUERIES]
+    results = [read_pages(api, query) for query in QUERIES]
     for walked in (0, 1, 4, 11):
         monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
-        assert [pages(api, query) for query in QUERIES] == results, walked
+        assert [read_pages(api, query) for query in QUERIES] == results, walked
 
     assert all(len(result) > 1 for result in results[:4])
     assert len({pk for page in results[2] for pk in page}) == 24
@@ -72,9 +74,9 @@ def test_a_search_has_the_same_pages_wherever_the_walk_ends(
         for order in ("last_name asc", "last_name desc", "id desc", "orders_count asc", "email asc")
     ]
 
-    results = [pages(api, query, "customers/search.json", "customers") for query in queries]
+    results = [read_pages(api, query, "customers/search.json", "customers") for query in queries]
     for walked in (0, 1, 5):
         monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
-        assert [pages(api, query, "customers/search.json", "customers") for query in queries] == results, walked
+        assert [read_pages(api, query, "customers/search.json", "customers") for query in queries] == results, walked
 
     assert [len({pk for page in result for pk in page}) for result in results] == [4] * 5 + [11] * 5

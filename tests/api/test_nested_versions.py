@@ -19,7 +19,7 @@ OLD, NEW = settings.API_VERSIONS[0], settings.API_VERSIONS[-1]
 VERSIONS = [OLD, NEW, "unstable"]
 
 
-class HouseSerializer(ResourceSerializer[Address]):
+class AddressSerializer(ResourceSerializer[Address]):
     """An address, with a company since the newest version and a phone until then."""
 
     id = None
@@ -35,13 +35,13 @@ class OwnerSerializer(ResourceSerializer[Customer]):
     """A customer with addresses."""
 
     id = None
-    houses = WritableNestedRows(HouseSerializer, "addresses", source="addresses", most=3)
+    houses = WritableNestedRows(AddressSerializer, "addresses", source="addresses", most=3)
 
     class Meta:
         model = Customer
 
 
-def expected(version: str) -> dict[str, str]:
+def get_expected(version: str) -> dict[str, str]:
     return {"address1": "Storgatan 1"} | ({"phone": "12345"} if version == OLD else {"company": "Ateljén"})
 
 
@@ -51,7 +51,7 @@ def test_nested_rows_are_taken_in_the_version_of_the_request(version: str) -> No
 
     attrs = validate_body(OwnerSerializer, version, body)
 
-    assert attrs == {"addresses": [expected(version)]}
+    assert attrs == {"addresses": [get_expected(version)]}
 
 
 def test_nested_rows_are_refused_for_the_fields_of_the_version_only() -> None:
@@ -79,7 +79,7 @@ def test_nested_rows_are_shown_in_the_version_of_the_request(shop: Shop, version
             customer.pk, RenderContext(shop, version)
         )
 
-    assert response_properties == {"houses": [expected(version)]}
+    assert response_properties == {"houses": [get_expected(version)]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -89,7 +89,7 @@ def test_nested_rows_are_described_in_the_version_of_the_document(version: str) 
     ]
     response_properties = build_resource_schema(OwnerSerializer, version)["properties"]["houses"]["items"]["properties"]
 
-    assert request_properties.keys() == response_properties.keys() == expected(version).keys()
+    assert request_properties.keys() == response_properties.keys() == get_expected(version).keys()
 
 
 def test_a_field_is_declared_once() -> None:
@@ -101,6 +101,6 @@ def test_a_field_is_declared_once() -> None:
 
     with pytest.raises(TypeError, match="does not declare adress1"):
 
-        class _Misspelt(HouseSerializer):
-            class Meta(HouseSerializer.Meta):
+        class _Misspelt(AddressSerializer):
+            class Meta(AddressSerializer.Meta):
                 fields = ("adress1",)

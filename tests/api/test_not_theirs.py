@@ -13,25 +13,25 @@ from django.db import transaction
 
 from apps.api.rows import render_cache
 from tests.api import forgeries
-from tests.api.conftest import Arranged, everything_stored
-from tests.api.forgeries import MARKS, NUMBER, bodies_of, differences
-from tests.api.routes import Route, all_routes
+from tests.api.conftest import PreparedRequest, snapshot_database
+from tests.api.forgeries import MARKS, NUMBER, find_differences, forge_bodies
+from tests.api.routes import Route, get_all_routes
 from tests.conftest import Response
-from tests.samples import load_all
+from tests.samples import load_all_samples
 
-SAMPLES = load_all()
-ROUTES = all_routes()
+SAMPLES = load_all_samples()
+ROUTES = get_all_routes()
 WITH_ID = [route for route in ROUTES if "<" in route.name and not route.name.startswith("GET ")]
 # GraphQL has documents instead of objects and ignores everything that its types do not name.
 WRITES = [route for route in ROUTES if route.name.startswith(("POST ", "PUT ")) and hasattr(route.view, "model")]
 
 
-def ids(route: Route) -> str:
+def get_route_id(route: Route) -> str:
     return route.name
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def rolled_back() -> Iterator[None]:
     """Roll back the block and clear the caches of the process."""
     with transaction.atomic():
         yield
@@ -39,28 +39,28 @@ def undone() -> Iterator[None]:
     render_cache.cache.clear()
 
 
-def marked(tables: dict[str, tuple[int, str]]) -> list[str]:
+def find_marks(tables: dict[str, tuple[int, str]]) -> list[str]:
     """Return the tables that contain a mark."""
     return [
         f"{table}: {match[0]}" for table, (_, contents) in tables.items() if (match := MARKS.search(contents or ""))
     ]
 
 
-def counts(tables: dict[str, tuple[int, str]]) -> dict[str, int]:
+def get_counts(tables: dict[str, tuple[int, str]]) -> dict[str, int]:
     return {table: count for table, (count, _) in tables.items()}
 
 
-def outcome(case: Arranged, **changes: Any) -> tuple[Response, dict[str, tuple[int, str]]]:
+def send_and_roll_back(case: PreparedRequest, **changes: Any) -> tuple[Response, dict[str, tuple[int, str]]]:
     """Send a request, roll it back and return the response and the database contents before the rollback."""
-    with undone():
-        return case.send(**changes), everything_stored()
+    with rolled_back():
+        return case.send(**changes), snapshot_database()
 
 
-def without(rejected: Collection[str], body: Any, sample_body: Any) -> Any:
+def remove_rejected(rejected: Collection[str], body: Any, sample_body: Any) -> Any:
     """Return a body without the rejected fields and without forged ids in the sample's own objects."""
     if len(sample_body or {}) == 1 and not sample_body.keys() & set(rejected):
         (name,) = sample_body
-        return {**body, name: without(rejected, body[name], sample_body[name])}
+        return {**body, name: remove_rejected(rejected, body[name], sample_body[name])}
     stems = tuple(name.split("_")[0] for name in rejected)
     allowed = {name: value for name, value in body.items() if name in (sample_body or {}) or not name.startswith(stems)}
     for name in rejected:
@@ -69,46 +69,50 @@ def without(rejected: Collection[str], body: Any, sample_body: Any) -> Any:
     return allowed
 
 
-def applied(case: Arranged, body: Any) -> list[str]:
+def find_applied_changes(case: PreparedRequest, body: Any) -> list[str]:
     """Return what a body changes that the sample's own body does not; a rejected request changes nothing."""
-    before = everything_stored()
-    (first, contents), (second, _) = outcome(case), outcome(case)
-    response, after = outcome(case, body=body)
+    before = snapshot_database()
+    (first, contents), (second, _) = send_and_roll_back(case), send_and_roll_back(case)
+    response, after = send_and_roll_back(case, body=body)
     if response.status_code == 422:
         assert after == before
-        response, after = outcome(
-            case, body=without(response.json()["errors"], body, case.sample.body_for(case.arguments))
+        response, after = send_and_roll_back(
+            case, body=remove_rejected(response.json()["errors"], body, case.sample.body_for(case.arguments))
         )
     assert response.status_code == first.status_code, response.content
     return [
-        *differences(first.json(), second.json(), response.json()),
-        *marked(after),
-        *([] if counts(after) == counts(contents) else ["there are other rows"]),
+        *find_differences(first.json(), second.json(), response.json()),
+        *find_marks(after),
+        *([] if get_counts(after) == get_counts(contents) else ["there are other rows"]),
     ]
 
 
-@pytest.mark.parametrize("route", WRITES, ids=ids)
-def test_what_is_not_the_clients_to_write_is_not_applied(route: Route, arranged: Any) -> None:
-    case = arranged(SAMPLES[route.name])
+@pytest.mark.parametrize("route", WRITES, ids=get_route_id)
+def test_what_is_not_the_clients_to_write_is_not_applied(route: Route, prepare_request: Any) -> None:
+    case = prepare_request(SAMPLES[route.name])
 
-    for body in bodies_of(route, case.sample.body_for(case.arguments)):
-        assert applied(case, body) == []
+    for body in forge_bodies(route, case.sample.body_for(case.arguments)):
+        assert find_applied_changes(case, body) == []
 
 
 @pytest.mark.parametrize("name", ["PUT blogs/<id>.json", "POST custom_collections.json"])
-def test_what_would_be_applied_is_noticed(name: str, arranged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_would_be_applied_is_noticed(name: str, prepare_request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check the detection with an empty list of writable fields, so that these count as read-only."""
     (route,) = (route for route in WRITES if route.name == name)
-    case = arranged(SAMPLES[name])
-    monkeypatch.setattr(forgeries, "members_taken", lambda schema: {})
+    case = prepare_request(SAMPLES[name])
+    monkeypatch.setattr(forgeries, "get_writable_properties", lambda schema: {})
 
-    changes = [line for body in bodies_of(route, case.sample.body_for(case.arguments)) for line in applied(case, body)]
+    changes = [
+        line
+        for body in forge_bodies(route, case.sample.body_for(case.arguments))
+        for line in find_applied_changes(case, body)
+    ]
 
     assert any("forged" in line for line in changes)
     assert any(line.startswith(".") for line in changes)
 
 
-def others_of(case: Arranged, names: Collection[str]) -> list[str]:
+def get_related_paths(case: PreparedRequest, names: Collection[str]) -> list[str]:
     """Return the URLs that show the object and related objects: all routes that these path arguments fill."""
     resource = case.sample.pattern.split("/")[0].removesuffix(".json")
     paths = []
@@ -119,26 +123,28 @@ def others_of(case: Arranged, names: Collection[str]) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("route", WITH_ID, ids=ids)
-def test_the_ids_of_the_path_count_whatever_the_body_says(route: Route, arranged: Any, unchanged: Any) -> None:
+@pytest.mark.parametrize("route", WITH_ID, ids=get_route_id)
+def test_ids_in_the_path_override_ids_in_the_body(
+    route: Route, prepare_request: Any, assert_database_unchanged: Any
+) -> None:
     sample = SAMPLES[route.name]
-    mine, other = arranged(sample), arranged(sample)
+    mine, other = prepare_request(sample), prepare_request(sample)
     names = re.findall(r"<(\w+)>", route.name)
     assert all(mine.arguments[name] != other.arguments[name] for name in names)
     theirs = {name: other.arguments[name] for name in names}
     sample_body = mine.sample.body_for(mine.arguments) or {}
     wrapper = next((name for name, value in sample_body.items() if isinstance(value, dict)), route.view.singular)
     body = {**theirs, **sample_body, wrapper: {**sample_body.get(wrapper, {}), **theirs}}
-    paths = others_of(other, names)
+    paths = get_related_paths(other, names)
     before = [mine.api.http.get(path).json() for path in paths]
-    own = outcome(mine)[0]
+    own = send_and_roll_back(mine)[0]
 
     response = mine.send(body=body, query=theirs)
 
     assert response.status_code == own.status_code, response.content
     after = [mine.api.http.get(path).json() for path in paths]
     # The parent of both may have changed just now.
-    assert differences(before, before, after) == []
+    assert find_differences(before, before, after) == []
     response_object = next((value for value in response.json().values() if isinstance(value, dict)), response.json())
     # A created object has a new id.
     returned_names = [

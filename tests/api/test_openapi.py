@@ -11,15 +11,15 @@ from django.urls import resolve
 from jsonschema import Draft202012Validator
 
 from apps.api.openapi.generators import get_document, get_latest_document
-from tests.api.routes import Route, all_routes
+from tests.api.routes import Route, get_all_routes
 from tests.conftest import VERSION
-from tests.samples import load_all
+from tests.samples import load_all_samples
 
-SAMPLES = load_all()
-ROUTES = [route for route in all_routes() if route.name in SAMPLES]
+SAMPLES = load_all_samples()
+ROUTES = [route for route in get_all_routes() if route.name in SAMPLES]
 
 
-def described(route: Route) -> dict[str, Any]:
+def get_operation(route: Route) -> dict[str, Any]:
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
     operation: dict[str, Any] = get_latest_document()["paths"][
@@ -28,7 +28,7 @@ def described(route: Route) -> dict[str, Any]:
     return operation
 
 
-def misfits(schema: dict[str, Any], value: Any) -> list[str]:
+def find_misfits(schema: dict[str, Any], value: Any) -> list[str]:
     """Return where a value does not fit a schema of the document."""
     full_schema = {**schema, "components": get_latest_document()["components"]}
     return [
@@ -36,25 +36,31 @@ def misfits(schema: dict[str, Any], value: Any) -> list[str]:
     ]
 
 
-def unnamed(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
+def find_unnamed_properties(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
     """Return the properties of a value that its schema does not name, except in objects without named properties."""
     if "$ref" in schema:
         schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, list):
         return [
-            path for index, item in enumerate(value) for path in unnamed(schema.get("items", {}), item, f"{at}.{index}")
+            path
+            for index, item in enumerate(value)
+            for path in find_unnamed_properties(schema.get("items", {}), item, f"{at}.{index}")
         ]
     members = schema.get("properties")
     if not isinstance(value, dict) or not members:
         return []
-    inner = [path for name in value.keys() & members for path in unnamed(members[name], value[name], f"{at}.{name}")]
+    inner = [
+        path
+        for name in value.keys() & members
+        for path in find_unnamed_properties(members[name], value[name], f"{at}.{name}")
+    ]
     return inner + [f"{at}.{name}" for name in value.keys() - members]
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
-def test_every_route_takes_and_gives_what_the_document_says(route: Route, arranged: Any) -> None:
-    case = arranged(SAMPLES[route.name])
-    operation = described(route)
+def test_every_route_takes_and_gives_what_the_document_says(route: Route, prepare_request: Any) -> None:
+    case = prepare_request(SAMPLES[route.name])
+    operation = get_operation(route)
     body = case.sample.body_for(case.arguments)
 
     response = case.send()
@@ -62,11 +68,11 @@ def test_every_route_takes_and_gives_what_the_document_says(route: Route, arrang
     assert str(response.status_code) in operation["responses"]
     response_schema = operation["responses"][str(response.status_code)]["content"]["application/json"]["schema"]
     assert response_schema != {"type": "object"}, "nothing is said of the answer"
-    assert not misfits(response_schema, response.json()), "\n".join(misfits(response_schema, response.json()))
+    assert not find_misfits(response_schema, response.json()), "\n".join(find_misfits(response_schema, response.json()))
     if body is not None:
         request_schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        assert not misfits(request_schema, body), "\n".join(misfits(request_schema, body))
-        assert unnamed(request_schema, body) == [], "typed clients could not send it"
+        assert not find_misfits(request_schema, body), "\n".join(find_misfits(request_schema, body))
+        assert find_unnamed_properties(request_schema, body) == [], "typed clients could not send it"
     if where := response.headers.get("Location"):
         assert resolve(urlsplit(where).path), "what was made is found there"
 

@@ -18,16 +18,16 @@ from tests.api.test_openapi import INTERNAL, OPERATIONS
 TEXT_KEYS = {"description", "example", "examples"}
 
 
-def without_texts(value: Any) -> Any:
+def remove_texts(value: Any) -> Any:
     """Return the value without descriptions and examples; properties may have these names."""
     if isinstance(value, list):
-        return [without_texts(item) for item in value]
+        return [remove_texts(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: {key: without_texts(item) for key, item in member.items()}
+        name: {key: remove_texts(item) for key, item in member.items()}
         if name == "properties"
-        else without_texts(member)
+        else remove_texts(member)
         for name, member in value.items()
         if name not in TEXT_KEYS
     }
@@ -94,20 +94,20 @@ def test_examples_fit_the_schemas_of_every_version() -> None:
     assert wrong == []
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def iterate_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from texts_in(inner)
+        yield from iterate_texts(inner)
 
 
 def test_examples_keep_the_document_small() -> None:
     for _, _, operation in OPERATIONS:
         for response in operation["responses"].values():
             example = response["content"]["application/json"].get("example")
-            assert all(len(text) <= 301 for text in texts_in(example)), operation["operationId"]
+            assert all(len(text) <= 301 for text in iterate_texts(example)), operation["operationId"]
     document = get_latest_document()
-    assert len(json.dumps(document)) < 3 * len(json.dumps(without_texts(document)))
+    assert len(json.dumps(document)) < 3 * len(json.dumps(remove_texts(document)))
 
 
 def test_the_errors_have_examples() -> None:

@@ -18,11 +18,11 @@ from tests.conftest import ApiClient, Response
 LINK = re.compile(r'<http://[^/]+([^>]+)>; rel="(next|previous)"')
 
 
-def links(response: Response) -> dict[str, str]:
+def parse_links(response: Response) -> dict[str, str]:
     return {rel: path for path, rel in LINK.findall(response.get("Link", ""))}
 
 
-def fill(shop: Shop, api: ApiClient, count: int) -> list[int]:
+def create_tags(shop: Shop, api: ApiClient, count: int) -> list[int]:
     app = api.installation.app
     with shop_scope(shop):
         rows = ScriptTag.objects.bulk_create(
@@ -31,14 +31,14 @@ def fill(shop: Shop, api: ApiClient, count: int) -> list[int]:
     return [row.pk for row in rows]
 
 
-def ids_of(response: Response) -> list[int]:
+def get_ids(response: Response) -> list[int]:
     assert response.status_code == 200, response.content
     return [row["id"] for row in response.json()["script_tags"]]
 
 
 @pytest.mark.slow
 def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: ApiClient, shop: Shop) -> None:
-    stable = fill(shop, api, 10_000)
+    stable = create_tags(shop, api, 10_000)
     chance = random.Random(7)
     doomed = set(chance.sample(stable, 500))
     remaining_ids = [pk for pk in stable if pk not in doomed]
@@ -46,24 +46,24 @@ def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: 
     response = api.get("script_tags.json", limit=250)
 
     while True:
-        read_ids += ids_of(response)
+        read_ids += get_ids(response)
         with shop_scope(shop):
             ScriptTag.objects.filter(pk__in=[doomed.pop() for _ in range(min(8, len(doomed)))]).delete()
-        fill(shop, api, 3)
-        if "next" not in links(response):
+        create_tags(shop, api, 3)
+        if "next" not in parse_links(response):
             break
-        response = api.http.get(links(response)["next"])
+        response = api.http.get(parse_links(response)["next"])
 
     assert len(read_ids) == len(set(read_ids))
     assert set(remaining_ids) <= set(read_ids)
 
     back: list[int] = []
     while True:
-        back = ids_of(response) + back
-        if "previous" not in links(response):
+        back = get_ids(response) + back
+        if "previous" not in parse_links(response):
             break
-        response = api.http.get(links(response)["previous"])
-        fill(shop, api, 1)
+        response = api.http.get(parse_links(response)["previous"])
+        create_tags(shop, api, 1)
     assert len(back) == len(set(back))
     assert back == sorted(back)
     assert set(remaining_ids) <= set(back)
@@ -71,42 +71,42 @@ def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: 
 
 @pytest.mark.parametrize("count", [1, 250])
 def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: Shop, count: int) -> None:
-    fill(shop, api, 300)
+    create_tags(shop, api, 300)
     api.get("shop.json")
 
     with CaptureQueriesContext(connection) as queries:
         response = api.get("script_tags.json", limit=count)
 
-    assert len(ids_of(response)) == count
+    assert len(get_ids(response)) == count
     assert len(queries) == 4  # The queries: token, end of the range, keys of the page, rows.
 
 
 def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
-    fill(shop, api, 5)
+    create_tags(shop, api, 5)
 
     first = api.get("script_tags.json", limit=2)
-    middle = api.http.get(links(first)["next"])
-    last = api.http.get(links(middle)["next"])
-    previous_page = api.http.get(links(middle)["previous"])
+    middle = api.http.get(parse_links(first)["next"])
+    last = api.http.get(parse_links(middle)["next"])
+    previous_page = api.http.get(parse_links(middle)["previous"])
 
-    assert [set(links(page)) for page in (first, middle, last)] == [{"next"}, {"next", "previous"}, {"previous"}]
-    assert ids_of(previous_page) == ids_of(first)
-    assert set(links(previous_page)) == {"next"}
+    assert [set(parse_links(page)) for page in (first, middle, last)] == [{"next"}, {"next", "previous"}, {"previous"}]
+    assert get_ids(previous_page) == get_ids(first)
+    assert set(parse_links(previous_page)) == {"next"}
 
 
 def test_the_token_carries_the_filters_of_the_first_request(api: ApiClient, shop: Shop) -> None:
-    expected_ids = fill(shop, api, 6)
+    expected_ids = create_tags(shop, api, 6)
 
     first = api.get("script_tags.json", limit=2, since_id=expected_ids[1], fields="id")
-    second = api.http.get(links(first)["next"])
+    second = api.http.get(parse_links(first)["next"])
 
-    assert ids_of(first) + ids_of(second) == expected_ids[2:6]
+    assert get_ids(first) + get_ids(second) == expected_ids[2:6]
     assert second.json()["script_tags"][0].keys() == {"id"}
 
 
-def test_filters_beside_a_token_are_400(api: ApiClient, shop: Shop) -> None:
-    fill(shop, api, 3)
-    following = links(api.get("script_tags.json", limit=1))["next"]
+def test_filters_with_a_page_token_are_400(api: ApiClient, shop: Shop) -> None:
+    create_tags(shop, api, 3)
+    following = parse_links(api.get("script_tags.json", limit=1))["next"]
 
     response = api.http.get(f"{following}&src=https://a.example/1.js")
 
@@ -114,15 +114,15 @@ def test_filters_beside_a_token_are_400(api: ApiClient, shop: Shop) -> None:
     assert response.json() == {"errors": {"src": "cannot be passed with page_info"}}
 
 
-def test_a_token_opens_nothing_elsewhere(api: ApiClient, foreign_api: ApiClient, shop: Shop) -> None:
-    fill(shop, api, 3)
-    path = links(api.get("script_tags.json", limit=1))["next"]
+def test_a_token_opens_nothing_elsewhere(api: ApiClient, other_shop_api: ApiClient, shop: Shop) -> None:
+    create_tags(shop, api, 3)
+    path = parse_links(api.get("script_tags.json", limit=1))["next"]
     token = path.partition("page_info=")[2]
     body, _, signature = token.partition(".")
     changed = body[:-2] + ("AA" if body[-2:] != "AA" else "BB") + "." + signature
 
     responses = [
-        foreign_api.get("script_tags.json", page_info=token),
+        other_shop_api.get("script_tags.json", page_info=token),
         api.get("script_tags.json", page_info=changed),
         api.get("script_tags.json", page_info=token[:-1]),
     ]
@@ -133,8 +133,8 @@ def test_a_token_opens_nothing_elsewhere(api: ApiClient, foreign_api: ApiClient,
 
 
 def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any) -> None:
-    fill(shop, api, 3)
-    path = links(api.get("script_tags.json", limit=1))["next"]
+    create_tags(shop, api, 3)
+    path = parse_links(api.get("script_tags.json", limit=1))["next"]
 
     time_machine.move_to(timezone.now() + timedelta(days=8))
 
@@ -142,8 +142,8 @@ def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any)
 
 
 def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop, settings: Any) -> None:
-    fill(shop, api, 3)
-    path = links(api.get("script_tags.json", limit=1))["next"]
+    create_tags(shop, api, 3)
+    path = parse_links(api.get("script_tags.json", limit=1))["next"]
     former = settings.SECRET_KEY
     settings.SECRET_KEY = "another"
     refused = api.http.get(path)
@@ -155,17 +155,17 @@ def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop,
 def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
     api: ApiClient, shop: Shop, time_machine: Any
 ) -> None:
-    fill(shop, api, 3)
+    create_tags(shop, api, 3)
     begin = timezone.now()
     page = api.path("script_tags.json")
     first = api.get("script_tags.json", limit=1)
-    following, tag = links(first)["next"], first["ETag"]
+    following, tag = parse_links(first)["next"], first["ETag"]
 
     for hours in range(0, 200, 5):
         time_machine.move_to(begin + timedelta(hours=hours))
         not_modified = api.http.get(page, {"limit": 1}, headers={"If-None-Match": tag})
         if not_modified.status_code == 200:
-            following, tag = links(not_modified)["next"], not_modified["ETag"]
+            following, tag = parse_links(not_modified)["next"], not_modified["ETag"]
         assert api.http.get(following).status_code == 200
 
     etag = api.get("script_tags.json")["ETag"]
@@ -175,7 +175,7 @@ def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
 
 
 def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop) -> None:
-    fill(shop, api, 2)
+    create_tags(shop, api, 2)
 
     with CaptureQueriesContext(connection) as queries:
         response = api.get("script_tags.json", fields="id, display-scope")

@@ -15,17 +15,17 @@ from apps.shops.models import AccessToken, Installation, Shop
 from apps.shops.models.apps import hash_token
 from apps.shops.models.scopes import SCOPES, expand_scopes
 from tests import factories
-from tests.api.routes import Route, all_routes
+from tests.api.routes import Route, get_all_routes
 from tests.conftest import ApiClient, ClientWith
-from tests.samples import load_all
+from tests.samples import load_all_samples
 
-ROUTES = all_routes()
-SAMPLES = load_all()
+ROUTES = get_all_routes()
+SAMPLES = load_all_samples()
 WITH_SAMPLE = [route for route in ROUTES if route.name in SAMPLES]
 UNAUTHORIZED = {"errors": "[API] Invalid API key or access token (unrecognized login or wrong password)"}
 
 
-def ids(route: Route) -> str:
+def get_route_id(route: Route) -> str:
     return route.name
 
 
@@ -39,11 +39,11 @@ def test_every_scope_that_a_route_asks_for_can_be_granted() -> None:
     assert [word for word in sorted(route_scopes) if not {f"read_{word}", f"write_{word}"} & SCOPES.keys()] == []
 
 
-@pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
-def test_sample_works(route: Route, arranged: Any) -> None:
+@pytest.mark.parametrize("route", WITH_SAMPLE, ids=get_route_id)
+def test_sample_works(route: Route, prepare_request: Any) -> None:
     sample = SAMPLES[route.name]
 
-    response = arranged(sample).send()
+    response = prepare_request(sample).send()
 
     assert response.status_code == sample.status, response.content
     assert response["Content-Type"] == "application/json; charset=utf-8"
@@ -52,7 +52,7 @@ def test_sample_works(route: Route, arranged: Any) -> None:
     assert len(response["X-Request-Id"]) == 36
 
 
-def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
+def make_bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
     """Return a header per reason for which a token is invalid."""
     revoked = factories.make_token(api.installation)
     uninstalled = factories.make_installation(shop)
@@ -75,14 +75,14 @@ def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
     }
 
 
-@pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
+@pytest.mark.parametrize("route", WITH_SAMPLE, ids=get_route_id)
 def test_no_route_opens_without_a_good_token(
-    route: Route, arranged: Any, api: ApiClient, shop: Shop, unchanged: Any
+    route: Route, prepare_request: Any, api: ApiClient, shop: Shop, assert_database_unchanged: Any
 ) -> None:
-    case = arranged(SAMPLES[route.name])
-    tokens = bad_tokens(api, shop)
+    case = prepare_request(SAMPLES[route.name])
+    tokens = make_bad_tokens(api, shop)
 
-    with unchanged():
+    with assert_database_unchanged():
         responses = {name: case.send(ApiClientWithHeader(token)) for name, token in tokens.items()}
 
     assert {name: response.status_code for name, response in responses.items()} == dict.fromkeys(tokens, 401)
@@ -98,15 +98,15 @@ class ApiClientWithHeader:
         self.http = Client() if token is None else Client(headers={"X-Platform-Access-Token": token})
 
 
-@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if route.scopes], ids=ids)
+@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if route.scopes], ids=get_route_id)
 def test_all_scopes_but_the_needed_one_do_not_suffice(
-    route: Route, arranged: Any, api: ApiClient, client_with: ClientWith, unchanged: Any
+    route: Route, prepare_request: Any, api: ApiClient, client_with: ClientWith, assert_database_unchanged: Any
 ) -> None:
-    case = arranged(SAMPLES[route.name])
+    case = prepare_request(SAMPLES[route.name])
     enough = [scope for scope in SCOPES if expand_scopes([scope]) & set(route.scopes)]
     poor = client_with(*(set(SCOPES) - set(enough)))
 
-    with unchanged():
+    with assert_database_unchanged():
         response = case.send(poor)
 
     assert response.status_code == 403
@@ -125,12 +125,14 @@ WRITES_OF_ANY_TOKEN = {
 WRITES = [route for route in WITH_SAMPLE if not route.name.startswith("GET") and route.name not in WRITES_OF_ANY_TOKEN]
 
 
-@pytest.mark.parametrize("route", WRITES, ids=ids)
-def test_reading_scopes_do_not_write(route: Route, arranged: Any, client_with: ClientWith, unchanged: Any) -> None:
-    case = arranged(SAMPLES[route.name])
+@pytest.mark.parametrize("route", WRITES, ids=get_route_id)
+def test_reading_scopes_do_not_write(
+    route: Route, prepare_request: Any, client_with: ClientWith, assert_database_unchanged: Any
+) -> None:
+    case = prepare_request(SAMPLES[route.name])
     reader = client_with(*(scope for scope in SCOPES if scope.startswith("read_")))
 
-    with unchanged():
+    with assert_database_unchanged():
         assert case.send(reader).status_code == 403
 
 
@@ -146,24 +148,28 @@ def test_writing_any_resource_writes_the_shops_own_metafields(client_with: Clien
         assert (created.status_code, changed.status_code, with_scope.delete(row).status_code) == (201, 200, 200)
 
 
-@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if "<" in route.name], ids=ids)
-def test_ids_of_another_shop_do_not_exist(route: Route, arranged: Any, foreign_api: ApiClient, unchanged: Any) -> None:
-    case = arranged(SAMPLES[route.name])
+@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if "<" in route.name], ids=get_route_id)
+def test_ids_of_another_shop_do_not_exist(
+    route: Route, prepare_request: Any, other_shop_api: ApiClient, assert_database_unchanged: Any
+) -> None:
+    case = prepare_request(SAMPLES[route.name])
 
-    with unchanged():
-        response = case.send(foreign_api)
+    with assert_database_unchanged():
+        response = case.send(other_shop_api)
 
     assert response.status_code == 404
     assert response.json() == {"errors": "Not Found"}
 
 
-@pytest.mark.parametrize("route", [r for r in WITH_SAMPLE if r.name.startswith("GET") and "<" not in r.name], ids=ids)
+@pytest.mark.parametrize(
+    "route", [r for r in WITH_SAMPLE if r.name.startswith("GET") and "<" not in r.name], ids=get_route_id
+)
 def test_lists_show_nothing_of_another_shop(
-    route: Route, arranged: Any, api: ApiClient, foreign_api: ApiClient
+    route: Route, prepare_request: Any, api: ApiClient, other_shop_api: ApiClient
 ) -> None:
-    case = arranged(SAMPLES[route.name])
+    case = prepare_request(SAMPLES[route.name])
 
-    mine, theirs = case.send().content, case.send(foreign_api).content
+    mine, theirs = case.send().content, case.send(other_shop_api).content
 
     if b'"id":' in mine:
         assert _get_row_ids(mine).isdisjoint(_get_row_ids(theirs))
@@ -178,7 +184,7 @@ def _get_row_ids(body: bytes) -> set[int]:
     return {row["id"] for row in rows if isinstance(row, dict) and "id" in row}
 
 
-def test_the_host_of_another_shop_shuts_the_door(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+def test_the_host_of_another_shop_is_rejected(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     own = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": shop.domain})
     foreign = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": other_shop.domain})
 

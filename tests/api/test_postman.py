@@ -21,7 +21,7 @@ REQUESTS: list[dict[str, Any]] = [item for folder in COLLECTION["item"] for item
 VARIABLES: dict[str, str] = {variable["key"]: variable["value"] for variable in COLLECTION["variable"]}
 
 
-def fill(text: str) -> str:
+def fill_variables(text: str) -> str:
     return re.sub(r"{{(\w+)}}", lambda match: VARIABLES[match[1]], text)
 
 
@@ -54,7 +54,7 @@ def test_every_url_leads_to_its_route() -> None:
         path = "/" + "/".join(url["path"])
         assert url["raw"].partition("?")[0] == f"{{{{base_url}}}}{path}"
         assert url["host"] == ["{{base_url}}"]
-        actions = getattr(resolve(fill(path)).func, "actions", {})
+        actions = getattr(resolve(fill_variables(path)).func, "actions", {})
         assert item["request"]["method"].lower() in actions, path
         pattern = re.sub(r"{{(?!version)\w+}}", "{}", path).replace("{{version}}", get_latest_version())
         assert (item["request"]["method"], pattern) in {

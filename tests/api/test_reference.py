@@ -28,19 +28,19 @@ from apps.ground.exceptions import DomainError
 REFUSALS = {"BadRequest", "Unprocessable", "ApiError", "PermissionDenied", "Conflict"}
 
 
-def operations(version: str) -> Iterator[dict[str, Any]]:
+def iterate_operations(version: str) -> Iterator[dict[str, Any]]:
     for methods in get_document(version)["paths"].values():
         yield from methods.values()
 
 
-def undescribed(schema: dict[str, Any], at: str) -> list[str]:
+def find_undescribed_fields(schema: dict[str, Any], at: str) -> list[str]:
     """Return the fields of a schema that have no description."""
     paths = [f"{at}.{name}" for name, field in schema.get("properties", {}).items() if not field.get("description")]
     for name, field in schema.get("properties", {}).items():
-        paths += undescribed(field, f"{at}.{name}")
+        paths += find_undescribed_fields(field, f"{at}.{name}")
     for part in (schema.get("items"), *schema.get("oneOf", ())):
         if isinstance(part, dict):
-            paths += undescribed(part, at)
+            paths += find_undescribed_fields(part, at)
     return paths
 
 
@@ -48,15 +48,15 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
     silent: list[str] = []
     for version in get_served_versions():
         for name, schema in get_document(version)["components"]["schemas"].items():
-            silent += undescribed(schema, f"{version} {name}")
-        for operation in operations(version):
+            silent += find_undescribed_fields(schema, f"{version} {name}")
+        for operation in iterate_operations(version):
             operation_name = operation["operationId"]
             silent += [
                 f"{operation_name} ?{item['name']}" for item in operation["parameters"] if not item.get("description")
             ]
             for response in [*operation["responses"].values(), operation.get("requestBody", {})]:
                 for content in response.get("content", {}).values():
-                    silent += undescribed(content["schema"], f"{version} {operation_name}")
+                    silent += find_undescribed_fields(content["schema"], f"{version} {operation_name}")
 
     assert silent == []
 
@@ -64,7 +64,7 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
 # --- examples ---
 
 
-def plain(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
+def resolve_reference(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with its reference resolved."""
     if isinstance(schema, dict) and "$ref" in schema:
         resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
@@ -72,23 +72,25 @@ def plain(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
-def differing(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
+def find_differences(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
     """Return where a response has properties that its schema does not name, or lacks one that the schema names."""
-    schema = plain(schema, document)
-    either = [item for item in schema.get("oneOf", ()) if plain(item, document).get("properties")]
+    schema = resolve_reference(schema, document)
+    either = [item for item in schema.get("oneOf", ()) if resolve_reference(item, document).get("properties")]
     if either:
-        schema = plain(either[0], document)
+        schema = resolve_reference(either[0], document)
     if isinstance(value, list):
         items = schema.get("items", {})
         return [
-            paths for index, item in enumerate(value) for paths in differing(items, item, document, f"{at}.{index}")
+            paths
+            for index, item in enumerate(value)
+            for paths in find_differences(items, item, document, f"{at}.{index}")
         ]
     members = schema.get("properties")
     if not isinstance(value, dict) or not members:
         return []
     paths = [f"{at}.{name}" for name in value.keys() - members.keys()]
     for name in value.keys() & members:
-        paths += differing(members[name], value[name], document, f"{at}.{name}")
+        paths += find_differences(members[name], value[name], document, f"{at}.{name}")
     return paths
 
 
@@ -96,7 +98,7 @@ def test_every_operation_has_an_example() -> None:
     lacking = [
         operation["operationId"]
         for version in get_served_versions()
-        for operation in operations(version)
+        for operation in iterate_operations(version)
         if get_example(operation["operationId"], version) is None
     ]
 
@@ -118,7 +120,7 @@ def test_examples_fit_the_operations_of_every_version() -> None:
     wrong: list[str] = []
     for version in get_served_versions():
         document = get_document(version)
-        for operation in operations(version):
+        for operation in iterate_operations(version):
             operation_name = f"{version} {operation['operationId']}"
             example = get_example(operation["operationId"], version)
             if example is None:
@@ -131,7 +133,7 @@ def test_examples_fit_the_operations_of_every_version() -> None:
             validator = Draft202012Validator({**schema, "components": document["components"]})
             misfits = validator.iter_errors(example["answer"])
             wrong += [f"{operation_name}: {item.json_path} {item.message[:120]}" for item in misfits]
-            wrong += [f"{operation_name}: {item}" for item in differing(schema, example["answer"], document)]
+            wrong += [f"{operation_name}: {item}" for item in find_differences(schema, example["answer"], document)]
 
     assert wrong == []
 
@@ -146,10 +148,10 @@ def test_examples_hold_no_secret() -> None:
 # --- errors ---
 
 
-def refusals(kind: type[Exception]) -> Iterator[type[Exception]]:
+def iterate_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
     for subclass in kind.__subclasses__():
         yield subclass
-        yield from refusals(subclass)
+        yield from iterate_subclasses(subclass)
 
 
 def test_every_refusal_has_its_cause_and_cure() -> None:
@@ -159,7 +161,11 @@ def test_every_refusal_has_its_cause_and_cure() -> None:
     Client().get("/docs/api/errors/")
     documented = set(errors.load_entries()["refusal"]) | set(errors.load_entries()["elsewhere"]["classes"])
 
-    names = {f"{item.__module__}.{item.__qualname__}" for item in refusals(DomainError) if "apps." in item.__module__}
+    names = {
+        f"{item.__module__}.{item.__qualname__}"
+        for item in iterate_subclasses(DomainError)
+        if "apps." in item.__module__
+    }
 
     assert names - documented == set(), "say in errors.toml when it comes and what to do about it"
     assert documented - names == set(), "no such class"
@@ -185,29 +191,31 @@ def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in REFUSALS and node.args:
-                names |= texts(node.args[0])
+                names |= get_sentences(node.args[0])
 
     assert names == set(errors.load_entries()["text"])
 
 
-def texts(node: ast.AST) -> set[str]:
+def get_sentences(node: ast.AST) -> set[str]:
     """Return the sentences in an expression, with ``{}`` for placeholders."""
     if isinstance(node, ast.JoinedStr):
         return {"".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)}
     if isinstance(node, ast.Constant):
         return {node.value} if isinstance(node.value, str) and " " in node.value else set()
-    return {text for child in ast.iter_child_nodes(node) for text in texts(child)}
+    return {text for child in ast.iter_child_nodes(node) for text in get_sentences(child)}
 
 
 def test_every_status_of_the_interface_is_among_the_errors() -> None:
     documented_statuses = {item.status for item in errors.list_error_responses()}
     described = {
         int(status)
-        for operation in operations(get_latest_version())
+        for operation in iterate_operations(get_latest_version())
         for status in operation["responses"]
         if status >= "4"
     }
-    raised = {status for item in refusals(ApiError) if isinstance(status := getattr(item, "status", None), int)}
+    raised = {
+        status for item in iterate_subclasses(ApiError) if isinstance(status := getattr(item, "status", None), int)
+    }
 
     assert described | raised | {405, 406, 408, 409, 411, 413, 415, 500, 503} <= documented_statuses
 

@@ -10,10 +10,10 @@ import pytest
 from apps.api.resources import fields
 from apps.api.resources.serializers import get_writable_fields
 from apps.customers.api.fields import BlankAsNullTextField
-from tests.api.routes import Route, all_routes
-from tests.samples import load_all
+from tests.api.routes import Route, get_all_routes
+from tests.samples import load_all_samples
 
-SAMPLES = load_all()
+SAMPLES = load_all_samples()
 SCRIPTS = {
     "plain": "a",
     "emoji": "😀",
@@ -22,7 +22,7 @@ SCRIPTS = {
     "zero width": "a\u200b",
 }
 # Fields whose own rules change the text; their own tests check them.
-RULED = {
+FIELDS_WITH_RULES = {
     "address",
     "app_clip_application_id",
     "application_id",
@@ -52,23 +52,23 @@ RULED = {
 }
 
 
-def plain_texts(route: Route) -> list[Any]:
+def get_plain_text_fields(route: Route) -> list[Any]:
     return [
         field
         for field in get_writable_fields(route.view.serializer_class, "2026-07")
         if isinstance(field, fields.TextField)
         and type(field) in {fields.TextField, BlankAsNullTextField}
         and field.max_length
-        and field.field_name not in RULED
+        and field.field_name not in FIELDS_WITH_RULES
         and not field.write_only
     ]
 
 
 CASES = [
     (route, field.field_name, field.max_length)
-    for route in all_routes()
+    for route in get_all_routes()
     if route.name in SAMPLES and route.action == "create" and hasattr(route.view, "serializer_class")
-    for field in plain_texts(route)
+    for field in get_plain_text_fields(route)
 ]
 
 
@@ -83,10 +83,10 @@ def test_there_are_texts_to_try() -> None:
     [pytest.param(name, marks=pytest.mark.both_databases if name == "emoji" else ()) for name in SCRIPTS],
 )
 def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
-    text: tuple[Route, str, int], script: str, arranged: Any, unchanged: Any
+    text: tuple[Route, str, int], script: str, prepare_request: Any, assert_database_unchanged: Any
 ) -> None:
     route, name, limit = text
-    case = arranged(SAMPLES[route.name])
+    case = prepare_request(SAMPLES[route.name])
     wrapper = route.view.singular
     # Requests accept an address under two names, responses use one.
     body = {wrapper: next(iter(case.sample.body_for(case.arguments).values()))}
@@ -94,7 +94,7 @@ def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
     fitting = (unit * limit)[:limit]
     longer = fitting + unit[0]
 
-    with unchanged():
+    with assert_database_unchanged():
         refused = case.send(body={wrapper: {**body[wrapper], name: longer}})
     response = case.send(body={wrapper: {**body[wrapper], name: fitting}})
 

@@ -24,7 +24,7 @@ def _limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
 
 
-def test_forty_calls_pass_and_the_next_is_told_to_wait(api: ApiClient, time_machine: Any) -> None:
+def test_forty_calls_pass_and_the_next_must_wait(api: ApiClient, time_machine: Any) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
 
     responses = [api.get("shop.json") for _ in range(45)]
@@ -46,14 +46,14 @@ def test_two_calls_leak_per_second(api: ApiClient, time_machine: Any) -> None:
 
 
 def test_other_apps_and_shops_have_buckets_of_their_own(
-    api: ApiClient, client_with: ClientWith, foreign_api: ApiClient, time_machine: Any
+    api: ApiClient, client_with: ClientWith, other_shop_api: ApiClient, time_machine: Any
 ) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
     for _ in range(41):
         api.get("shop.json")
 
     assert client_with("read_products").get("shop.json").status_code == 200
-    assert foreign_api.get("shop.json").status_code == 200
+    assert other_shop_api.get("shop.json").status_code == 200
 
 
 def test_premium_shops_have_ten_times_the_size(api: ApiClient, shop: Shop) -> None:

@@ -9,37 +9,37 @@ from typing import Any
 import pytest
 
 from apps.shops.models import Shop
-from tests.api.routes import Route, all_routes
+from tests.api.routes import Route, get_all_routes
 from tests.catalog.factories import ATTACHMENT
 from tests.conftest import ApiClient
-from tests.each import Each
-from tests.samples import load_all
+from tests.each import Subtests
+from tests.samples import load_all_samples
 from tests.samples.catalog import PRODUCT, SMART
 from tests.samples.content import ARTICLE
 from tests.samples.orders import ORDER
 
-SAMPLES = load_all()
-PUTS = [route for route in all_routes() if route.name.startswith("PUT ")]
+SAMPLES = load_all_samples()
+PUTS = [route for route in get_all_routes() if route.name.startswith("PUT ")]
 # Actions that change one thing and are called a second time.
-REPEATED = {
+REPEATED_ACTIONS = {
     "PUT smart_collections/<id>/order.json",
     "PUT customers/<customer_id>/addresses/<id>/default.json",
     "PUT themes/<theme_id>/assets.json",
 }
 # Deletes what it names.
 DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}
-READ_BACK = [route for route in PUTS if route.name not in REPEATED | DESTROYS]
+READ_BACK = [route for route in PUTS if route.name not in REPEATED_ACTIONS | DESTROYS]
 
 
-def ids(route: Route) -> str:
+def get_route_id(route: Route) -> str:
     return route.name
 
 
-@pytest.mark.parametrize("route", READ_BACK, ids=ids)
+@pytest.mark.parametrize("route", READ_BACK, ids=get_route_id)
 def test_a_resource_sent_back_as_it_was_read_changes_nothing(
-    route: Route, arranged: Any, api: ApiClient, unchanged: Any
+    route: Route, prepare_request: Any, api: ApiClient, assert_database_unchanged: Any
 ) -> None:
-    case = arranged(SAMPLES[route.name])
+    case = prepare_request(SAMPLES[route.name])
     path = case.sample.path(case.arguments)
     # Send the sample's own change first, so that its values are part of what is sent back.
     assert api.http.put(path, case.sample.body_for(case.arguments), content_type="application/json").status_code == 200
@@ -47,27 +47,29 @@ def test_a_resource_sent_back_as_it_was_read_changes_nothing(
     ((name, attributes),) = response_body.items()
     bodies = {"all": response_body} | {field: {name: {field: value}} for field, value in attributes.items()}
 
-    with Each() as subtest:
+    with Subtests() as subtest:
         for field, body in bodies.items():
-            with subtest(field), unchanged(field):
+            with subtest(field), assert_database_unchanged(field):
                 response = api.http.put(path, body, content_type="application/json")
                 assert response.status_code == 200, response.content
 
 
-@pytest.mark.parametrize("route", [route for route in PUTS if route.name in REPEATED], ids=ids)
-def test_an_action_that_is_asked_for_twice_happens_once(route: Route, arranged: Any, unchanged: Any) -> None:
-    case = arranged(SAMPLES[route.name])
+@pytest.mark.parametrize("route", [route for route in PUTS if route.name in REPEATED_ACTIONS], ids=get_route_id)
+def test_an_action_that_is_asked_for_twice_happens_once(
+    route: Route, prepare_request: Any, assert_database_unchanged: Any
+) -> None:
+    case = prepare_request(SAMPLES[route.name])
     first = case.send()
 
     # Uploaded file content is stored for a while, even if it exists already.
-    with unchanged(ignored_tables={"content.FileContent"}):
+    with assert_database_unchanged(ignored_tables={"content.FileContent"}):
         second = case.send()
 
     assert (first.status_code, second.status_code) == (200, 200)
     assert second.content == first.content
 
 
-def filled_bodies() -> list[tuple[str, Any]]:
+def build_full_bodies() -> list[tuple[str, Any]]:
     """Return objects with all nested objects, by the list that creates them."""
     picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
     rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
@@ -115,12 +117,12 @@ def filled_bodies() -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize("index", range(6))
 def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
-    shop: Shop, api: ApiClient, unchanged: Any, index: int
+    shop: Shop, api: ApiClient, assert_database_unchanged: Any, index: int
 ) -> None:
     # The oldest version returns the most fields.
     client = api.at("2024-10")
     blog = client.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
-    path, body = filled_bodies()[index]
+    path, body = build_full_bodies()[index]
     path = path.format(blog=blog)
     created = client.post(path, body)
     assert created.status_code == 201, created.content
@@ -136,8 +138,8 @@ def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
     for field in ("images", "image", "addresses", "variants"):
         bodies.pop(f"sent {field}", None)
 
-    with Each() as subtest:
+    with Subtests() as subtest:
         for field, change in bodies.items():
-            with subtest(field), unchanged(field):
+            with subtest(field), assert_database_unchanged(field):
                 response = client.put(own, change)
                 assert response.status_code == 200, response.content

@@ -34,10 +34,10 @@ from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.models import Delivery
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.conftest import ApiClient, delete_all
+from tests.conftest import ApiClient, delete_all_rows
 from tests.fulfillment.factories import make_service
 from tests.payments.factories import make_handler
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
@@ -51,13 +51,13 @@ def test_every_table_moves_or_is_left_out_for_a_reason() -> None:
     assert {model._meta.label for model in all_models if issubclass(model, ShopOwned)} <= moved
 
 
-def rows_of(shop_id: int) -> dict[str, list[Any]]:
+def get_rows(shop_id: int) -> dict[str, list[Any]]:
     """Return every row of a shop."""
     with all_shops_scope():
         return {table.name: [repr(row) for row in table.rows(shop_id)] for table in schema.list_tables()}
 
 
-def said_by(command: str, *arguments: object) -> str:
+def run_command(command: str, *arguments: object) -> str:
     from io import StringIO
 
     out = StringIO()
@@ -65,16 +65,16 @@ def said_by(command: str, *arguments: object) -> str:
     return out.getvalue()
 
 
-def empty() -> None:
+def empty_installation() -> None:
     """Delete everything, as in an installation that has only been migrated."""
     render_cache.cache.clear()
     if connection.vendor == "postgresql":
-        delete_all()
+        delete_all_rows()
     else:
         call_command("flush", interactive=False, verbosity=0)
 
 
-def fill(shop: Shop, word: str) -> ApiClient:
+def create_rows(shop: Shop, word: str) -> ApiClient:
     """Create rows of many kinds, and a word that occurs in no other shop."""
     installation = factories.make_installation(shop, name=f"App of {word}")
     api = ApiClient(factories.make_token(installation), installation)
@@ -93,14 +93,14 @@ def fill(shop: Shop, word: str) -> ApiClient:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow
-def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, settings: Any) -> None:
+def test_a_shop_leaves_and_comes_back_the_same(media_root: Path, tmp_path: Path, settings: Any) -> None:
     shop, other = factories.make_shop(), factories.make_shop()
-    api = fill(shop, "mine")
-    fill(other, "theirs")
+    api = create_rows(shop, "mine")
+    create_rows(other, "theirs")
     member = factories.make_member(shop, owner=True)
-    before, archive = rows_of(shop.pk), tmp_path / "archive"
+    before, archive = get_rows(shop.pk), tmp_path / "archive"
 
-    output = said_by("export_shop", shop.domain, archive)
+    output = run_command("export_shop", shop.domain, archive)
 
     assert output.startswith(f"Exported {shop.domain} as of ")
     parts = [path for path in archive.rglob("*") if path.is_file()]
@@ -114,30 +114,30 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
         call_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
         call_command("import_shop", archive)
-    assert "match the archive" in said_by("import_shop", archive, "--verify")
+    assert "match the archive" in run_command("import_shop", archive, "--verify")
 
     # Simulate a kill before the end: the manifest is missing. The next run copies no file a second time.
     (archive / "manifest.json").unlink()
     with pytest.raises(CommandError, match="is unfinished"):
         call_command("import_shop", archive)
     copied = {path: path.stat().st_mtime_ns for path in (archive / "files").rglob("*") if path.is_file()}
-    said_by("export_shop", shop.domain, archive)
+    run_command("export_shop", shop.domain, archive)
     assert copied == {path: path.stat().st_mtime_ns for path in copied}
 
-    empty()
+    empty_installation()
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "elsewhere")}):
         with override_settings(SECRET_KEY="another"), pytest.raises(CommandError, match="SECRET_KEY_FALLBACKS"):
             call_command("import_shop", archive)
         assert not Shop.objects.exists()
         factories.UserFactory.create(email="first@example.com", id=member.pk)
         with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
-            assert "match the archive" in said_by("import_shop", archive)
-            assert "match the archive" in said_by("import_shop", archive, "--verify")
+            assert "match the archive" in run_command("import_shop", archive)
+            assert "match the archive" in run_command("import_shop", archive, "--verify")
             # A member whose id is taken gets another one; everything else is unchanged.
             user = User.objects.get(email=member.email)
             assert user.pk != member.pk
             assert not user.has_usable_password()
-            after = rows_of(shop.pk)
+            after = get_rows(shop.pk)
             assert {name for name, rows in after.items() if rows != before[name]} == {"staff_membership"}
             assert api.get("shop.json").json()["shop"]["id"] == shop.pk
             newest = max(int(row["id"]) for row in api.get("script_tags.json").json()["script_tags"])
@@ -145,19 +145,19 @@ def test_a_shop_leaves_and_comes_back_the_same(files: Path, tmp_path: Path, sett
             with pytest.raises(CommandError, match="content_scripttag: the number of rows differs"):
                 call_command("import_shop", archive, "--verify")
             for command in ("check_stock", "check_money", "check_blobs"):
-                said_by(command)
+                run_command(command)
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("spoilt", ["tables", "files", "migrations", "taken"])
-def test_what_does_not_fit_is_refused_and_nothing_is_written(files: Path, tmp_path: Path, spoilt: str) -> None:
+def test_what_does_not_fit_is_refused_and_nothing_is_written(media_root: Path, tmp_path: Path, spoilt: str) -> None:
     shop = factories.make_shop()
-    fill(shop, "mine")
+    create_rows(shop, "mine")
     archive = tmp_path / "archive"
-    said_by("export_shop", shop.domain, archive)
+    run_command("export_shop", shop.domain, archive)
     rows = gzip.decompress((archive / "tables/inventory_location.jsonl.gz").read_bytes())
     location = json.loads(rows.splitlines()[0])[0]
-    empty()
+    empty_installation()
     spoil: dict[str, tuple[Callable[[], object], str]] = {
         "tables": (lambda: (archive / "tables/orders_order.jsonl.gz").write_bytes(b"x"), "is damaged"),
         "files": (lambda: next(p for p in (archive / "files").rglob("*") if p.is_file()).write_bytes(b"x"), "damaged"),
@@ -192,27 +192,29 @@ def _take_shop_id(location: int) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow
-def test_a_staging_copy_holds_the_shop_and_reaches_nobody(files: Path, tmp_path: Path, mailoutbox: list[Any]) -> None:
+def test_a_staging_copy_has_the_shops_data_and_sends_nothing(
+    media_root: Path, tmp_path: Path, mailoutbox: list[Any]
+) -> None:
     shop = factories.make_shop()
-    api = fill(shop, "mine")
-    subscribe(api.installation, "https://a.example/hook", topic="products/update")
+    api = create_rows(shop, "mine")
+    make_subscription(api.installation, "https://a.example/hook", topic="products/update")
     with shop_scope(shop):
         make_handler(config={"shop_id": f"s{shop.pk}"})
         make_service(api.installation.app, inventory_management=True)
         queue.enqueue("orders.receipt", order_id=Order.objects.get().pk)
-    before, archive = rows_of(shop.pk), tmp_path / "archive"
-    said_by("export_shop", shop.domain, archive)
+    before, archive = get_rows(shop.pk), tmp_path / "archive"
+    run_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
         call_command("import_shop", archive, "--as-copy", "staging.example")
-    empty()
+    empty_installation()
 
     for domain, message in (("no domain", "is not a valid shop domain"), (shop.domain.upper(), "needs its own domain")):
         with pytest.raises(CommandError, match=message):
             call_command("import_shop", archive, "--as-copy", domain)
-    assert "is a copy of" in said_by("import_shop", archive, "--as-copy", "staging.example")
+    assert "is a copy of" in run_command("import_shop", archive, "--as-copy", "staging.example")
 
-    assert "match the archive" in said_by("import_shop", archive, "--verify", "--as-copy", "staging.example")
-    copy, after = Shop.objects.get(), rows_of(shop.pk)
+    assert "match the archive" in run_command("import_shop", archive, "--verify", "--as-copy", "staging.example")
+    copy, after = Shop.objects.get(), get_rows(shop.pk)
     assert (copy.pk, copy.domain, copy.handle, copy.copied_from) == (
         shop.pk,
         "staging.example",

@@ -28,11 +28,11 @@ from apps.webhooks.domain.engine.maintenance import scan_endpoints
 from apps.webhooks.models import Endpoint, Pending
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.backups.test_moving import TAG, empty, fill, said_by
+from tests.backups.test_moving import TAG, create_rows, empty_installation, run_command
 from tests.conftest import ApiClient
 from tests.panel.conftest import Panel
 from tests.panel.test_content import NO_METAFIELDS
-from tests.webhooks.worlds import happen, subscribe
+from tests.webhooks.worlds import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECONDS = 120
@@ -43,7 +43,7 @@ MUTATION = """mutation {
 }"""
 
 
-class Writer(threading.Thread):
+class TagWriter(threading.Thread):
     """A thread that writes script tags until rejected and records acknowledged ids and the rejection."""
 
     def __init__(self, api: ApiClient) -> None:
@@ -70,12 +70,12 @@ class Writer(threading.Thread):
             assert self.written.wait_for(lambda: len(self.ids) >= target or self.refusal is not None, SECONDS)
 
 
-def tags_in(archive: Path) -> set[int]:
+def read_archived_ids(archive: Path) -> set[int]:
     path = archive / "tables" / "content_scripttag.jsonl.gz"
     return {json.loads(line)[0] for line in gzip.decompress(path.read_bytes()).splitlines()}
 
 
-def tags_of(api: ApiClient) -> Iterator[int]:
+def read_ids(api: ApiClient) -> Iterator[int]:
     """Return the ids of all script tags, from all pages."""
     last = 0
     while page := api.get("script_tags.json", limit=250, since_id=last).json()["script_tags"]:
@@ -84,31 +84,31 @@ def tags_of(api: ApiClient) -> Iterator[int]:
 
 
 def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
-    files: Path, tmp_path: Path, settings: Any
+    media_root: Path, tmp_path: Path, settings: Any
 ) -> None:
     settings.RATE_LIMIT = False
     shop, other = factories.make_shop(), factories.make_shop()
-    api = fill(shop, "mine")
+    api = create_rows(shop, "mine")
     owner = Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
     apart = factories.make_installation(other)
-    writers = [Writer(api) for _ in range(3)]
+    writers = [TagWriter(api) for _ in range(3)]
     for writer in writers:
         writer.start()
         writer.await_more()
 
     # Control: an export without ``--final`` lets the shop continue, and the archive lacks the newer rows.
-    said_by("export_shop", shop.domain, tmp_path / "archive")
+    run_command("export_shop", shop.domain, tmp_path / "archive")
     for writer in writers:
         writer.await_more()
-    assert {pk for writer in writers for pk in writer.ids} - tags_in(tmp_path / "archive")
+    assert {pk for writer in writers for pk in writer.ids} - read_archived_ids(tmp_path / "archive")
 
-    assert "is now read-only here" in said_by("export_shop", shop.domain, tmp_path / "archive", "--final")
+    assert "is now read-only here" in run_command("export_shop", shop.domain, tmp_path / "archive", "--final")
     for writer in writers:
         writer.join(SECONDS)
         assert (writer.refusal.status_code, writer.refusal.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
         assert float(writer.refusal.headers["Retry-After"]) > 0
     acknowledged = {pk for writer in writers for pk in writer.ids}
-    assert acknowledged <= tags_in(tmp_path / "archive")
+    assert acknowledged <= read_archived_ids(tmp_path / "archive")
 
     rejecting_tables = api.post("graphql.json", {"query": MUTATION})
     page = owner.forge("content_blog_add", title="News", commentable="no", **NO_METAFIELDS)
@@ -117,17 +117,17 @@ def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
     assert owner.get().status_code == 200
     assert ApiClient(factories.make_token(apart), apart).post("script_tags.json", TAG).status_code == 201
 
-    said_by("set_shop_read_only", shop.domain, "--off")
+    run_command("set_shop_read_only", shop.domain, "--off")
     assert api.post("script_tags.json", TAG).status_code == 201
-    empty()
+    empty_installation()
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "elsewhere")}):
-        said_by("import_shop", tmp_path / "archive")
-        assert acknowledged <= set(tags_of(api))
+        run_command("import_shop", tmp_path / "archive")
+        assert acknowledged <= set(read_ids(api))
         assert api.post("script_tags.json", TAG).status_code == 201
 
 
 def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
-    files: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    media_root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
@@ -136,15 +136,15 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
     moving, other = factories.make_shop(), factories.make_shop()
     jobs = {}
     for shop in (moving, other):
-        subscribe(fill(shop, shop.handle).installation, "http://127.0.0.1:9/")
-        happen(shop)
+        make_subscription(create_rows(shop, shop.handle).installation, "http://127.0.0.1:9/")
+        create_blogs(shop)
         with shop_scope(shop), transaction.atomic():
             jobs[shop.pk] = queue.enqueue("test.work").key
     create_deliveries()
     for shop in (moving, other):
-        happen(shop)
+        create_blogs(shop)
 
-    said_by("set_shop_read_only", moving.domain)
+    run_command("set_shop_read_only", moving.domain)
 
     assert [queue.run_job(jobs[shop.pk]) for shop in (moving, other)] == [False, True]
     create_deliveries()
@@ -186,9 +186,9 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
         read_only._ALLOWED_OPERATIONS
     )
 
-    said_by("set_shop_read_only", moving.domain, "--off")
+    run_command("set_shop_read_only", moving.domain, "--off")
     assert queue.run_job(jobs[moving.pk])
     assert processed == [other.pk, moving.pk]
     assert create_deliveries().events > 0
     with pytest.raises(CommandError, match="no shop"):
-        said_by("set_shop_read_only", "nowhere.example")
+        run_command("set_shop_read_only", "nowhere.example")

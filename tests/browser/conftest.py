@@ -17,7 +17,7 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories, parts
 
-CHROMIUM = parts.chromium() or ""
+CHROMIUM = parts.find_chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 # The rules that depend on colors: half of axe's work, and the only results that change with the color scheme.
@@ -55,7 +55,7 @@ UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
 Look = Literal["light", "dark"]
 
 
-class Window:
+class BrowserPage:
     """A browser page of one user in one shop that records every problem.
 
     Problems are console messages: exceptions, missing files, requests to other hosts.
@@ -114,7 +114,7 @@ class Window:
         return targets
 
 
-Open = Callable[..., Window]
+Open = Callable[..., BrowserPage]
 
 
 @pytest.fixture(scope="session")
@@ -135,11 +135,11 @@ def axe(node_packages: pathlib.Path) -> None:
 
 
 @pytest.fixture
-def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) -> Iterator[Open]:
+def logged_in_page(browser: Browser, live_server: Any, client: Any, settings: Any) -> Iterator[Open]:
     """Return a function that opens a page for a user: ``open_window(user, shop, color_scheme="dark")``."""
     contexts = []
 
-    def make(user: User | None, shop: Shop, **options: Any) -> Window:
+    def make(user: User | None, shop: Shop, **options: Any) -> BrowserPage:
         values = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", **options}
         context = browser.new_context(**values)
         contexts.append(context)
@@ -147,7 +147,7 @@ def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) 
             client.force_login(user)
             value = client.cookies[settings.SESSION_COOKIE_NAME].value
             context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": live_server.url}])
-        return Window(context.new_page(), live_server.url, shop)
+        return BrowserPage(context.new_page(), live_server.url, shop)
 
     yield make
     for context in contexts:
@@ -155,12 +155,12 @@ def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) 
 
 
 @pytest.fixture
-def live_shop(transactional_db: None) -> Shop:
+def committed_shop(transactional_db: None) -> Shop:
     """Return a shop that the live server sees."""
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 
 @pytest.fixture
-def owner(live_shop: Shop) -> User:
+def owner(committed_shop: Shop) -> User:
     """Return the shop's account owner."""
-    return factories.make_member(live_shop, owner=True, email="kim@example.com", first_name="Kim", last_name="Lee")
+    return factories.make_member(committed_shop, owner=True, email="kim@example.com", first_name="Kim", last_name="Lee")

@@ -14,7 +14,7 @@ DROP = """([box, files]) => {
 }"""
 
 
-class Hands:
+class InputCounter:
     """The mouse and keyboard of a user; tests use the page only through this class.
 
     Attributes:

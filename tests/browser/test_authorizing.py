@@ -33,7 +33,7 @@ from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import AXE, TAGS
 from tests.catalog.factories import make_product
-from tests.client.conftest import VERSION, Server, database_url, end, free_port
+from tests.client.conftest import VERSION, LiveServer, find_free_port, get_database_url, stop_process
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -51,15 +51,15 @@ HOST = "acme.localhost"
 
 
 @pytest.fixture
-def server(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    running = Server(database_url(), tmp_path / "data")
+def server(transactional_db: None, tmp_path: Path) -> Iterator[LiveServer]:
+    running = LiveServer(get_database_url(), tmp_path / "data")
     running.wait()
     yield running
     running.stop()
 
 
 @pytest.fixture
-def shop(server: Server) -> Shop:
+def shop(server: LiveServer) -> Shop:
     shop_row = factories.make_shop(domain=HOST, name="Acme")
     with shop_scope(shop_row):
         make_product(title="Teapot")
@@ -90,7 +90,7 @@ def log_in(page: Page, person: User) -> None:
 # --- the shop's own domain, with TLS as in production ---
 
 
-class Tls:
+class TlsProxy:
     """A proxy that terminates TLS for the shop's domain and forwards bytes."""
 
     def __init__(self, to: int, folder: Path) -> None:
@@ -165,9 +165,9 @@ def _forward_bytes(source: socket.socket, sink: socket.socket) -> None:
 
 
 @pytest.fixture
-def tls(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tls]:
+def tls_proxy(server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsProxy]:
     """Return the proxy; clients in this process trust its certificate and resolve its host."""
-    proxy = Tls(server.port, tmp_path)
+    proxy = TlsProxy(server.port, tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(proxy.file))
     look_up = socket.getaddrinfo
 
@@ -180,7 +180,7 @@ def tls(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 @pytest.fixture
-def landing() -> Iterator[str]:
+def callback_url() -> Iterator[str]:
     """Yield the URL of an app's callback page."""
 
     class Thanks(BaseHTTPRequestHandler):
@@ -200,13 +200,15 @@ def landing() -> Iterator[str]:
 
 
 @pytest.fixture
-def app(shop: Shop, landing: str) -> App:
-    return app_installation.create_app(name="Stock sync", distribution="public", redirect_urls=[landing])
+def app(shop: Shop, callback_url: str) -> App:
+    return app_installation.create_app(name="Stock sync", distribution="public", redirect_urls=[callback_url])
 
 
 @pytest.mark.usefixtures("axe")
-def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, app: App, tls: Tls, shop: Shop) -> None:
-    setup = {"api_key": app.api_key, "secret": app.api_secret, "myshopify_domain": "localhost", "port": tls.port}
+def test_the_public_client_library_goes_the_whole_way(
+    page: Page, person: User, app: App, tls_proxy: TlsProxy, shop: Shop
+) -> None:
+    setup = {"api_key": app.api_key, "secret": app.api_secret, "myshopify_domain": "localhost", "port": tls_proxy.port}
     shopify.Session.setup(protocol="https", **setup)
     shopify.ApiVersion.coerce_to_version("unstable")
     if VERSION not in shopify.ApiVersion.versions:
@@ -246,7 +248,7 @@ def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, 
 
 
 def test_who_cancels_is_led_back_and_nothing_is_granted(
-    page: Page, person: User, app: App, server: Server, shop: Shop
+    page: Page, person: User, app: App, server: LiveServer, shop: Shop
 ) -> None:
     query = f"client_id={app.api_key}&redirect_uri={app.redirect_urls[0]}&scope=read_orders"
     page.goto(f"{server.url}/admin/oauth/authorize?{query}")
@@ -263,16 +265,16 @@ def test_who_cancels_is_led_back_and_nothing_is_granted(
 
 
 def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
-    page: Page, person: User, server: Server, shop: Shop
+    page: Page, person: User, server: LiveServer, shop: Shop
 ) -> None:
-    own = f"http://127.0.0.1:{free_port()}"
+    own = f"http://127.0.0.1:{find_free_port()}"
     app = app_installation.create_app(name="Sample", distribution="public", redirect_urls=[f"{own}/callback"])
     keys = {"APP_KEY": app.api_key, "APP_SECRET": app.api_secret, "BACKOFFICE": server.url, "APP": own}
     file = settings.BASE_DIR / "docs" / "samples" / "app.py"
     sample = subprocess.Popen([sys.executable, str(file)], env={**os.environ, **keys, "BRAND": "Shopify"})
     dispatcher = server.start("backoffice.webhooks")
     try:
-        until_answers(own)
+        wait_until_up(own)
         page.goto(f"{own}/")
         log_in(page, person)
         page.get_by_role("button", name="Install app").click()
@@ -291,15 +293,15 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
                 break
             time.sleep(0.2)
     finally:
-        end(dispatcher)
-        end(sample)
+        stop_process(dispatcher)
+        stop_process(sample)
 
     assert [product["title"] for product in products["products"]] == ["Teapot"]
     assert products["new"] == []
     assert page_data["new"] == ["Mug"]
 
 
-def until_answers(url: str) -> None:
+def wait_until_up(url: str) -> None:
     for _ in range(600):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", urlsplit(url).port or 80)) == 0:

@@ -11,7 +11,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import work
+from tests.browser.world import run_jobs
 from tests.catalog.factories import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -19,24 +19,24 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHONE = {"width": 390, "height": 844}
 
 
-def prices(shop: Shop) -> dict[str, str]:
+def get_prices(shop: Shop) -> dict[str, str]:
     with shop_scope(shop):
         rows = Variant.objects.values_list("product__title", "price")
         return {title: f"{price:.2f}" for title, price in rows}
 
 
-def counted(page: Page, label: str) -> str:
+def read_count(page: Page, label: str) -> str:
     """Return a number of the report."""
     return page.get_by_role("definition").nth(page.get_by_role("term").all_inner_texts().index(label)).inner_text()
 
 
 def test_prices_are_looked_at_changed_reported_and_put_back(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         for title, price in (("Mug", "20.00"), ("Bowl", "10.00"), ("Sticker", "1.00")):
             make_product(title, prices=(price,))
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
 
     page.get_by_label("Select all objects on this page").check()
@@ -50,16 +50,16 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     expect(look.get_by_role("row", name="Mug")).to_contain_text("20.00 → 17.50")
     expect(look.get_by_role("row", name="Sticker")).to_contain_text("Price must be greater than or equal to 0")
     expect(look).to_be_in_viewport()
-    assert prices(live_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
+    assert get_prices(committed_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
     barriers = window.barriers()
 
     page.get_by_role("button", name="Change 3 products").press("Enter")
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("0 of 3")
-    work()
+    run_jobs()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    assert prices(live_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
-    assert (counted(page, "Changed"), counted(page, "Rejected")) == ("2", "1")
+    assert get_prices(committed_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
+    assert (read_count(page, "Changed"), read_count(page, "Rejected")) == ("2", "1")
     skipped_row = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
     expect(skipped_row).to_contain_text("Price must be greater than or equal to 0")
     with page.expect_download() as download:
@@ -72,21 +72,21 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
 
     page.get_by_role("button", name="Undo").press("Enter")
     expect(page.get_by_text("Restoring rows")).to_be_visible()
-    work()
+    run_jobs()
     expect(page.get_by_text("Restoring rows")).to_be_hidden()
-    assert prices(live_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
+    assert get_prices(committed_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
     assert barriers == []
     assert window.problems == []
 
 
 def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         for number in range(3):
             make_product(f"Draft {number}", status="draft")
         make_product("For sale", status="active")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
 
     page.goto(f"{page.url}?status__exact=draft")
@@ -97,19 +97,21 @@ def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
     page.get_by_label("Vendor").press("Enter")
     page.get_by_role("button", name="Change 3 products").press("Enter")
     expect(page.get_by_role("progressbar")).to_be_visible()
-    work()
+    run_jobs()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         edited = Product.objects.filter(vendor="Clay & Co").values_list("status", flat=True)
         assert list(edited) == ["draft"] * 3
     assert window.problems == []
 
 
-def test_a_form_that_says_nothing_asks_what_is_to_be_changed(open_window: Open, live_shop: Shop, owner: User) -> None:
-    with shop_scope(live_shop):
+def test_a_form_that_says_nothing_asks_what_is_to_be_changed(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    with shop_scope(committed_shop):
         make_product("Mug")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
 
     page.get_by_role("button", name="Edit all 1 in this list…").click()

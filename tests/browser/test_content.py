@@ -22,15 +22,15 @@ EVIL = "<p>Hello</p><script>alert(1)</script><img src=x onerror=alert(1)><svg on
 
 
 @pytest.fixture
-def draft(live_shop: Shop) -> Theme:
-    with shop_scope(live_shop):
+def draft(committed_shop: Shop) -> Theme:
+    with shop_scope(committed_shop):
         main = Theme.objects.get(role="main")
         return themes.duplicate_theme(main, name="Draft", actor="system", at=timezone.now())
 
 
 @pytest.fixture
-def article(live_shop: Shop) -> Article:
-    with shop_scope(live_shop):
+def article(committed_shop: Shop) -> Article:
+    with shop_scope(committed_shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
         attrs = {"title": "Hello", "body_html": EVIL, "tags": "winter"}
         return articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
@@ -47,47 +47,47 @@ def watch_dialogs(page: Page) -> list[str]:
     return messages
 
 
-def editor(page: Page, name: str) -> Locator:
+def get_editor(page: Page, name: str) -> Locator:
     """Return the editor of a file after it has replaced the plain field."""
     return page.locator(".cm-content").and_(page.get_by_role("textbox", name=name))
 
 
-def content_of(shop: Shop, theme: Theme, key: str) -> str:
+def read_content(shop: Shop, theme: Theme, key: str) -> str:
     with shop_scope(shop):
         return blob_store.read_blob(Asset.objects.select_related("content").get(theme=theme, key=key).content).decode()
 
 
 def test_a_file_is_edited_with_the_keyboard_alone(
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("content_theme_code", draft.pk)
-    before = content_of(live_shop, draft, LAYOUT)
+    before = read_content(committed_shop, draft, LAYOUT)
     page.get_by_label("Find a file").fill("theme.liq")
     expect(page.get_by_role("link", name="templates/index.liquid")).to_be_hidden()
     page.get_by_role("link", name=LAYOUT).click()
 
-    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    get_editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("<!-- mine -->")
     expect(page.get_by_text("Unsaved changes.")).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
 
-    assert content_of(live_shop, draft, LAYOUT) == before + "<!-- mine -->"
+    assert read_content(committed_shop, draft, LAYOUT) == before + "<!-- mine -->"
     page.get_by_role("region", name="Earlier versions").get_by_role("link").first.click()
     expect(page.get_by_label("Differences")).to_be_visible()
     page.get_by_role("button", name="Restore this version").click()
     expect(page.get_by_text(f"Restored {LAYOUT}.")).to_be_visible()
-    assert content_of(live_shop, draft, LAYOUT) == before
+    assert read_content(committed_shop, draft, LAYOUT) == before
     assert window.problems == []
 
 
-def test_who_saves_second_is_told_and_sees_the_difference(
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+def test_the_second_save_gets_a_conflict_and_shows_the_difference(
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>theirs</p>"), actor="system", at=timezone.now())
 
     page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+a")
@@ -95,20 +95,22 @@ def test_who_saves_second_is_told_and_sees_the_difference(
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("saved this file while you were editing it")).to_be_visible()
 
-    assert content_of(live_shop, draft, LAYOUT) == "<p>theirs</p>"
+    assert read_content(committed_shop, draft, LAYOUT) == "<p>theirs</p>"
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
-    assert "mine" in content_of(live_shop, draft, LAYOUT)
+    assert "mine" in read_content(committed_shop, draft, LAYOUT)
     # The browser reports the 409 in its console.
     assert [problem for problem in window.problems if "409" not in problem] == []
 
 
-def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop, owner: User, draft: Theme) -> None:
-    window = open_window(owner, live_shop)
+def test_leaving_unsaved_work_is_asked_about(
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
+) -> None:
+    window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     dialogs = watch_dialogs(page)
 
-    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    get_editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("x")
     page.get_by_role("link", name="Back to themes").click()
     page.wait_for_url("**/content/theme/")
@@ -117,26 +119,26 @@ def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop,
 
 
 def test_going_from_file_to_file_loses_nothing_that_is_typed(
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     dialogs = watch_dialogs(page)
     tabs = page.get_by_role("navigation", name="Open files")
-    before = content_of(live_shop, draft, LAYOUT)
+    before = read_content(committed_shop, draft, LAYOUT)
 
-    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    get_editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("<!-- mine -->")
     expect(tabs.get_by_text("not saved")).to_be_visible()
     page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
     expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
-    assert content_of(live_shop, draft, LAYOUT) == before
+    assert read_content(committed_shop, draft, LAYOUT) == before
     tabs.get_by_role("link", name="theme.liquid").click()
     expect(page.get_by_text("Unsaved changes.")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
 
-    assert content_of(live_shop, draft, LAYOUT) == before + "<!-- mine -->"
+    assert read_content(committed_shop, draft, LAYOUT) == before + "<!-- mine -->"
     expect(tabs.get_by_text("not saved")).to_have_count(0)
     tabs.get_by_role("button", name="Close assets/theme.css").click()
     expect(tabs.get_by_role("link")).to_have_count(1)
@@ -146,16 +148,16 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
     assert window.problems == []
 
 
-def test_a_save_of_somebody_else_is_noticed_behind_another_tab(
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+def test_another_users_save_is_noticed_behind_another_tab(
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
-    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    get_editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("mine")
     page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
     expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>theirs</p>"), actor="system", at=timezone.now())
 
     page.get_by_role("navigation", name="Open files").get_by_role("link", name="theme.liquid").click()
@@ -163,13 +165,13 @@ def test_a_save_of_somebody_else_is_noticed_behind_another_tab(
     page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_text("saved this file while you were editing it")).to_be_visible()
-    assert content_of(live_shop, draft, LAYOUT) == "<p>theirs</p>"
+    assert read_content(committed_shop, draft, LAYOUT) == "<p>theirs</p>"
 
 
 def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
-    open_window: Open, live_shop: Shop, owner: User, article: Article
+    logged_in_page: Open, committed_shop: Shop, owner: User, article: Article
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("content_article_change", article.pk)
     dialogs = watch_dialogs(page)
 
@@ -181,16 +183,16 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     page.wait_for_url("**/content/article/")
 
     assert dialogs == []
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         saved = Article.objects.get(pk=article.pk)
     assert (saved.title, saved.body_html) == ("Hello again", EVIL)
     assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
 
 
-def test_tags_are_completed_behind_those_that_stand_there(
-    open_window: Open, live_shop: Shop, owner: User, article: Article
+def test_tags_are_completed_after_existing_ones(
+    logged_in_page: Open, committed_shop: Shop, owner: User, article: Article
 ) -> None:
-    page = open_window(owner, live_shop).go("content_article_add")
+    page = logged_in_page(owner, committed_shop).go("content_article_add")
 
     page.get_by_label("Tags").press_sequentially("snow, win")
 
@@ -200,16 +202,16 @@ def test_tags_are_completed_behind_those_that_stand_there(
 
 @pytest.mark.parametrize("width", [pytest.param(1400, marks=[pytest.mark.soak, pytest.mark.timeout(0)]), 390])
 @pytest.mark.usefixtures("axe")
-def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme, article: Article, width: int
+def test_the_content_pages_are_accessible(  # noqa: PLR0917 - fixtures
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme, article: Article, width: int
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"<p>two</p>"), actor="system", at=timezone.now())
         version = draft.asset_versions.get()
-        Theme.objects.create(shop=live_shop, name="Broken", processing=False, failure="The archive is damaged.")
+        Theme.objects.create(shop=committed_shop, name="Broken", processing=False, failure="The archive is damaged.")
         articles.update_article(article, {"body_html": "<p>Two</p>"}, actor="system", at=timezone.now())
         former = article.text_versions.get()
-    window = open_window(owner, live_shop, viewport={"width": width, "height": 900})
+    window = logged_in_page(owner, committed_shop, viewport={"width": width, "height": 900})
     code = window.go("content_theme_code", draft.pk).url.removeprefix(window.server)
     pages: list[tuple[str, tuple[object, ...]]] = [
         ("content_theme_changelist", ()),
@@ -237,48 +239,50 @@ BROKEN = "<p>{% if product %}</p>"
 
 
 def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         main = Theme.objects.get(role="main")
-    before = content_of(live_shop, main, LAYOUT)
-    window = open_window(owner, live_shop)
+    before = read_content(committed_shop, main, LAYOUT)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("content_theme_code", main.pk)
     page.get_by_role("link", name=LAYOUT).click()
-    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    get_editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.insert_text(BROKEN)
 
     page.get_by_role("button", name="Save", exact=True).click()
     warning = page.get_by_role("alert").filter(has_text="has an error")
     expect(warning).to_contain_text("tag {% if product %} not closed")
-    assert content_of(live_shop, main, LAYOUT) == before
+    assert read_content(committed_shop, main, LAYOUT) == before
 
     page.get_by_role("button", name="Save anyway").click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
-    assert content_of(live_shop, main, LAYOUT) == before + BROKEN
+    assert read_content(committed_shop, main, LAYOUT) == before + BROKEN
     assert window.problems == []
 
 
 def test_liquid_that_parses_and_drafts_are_saved_without_a_question(
-    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         main = Theme.objects.get(role="main")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     for theme, text in ((main, "{% section 'a' %}{% form 'x' %}{{ a | b: 1 }}{% endform %}"), (draft, BROKEN)):
         page = window.go("content_theme_code", theme.pk)
         page.get_by_role("link", name="templates/index.liquid").first.click()
-        editor(page, "Content of templates/index.liquid").press("Control+End")
+        get_editor(page, "Content of templates/index.liquid").press("Control+End")
         page.keyboard.insert_text(text)
         page.keyboard.press("Control+s")
         expect(page.get_by_text("Saved templates/index.liquid.")).to_be_visible()
-        assert content_of(live_shop, theme, "templates/index.liquid").endswith(text)
+        assert read_content(committed_shop, theme, "templates/index.liquid").endswith(text)
 
 
-def test_the_editor_speaks_the_readers_language(open_window: Open, live_shop: Shop, owner: User, draft: Theme) -> None:
+def test_the_editor_speaks_the_readers_language(
+    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
+) -> None:
     owner.language = "de"
     owner.save()
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("content_theme_code", draft.pk)
     page.get_by_role("link", name=LAYOUT).click()
     code = page.locator(".cm-content")

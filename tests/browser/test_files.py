@@ -16,12 +16,12 @@ PICTURE: FilePayload = {"name": "cup.png", "mimeType": "image/png", "buffer": PN
 
 
 def test_a_chosen_file_is_named_in_its_own_box_and_nowhere_else(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         product, collection = make_product(), make_custom()
         theme = Theme.objects.get(role="main")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("catalog_product_images", product.pk)
     page.locator("#files").set_input_files(PICTURE)

@@ -15,8 +15,8 @@ from tests import factories
 from tests.browser.conftest import Open
 from tests.catalog.factories import make_product
 from tests.content.factories import make_blog
-from tests.machine import until
-from tests.orders.factories import available, make_order, make_variant
+from tests.machine import wait_until
+from tests.orders.factories import get_available, make_order, make_variant
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -25,12 +25,12 @@ PASSWORD = "correct horse battery"
 FOCUSED = "() => document.activeElement.name ?? null"
 
 
-def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop, owner: User) -> None:
+def test_logging_in_with_a_code_and_out_again(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     owner.set_password(PASSWORD)
     owner.save()
     secret = generate_totp_secret()
     TOTP.activate(owner, secret)
-    window = open_window(None, live_shop)
+    window = logged_in_page(None, committed_shop)
 
     page = window.open("/s/acme/admin/")
     page.get_by_label("Email").fill("kim@example.com")
@@ -48,13 +48,13 @@ def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop
     assert window.problems == []
 
 
-def test_typing_begins_where_it_is_wanted(open_window: Open, live_shop: Shop, owner: User) -> None:
+def test_typing_begins_where_it_is_wanted(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     """Check that login and add forms focus their first field and change forms focus none."""
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         blog = make_blog()
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
-    assert open_window(None, live_shop).open("/accounts/login/").evaluate(FOCUSED) == "login"
+    assert logged_in_page(None, committed_shop).open("/accounts/login/").evaluate(FOCUSED) == "login"
     assert window.go("content_blog_add").evaluate(FOCUSED) == "title"
     assert window.go("content_blog_change", blog.pk).evaluate(FOCUSED) is None
 
@@ -69,9 +69,9 @@ def test_typing_begins_where_it_is_wanted(open_window: Open, live_shop: Shop, ow
     ],
 )
 def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
-    open_window: Open, live_shop: Shop, owner: User, name: str, typed: dict[str, str]
+    logged_in_page: Open, committed_shop: Shop, owner: User, name: str, typed: dict[str, str]
 ) -> None:
-    page = open_window(owner, live_shop).go(name)
+    page = logged_in_page(owner, committed_shop).go(name)
     # Load Django's own script, which focuses the first field, after all others.
     page.route("**/admin/js/change_form.js", _delay_script)
     for field, text in typed.items():
@@ -90,8 +90,10 @@ def _delay_script(route: Route) -> None:
     route.continue_()
 
 
-def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_installing_an_app_by_keyboard_shows_its_token_once(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("shops_installation_add")
     page.get_by_label("Name").fill("Warehouse sync")
@@ -108,49 +110,51 @@ def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, l
     assert window.problems == []
 
 
-def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owner: User) -> None:
-    installation = factories.make_installation(live_shop)
-    window = open_window(owner, live_shop)
+def test_a_double_click_makes_one_token(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    installation = factories.make_installation(committed_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("shops_installation_change", installation.pk)
     page.get_by_role("button", name="Create token").dblclick()
     expect(page.get_by_label("Access token")).to_be_visible()
     page.wait_for_load_state("networkidle")
 
-    with shop_scope(live_shop):
-        until(AccessToken.objects.filter(installation=installation).count, lambda rows: rows > 0)
+    with shop_scope(committed_shop):
+        wait_until(AccessToken.objects.filter(installation=installation).count, lambda rows: rows > 0)
         assert AccessToken.objects.filter(installation=installation).count() == 1
 
 
 @pytest.mark.parametrize("kind", ["capture", "sale"])
-def test_a_double_click_takes_a_payment_once(open_window: Open, live_shop: Shop, owner: User, kind: str) -> None:
+def test_a_double_click_takes_a_payment_once(
+    logged_in_page: Open, committed_shop: Shop, owner: User, kind: str
+) -> None:
     authorization = {"kind": "authorization", "status": "success", "amount": Decimal("20.00")}
     transactions, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
-    order = make_order(live_shop, transactions=transactions)
-    window = open_window(owner, live_shop)
+    order = make_order(committed_shop, transactions=transactions)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("button", name=button).dblclick()
     expect(page.get_by_role("button", name=button)).to_be_hidden()
     page.wait_for_load_state("networkidle")
 
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         rows = order.transactions.filter(kind=kind)
         assert [row.amount for row in rows] == [Decimal("20.00")]
     assert window.problems == []
 
 
 def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    variant = make_variant(live_shop, stock=3)
+    variant = make_variant(committed_shop, stock=3)
     order = make_order(
-        live_shop,
+        committed_shop,
         lines=[{"variant_id": variant.pk, "quantity": 2, "price": Decimal("5.00")}],
         inventory_behaviour="decrement_obeying_policy",
         transactions=[{"kind": "sale", "status": "success", "amount": Decimal("10.00")}],
     )
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_cancel", order.pk)
     page.get_by_label("Refund, at most 10.00 USD").fill("10")
@@ -161,20 +165,20 @@ def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
     page.wait_for_url("**/change/")
     page.wait_for_load_state("networkidle")
 
-    assert available(variant) == 3
-    with shop_scope(live_shop):
+    assert get_available(variant) == 3
+    with shop_scope(committed_shop):
         assert Event.objects.filter(topic="orders/cancelled").count() == 1
         assert [row.amount for row in order.transactions.filter(kind="refund")] == [Decimal("10.00")]
     assert window.problems == []
 
 
 def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_once(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    variant = make_variant(live_shop, stock=3)
+    variant = make_variant(committed_shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
-    order = make_order(live_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
-    window = open_window(owner, live_shop)
+    order = make_order(committed_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_cancel", order.pk)
     form = page.locator("form", has=page.get_by_role("button", name="Cancel order"))
     form.get_by_role("button", name="Cancel order").click()
@@ -186,15 +190,15 @@ def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_onc
         # Bypass the page's own form validation.
         form.evaluate("form => HTMLFormElement.prototype.submit.call(form)")
 
-    assert available(variant) == 3
-    with shop_scope(live_shop):
+    assert get_available(variant) == 3
+    with shop_scope(committed_shop):
         assert Event.objects.filter(topic="orders/cancelled").count() == 1
     assert window.problems == []
 
 
-def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
-    factories.make_installation(live_shop, name="Larkspur sync")
-    window = open_window(owner, live_shop)
+def test_the_search_opens_and_leads_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    factories.make_installation(committed_shop, name="Larkspur sync")
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     page.keyboard.press("Control+k")
@@ -208,9 +212,9 @@ def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Sh
 
 
 def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    window = open_window(owner, live_shop, locale="de-DE")
+    window = logged_in_page(owner, committed_shop, locale="de-DE")
 
     page = window.go()
     page.keyboard.press("Control+k")
@@ -223,8 +227,10 @@ def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
     assert window.problems == []
 
 
-def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_the_search_switches_light_and_dark_where_one_is(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_changelist")
     address, html, field = page.url, page.locator("html"), page.get_by_role("searchbox", name="Search", exact=True)
 
@@ -253,8 +259,8 @@ def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live
     assert window.problems == []
 
 
-def test_the_filters_work_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_the_filters_work_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("events_event_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
@@ -271,9 +277,9 @@ def test_the_filters_work_by_keyboard(open_window: Open, live_shop: Shop, owner:
 
 
 def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
@@ -293,8 +299,10 @@ def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
     assert window.problems == []
 
 
-def test_the_first_stop_of_the_keyboard_leads_to_the_content(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_the_first_stop_of_the_keyboard_leads_to_the_content(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     page.keyboard.press("Tab")
@@ -304,11 +312,11 @@ def test_the_first_stop_of_the_keyboard_leads_to_the_content(open_window: Open, 
     expect(page.get_by_role("main")).to_be_focused()
 
 
-def test_shops_are_switched_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
+def test_shops_are_switched_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     other = factories.make_shop(domain="nova.example", name="Nova")
     with shop_scope(other):
         Membership.objects.create(shop=other, user=owner, account_owner=True)
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     page.get_by_role("button", name="Acme").press("Enter")
@@ -318,8 +326,8 @@ def test_shops_are_switched_by_keyboard(open_window: Open, live_shop: Shop, owne
     expect(page.get_by_role("navigation", name="Menu").get_by_text("nova.example")).to_be_visible()
 
 
-def test_a_preset_chooses_its_levels(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_a_preset_chooses_its_levels(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("staff_membership_add")
     page.get_by_label("Start with a preset").select_option(label="Support")
@@ -332,8 +340,8 @@ def test_a_preset_chooses_its_levels(open_window: Open, live_shop: Shop, owner: 
     expect(page.get_by_label("See orders and comment on them")).to_have_value("orders:view")
 
 
-def test_the_menu_opens_on_a_phone(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844})
 
     page = window.go()
     page.get_by_role("button", name="Open the menu").click()
@@ -342,8 +350,8 @@ def test_the_menu_opens_on_a_phone(open_window: Open, live_shop: Shop, owner: Us
     page.wait_for_url("**/staff/membership/")
 
 
-def test_the_colours_are_chosen_once_for_all_pages(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_the_colours_are_chosen_once_for_all_pages(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.open("/accounts/profile/")
     page.get_by_role("button", name="Light / dark").click()
@@ -353,8 +361,10 @@ def test_the_colours_are_chosen_once_for_all_pages(open_window: Open, live_shop:
     expect(page.locator("html")).to_have_class("dark")
 
 
-def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
-    window = open_window(owner, live_shop)
+def test_keeping_a_view_of_a_list_by_keyboard(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
+) -> None:
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("jobs_job_changelist")
     page.goto(f"{page.url}?state__exact=failed")
@@ -378,10 +388,12 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     assert window.problems == []
 
 
-def test_columns_are_chosen_and_moved_by_keyboard(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
-    with shop_scope(live_shop):
+def test_columns_are_chosen_and_moved_by_keyboard(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
+) -> None:
+    with shop_scope(committed_shop):
         make_product("Hat", vendor="Acme", tags="warm")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
     headings = page.locator("#result_list thead th:visible")
     opener = page.locator("summary", has_text="Columns")

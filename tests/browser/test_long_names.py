@@ -37,13 +37,13 @@ BROKEN = r"""() => {
 
 
 @pytest.fixture
-def pages(live_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
+def pages_with_long_names(committed_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
     """Return the pages of rows with such names."""
     now = timezone.now()
     line = {"title": LONG, "sku": LONG, "price": Decimal("12249.80"), "quantity": 2}
     person = {"first_name": LONG, "last_name": "Lee"}
-    order = make_order(live_shop, lines=[line], email="ada@example.com", customer=person, financial_status="paid")
-    with shop_scope(live_shop):
+    order = make_order(committed_shop, lines=[line], email="ada@example.com", customer=person, financial_status="paid")
+    with shop_scope(committed_shop):
         product, collection = make_product(LONG), make_custom(LONG)
         blog = blogs.create_blog({"title": LONG}, actor="system", at=now)
         theme = themes.duplicate_theme(Theme.objects.get(role="main"), name=LONG[:50], actor="system", at=now)
@@ -70,12 +70,12 @@ def pages(live_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def test_long_names_neither_widen_a_page_nor_break_its_numbers(
-    open_window: Open, live_shop: Shop, owner: User, pages: list[tuple[str, tuple[int, ...]]]
+    logged_in_page: Open, committed_shop: Shop, owner: User, pages_with_long_names: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     problems = []
-    for name, args in pages:
+    for name, args in pages_with_long_names:
         page = window.go(name, *args)
         for width in (1400, 1000, 390):
             page.set_viewport_size({"width": width, "height": 900})

@@ -11,11 +11,11 @@ from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.pages import TABLE
-from tests.panel.things import Things, things_of
+from tests.panel.things import Things, one_of_each
 
-__all__ = ["things_of"]
+__all__ = ["one_of_each"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -32,7 +32,7 @@ FORMED = (
 )
 
 
-def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+def get_text_columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
     """Return the columns with user-written text."""
     return [
         field
@@ -45,14 +45,14 @@ def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
     ]
 
 
-def spoil() -> int:
+def write_html_into_texts() -> int:
     """Write HTML into every text column of our tables where constraints allow it, and return the number of columns."""
     column_count = 0
     with all_shops_scope():
         for model in apps.get_models():
             if not model.__module__.startswith("apps.") or model._meta.proxy:
                 continue
-            for field in texts_of(model):
+            for field in get_text_columns(model):
                 text = MARKUP[: field.max_length] if field.max_length else MARKUP
                 try:
                     with transaction.atomic():
@@ -62,13 +62,13 @@ def spoil() -> int:
     return column_count
 
 
-def test_no_page_runs_what_stands_in_any_text(
-    open_window: Open, live_shop: Shop, owner: User, things_of: Things
+def test_no_page_runs_html_of_any_text(
+    logged_in_page: Open, committed_shop: Shop, owner: User, one_of_each: Things
 ) -> None:
-    things = things_of(live_shop)
-    spoiled = spoil()
-    live_shop.refresh_from_db()
-    window = open_window(owner, live_shop)
+    things = one_of_each(committed_shop)
+    spoiled = write_html_into_texts()
+    committed_shop.refresh_from_db()
+    window = logged_in_page(owner, committed_shop)
     dialogs: list[str] = []
 
     def dismiss(dialog: Dialog) -> None:
@@ -77,7 +77,7 @@ def test_no_page_runs_what_stands_in_any_text(
 
     window.page.on("dialog", dismiss)
 
-    with Each() as subtest:
+    with Subtests() as subtest:
         for name, row in TABLE.items():
             if (
                 row.status != 200

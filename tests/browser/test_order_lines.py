@@ -20,17 +20,17 @@ LINES = [
 ]
 
 
-def lines(shop: Shop) -> list[tuple[str, int]]:
+def get_lines(shop: Shop) -> list[tuple[str, int]]:
     with shop_scope(shop):
         return list(LineItem.objects.order_by("pk").values_list("title", "current_quantity"))
 
 
 def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_difference(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    make_variant(live_shop, stock=5, sku="CUP-1", product_title="Cup")
-    order = make_order(live_shop, lines=LINES, email="ada@example.com", financial_status="paid")
-    window = open_window(owner, live_shop)
+    make_variant(committed_shop, stock=5, sku="CUP-1", product_title="Cup")
+    order = make_order(committed_shop, lines=LINES, email="ada@example.com", financial_status="paid")
+    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_change", order.pk)
 
     page.get_by_role("link", name="Edit items…").press("Enter")
@@ -62,20 +62,22 @@ def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_
     expect(difference.get_by_role("row", name="Total")).to_contain_text("45.00 USD")
     expect(difference.get_by_role("row", name="Total")).to_contain_text("40.00 USD")
     expect(difference).to_contain_text("5.00 USD will be owed to the customer.")
-    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1)]
+    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1)]
     barriers += window.barriers()
     page.get_by_role("button", name="Save").dblclick()
     page.wait_for_url("**/change/")
 
     expect(page.get_by_text(f"The items of order {order.name} were changed.")).to_be_visible()
-    assert lines(live_shop) == [("Mug", 0), ("Bowl", 1), ("Cup", 2)]
+    assert get_lines(committed_shop) == [("Mug", 0), ("Bowl", 1), ("Cup", 2)]
     assert barriers == []
     assert window.problems == []
 
 
-def test_the_number_of_a_line_is_changed_and_thought_better_of(open_window: Open, live_shop: Shop, owner: User) -> None:
-    order = make_order(live_shop, lines=LINES)
-    window = open_window(owner, live_shop)
+def test_the_number_of_a_line_is_changed_and_thought_better_of(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    order = make_order(committed_shop, lines=LINES)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_lines", order.pk)
 
     page.get_by_label("Quantity of Mug").fill("3")
@@ -89,9 +91,9 @@ def test_the_number_of_a_line_is_changed_and_thought_better_of(open_window: Open
     page.get_by_label("Price per item").fill("4,50")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("row", name="Total")).to_contain_text("59.50 USD")
-    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1)]
+    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1)]
     page.get_by_role("button", name="Save").click()
     page.wait_for_url("**/change/")
 
-    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1), ("Mug", 1), ("Engraving", 1)]
+    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1), ("Mug", 1), ("Engraving", 1)]
     assert window.problems == []

@@ -16,10 +16,10 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Look, Open
-from tests.browser.world import furnish, pages
+from tests.browser.world import create_app_rows, get_pages
 from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
-from tests.fulfillment.factories import make_event, make_fulfillment, route
+from tests.fulfillment.factories import make_event, make_fulfillment, route_order_now
 from tests.orders.factories import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -52,18 +52,18 @@ ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 @pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("part", range(PARTS))
 @WHOLE
-def test_pages_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, part: int, all_looks: bool
+def test_pages_of_the_panel_are_accessible(
+    logged_in_page: Open, committed_shop: Shop, owner: User, part: int, all_looks: bool
 ) -> None:
     """Check each page in one combination of window size and color scheme; ``make soak`` checks all four.
 
     The pages are split into parts that may run in parallel.
     """
-    installation = furnish(live_shop)
-    window = open_window(owner, live_shop, viewport=DESK)
+    installation = create_app_rows(committed_shop)
+    window = logged_in_page(owner, committed_shop, viewport=DESK)
 
     problems: list[tuple[str, ...]] = []
-    for number, (name, args) in enumerate(pages(live_shop, installation)[part::PARTS]):
+    for number, (name, args) in enumerate(get_pages(committed_shop, installation)[part::PARTS]):
         page = window.go(name, *args)
         # Every second page is loaded in the phone size and then enlarged.
         for size, looks in LOOKS[:: (-1) ** number] if all_looks else [CHOICE[(number + part) % len(CHOICE)]]:
@@ -77,11 +77,11 @@ def test_pages_of_the_panel_are_open_to_everybody(
     assert window.problems == []
 
 
-def test_what_comes_after_the_home_page_is_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+def test_pages_after_the_home_page_are_accessible(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    make_order(live_shop)
-    window = open_window(owner, live_shop)
+    make_order(committed_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("index")
     page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
@@ -102,14 +102,14 @@ FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_
 
 @pytest.mark.usefixtures("axe")
 @WHOLE
-def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, all_looks: bool) -> None:
+def test_filters_are_accessible(logged_in_page: Open, committed_shop: Shop, owner: User, all_looks: bool) -> None:
     """Check the filter panel as a form and as links, when opened and with invalid values.
 
     Each list uses one combination of window size and color scheme; ``make soak`` checks all four.
     """
-    window = open_window(owner, live_shop, viewport=DESK)
+    window = logged_in_page(owner, committed_shop, viewport=DESK)
     addresses = [
-        get_panel_url(live_shop, f"admin:{name}_changelist") + query
+        get_panel_url(committed_shop, f"admin:{name}_changelist") + query
         for query in ("", "?total_from=a+lot&processed_to=never&created_from=never")
         for name in FILTERED
     ]
@@ -143,9 +143,9 @@ BAD_IN_THE_DARK = """
 """
 
 
-def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Shop, axe: None) -> None:
+def test_what_is_bad_in_the_dark_alone_is_seen(logged_in_page: Open, committed_shop: Shop, axe: None) -> None:
     """Control of ``barriers``, which checks dark pages with fewer rules."""
-    window = open_window(None, live_shop)
+    window = logged_in_page(None, committed_shop)
     window.page.set_content(f"<!doctype html><html lang='en'>{BAD_IN_THE_DARK}</html>")
 
     problems = {(look, problem.split()[0]) for look, problem in window.barriers()}
@@ -161,9 +161,9 @@ def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Sho
         "<link rel='stylesheet' href='http://elsewhere.example/x.css'>",
     ],
 )
-def test_a_request_to_another_host_is_told(open_window: Open, live_shop: Shop, asks: str) -> None:
+def test_a_request_to_another_host_is_reported(logged_in_page: Open, committed_shop: Shop, asks: str) -> None:
     """Control of ``problems``, on a page without a content security policy."""
-    window = open_window(None, live_shop)
+    window = logged_in_page(None, committed_shop)
 
     window.page.set_content(
         f"<!doctype html><html lang='en'><title>Asks</title>{asks}</html>", wait_until="networkidle"
@@ -172,10 +172,10 @@ def test_a_request_to_another_host_is_told(open_window: Open, live_shop: Shop, a
     assert ["ERR_NAME_NOT_RESOLVED" in problem for problem in window.problems] == [True]
 
 
-def send_one(shop: Shop, order: Order) -> None:
+def fulfill_one(shop: Shop, order: Order) -> None:
     """Fulfill one of the order's two mugs."""
     with shop_scope(shop):
-        (row,) = route(order)
+        (row,) = route_order_now(order)
         line = row.lines.get()
         numbers = Tracking(("1Z999AA10123456784",), ("https://parcels.example/1Z999AA10123456784",), "UPS")
         fulfillment = make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}], tracking=numbers)
@@ -184,16 +184,16 @@ def send_one(shop: Shop, order: Order) -> None:
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_pages_outside_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, axe: None, size: ViewportSize
+def test_pages_outside_of_the_panel_are_accessible(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None, size: ViewportSize
 ) -> None:
     owner_window, anonymous_window = (
-        open_window(owner, live_shop, viewport=size),
-        open_window(None, live_shop, viewport=size),
+        logged_in_page(owner, committed_shop, viewport=size),
+        logged_in_page(None, committed_shop, viewport=size),
     )
-    order = make_order(live_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
-    send_one(live_shop, order)
-    status = f"/orders/{live_shop.pk}/{order.token}"
+    order = make_order(committed_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
+    fulfill_one(committed_shop, order)
+    status = f"/orders/{committed_shop.pk}/{order.token}"
 
     problems: list[tuple[str, ...]] = []
     for window, paths in ((owner_window, OUTSIDE), (anonymous_window, (*ENTRANCE, status))):
@@ -208,26 +208,31 @@ def test_pages_outside_of_the_panel_are_open_to_everybody(
 
 
 @pytest.mark.parametrize("path", ["/s/acme/admin/", "/accounts/profile/"])
-def test_a_dark_system_makes_dark_pages(open_window: Open, live_shop: Shop, owner: User, path: str) -> None:
-    page = open_window(owner, live_shop, color_scheme="dark").open(path)
+def test_a_dark_system_makes_dark_pages(logged_in_page: Open, committed_shop: Shop, owner: User, path: str) -> None:
+    page = logged_in_page(owner, committed_shop, color_scheme="dark").open(path)
 
     expect(page.locator("html")).to_have_class("dark")
 
 
 def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
-    open_window: Open, live_shop: Shop, owner: User, live_server: Any, settings: Any
+    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: Any, settings: Any
 ) -> None:
     settings.BASE_URL = live_server.url
-    order, now = make_order(live_shop), timezone.now()
-    with shop_scope(live_shop):
+    order, now = make_order(committed_shop), timezone.now()
+    with shop_scope(committed_shop):
         tag = factories.ScriptTagFactory.create(
-            shop=live_shop, app=factories.make_installation(live_shop, ()).app, display_scope="order_status", cache=True
+            shop=committed_shop,
+            app=factories.make_installation(committed_shop, ()).app,
+            display_scope="order_status",
+            cache=True,
         )
         content = blob_store.store_blob(SPY)
-        ScriptCopy.objects.create(shop=live_shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now)
-    window = open_window(owner, live_shop)
+        ScriptCopy.objects.create(
+            shop=committed_shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now
+        )
+    window = logged_in_page(owner, committed_shop)
 
-    page = window.open(f"/orders/{live_shop.pk}/{order.token}")
+    page = window.open(f"/orders/{committed_shop.pk}/{order.token}")
 
     expect(page.locator("body")).to_have_attribute("data-origin", "null")
     expect(page.locator("body")).to_have_attribute("data-panel", "out of reach")
@@ -235,17 +240,17 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 
 
 def test_files_of_a_shop_are_no_scripts_of_the_panel(
-    open_window: Open, live_shop: Shop, owner: User, live_server: Any
+    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: Any
 ) -> None:
     """Check that files stored by a shop on this host do not run in the panel, even if a script tag is injected."""
     now = timezone.now()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         theme = Theme.objects.get(role="main")
         assets.save_asset(
             theme, "assets/evil.js", blob_store.store_blob(b"document.title = 'run'"), actor="system", at=now
         )
-    address = f"/storefront/{live_shop.domain}/themes/{theme.pk}/assets/evil.js"
-    window = open_window(owner, live_shop)
+    address = f"/storefront/{committed_shop.domain}/themes/{theme.pk}/assets/evil.js"
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     outcome = page.evaluate(
@@ -268,10 +273,10 @@ def test_files_of_a_shop_are_no_scripts_of_the_panel(
     ("path", "expected"),
     [("/s/acme/admin/nothing/", (404, "Page not found")), ("/s/acme/admin/jobs/job/", (403, "Permission required"))],
 )
-def test_error_pages_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, axe: None, path: str, expected: tuple[int, str]
+def test_error_pages_are_accessible(
+    logged_in_page: Open, committed_shop: Shop, axe: None, path: str, expected: tuple[int, str]
 ) -> None:
-    window = open_window(factories.make_member(live_shop), live_shop)
+    window = logged_in_page(factories.make_member(committed_shop), committed_shop)
 
     response = window.page.goto(window.server + path)
 
@@ -293,14 +298,14 @@ UNEVEN = """() => [...document.querySelectorAll('.field-row.grid')].filter(row =
 
 
 @pytest.mark.parametrize("fully", [True, False])
-def test_fields_side_by_side_begin_on_one_line(open_window: Open, live_shop: Shop, fully: bool) -> None:
-    with shop_scope(live_shop):
+def test_fields_side_by_side_begin_on_one_line(logged_in_page: Open, committed_shop: Shop, fully: bool) -> None:
+    with shop_scope(committed_shop):
         customer = make_customer(email="ada@example.com")
         product = make_product("Mug")
         variant = product.variants.get()
     names = ("customers", "products", "locations")
-    user = factories.make_member(live_shop, *(names if fully else ()), view_only=() if fully else names)
-    window = open_window(user, live_shop)
+    user = factories.make_member(committed_shop, *(names if fully else ()), view_only=() if fully else names)
+    window = logged_in_page(user, committed_shop)
     pages: list[tuple[str, tuple[object, ...]]] = [
         ("customers_customer_change", (customer.pk,)),
         ("catalog_product_change", (product.pk,)),

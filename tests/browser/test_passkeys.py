@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests.browser.conftest import Open, Window
+from tests.browser.conftest import BrowserPage, Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -27,13 +27,13 @@ DEVICE = {
 }
 
 
-def with_device(page: Page, **options: Any) -> None:
+def add_authenticator(page: Page, **options: Any) -> None:
     devices = page.context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE | options})
 
 
-def is_in(url: str) -> bool:
+def is_panel_page(url: str) -> bool:
     """Return True for a page of the panel; the login's URL names one as well, as its redirect target."""
     return urlsplit(url).path.endswith("/admin/")
 
@@ -44,14 +44,14 @@ def log_in(page: Page) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
-def log_out(window: Window) -> None:
+def log_out(window: BrowserPage) -> None:
     page = window.go()
     page.get_by_role("button", name="Kim Lee").press("Enter")
     page.get_by_role("button", name="Log out").press("Enter")
     page.wait_for_url("**/accounts/login/")
 
 
-def proven(window: Window) -> Page:
+def open_add_key_page(window: BrowserPage) -> Page:
     """Open the page that adds a key, with the password entered again."""
     page = window.open("/accounts/2fa/webauthn/add/")
     page.get_by_label("Password", exact=False).first.fill(PASSWORD)
@@ -68,24 +68,24 @@ def add_key(page: Page, *, passwordless: bool) -> None:
 
 
 @pytest.fixture
-def window(open_window: Open, live_shop: Shop, owner: User) -> Window:
+def window(logged_in_page: Open, committed_shop: Shop, owner: User) -> BrowserPage:
     """Log in by password on a device that supports passkeys."""
     owner.set_password(PASSWORD)
     owner.save()
-    window = open_window(None, live_shop)
+    window = logged_in_page(None, committed_shop)
     page = window.open("/s/acme/admin/")
-    with_device(page)
+    add_authenticator(page)
     log_in(page)
-    page.wait_for_url(is_in)
+    page.wait_for_url(is_panel_page)
     return window
 
 
 @pytest.mark.usefixtures("axe")
-def test_a_passkey_is_added_ends_other_sessions_and_logs_in_by_itself(window: Window, owner: User) -> None:
+def test_a_passkey_is_added_ends_other_sessions_and_logs_in_by_itself(window: BrowserPage, owner: User) -> None:
     other = Client()
     other.force_login(owner)
     assert other.get("/accounts/profile/").status_code == 200
-    page = proven(window)
+    page = open_add_key_page(window)
     barriers = window.barriers()
     add_key(page, passwordless=True)
 
@@ -98,7 +98,7 @@ def test_a_passkey_is_added_ends_other_sessions_and_logs_in_by_itself(window: Wi
     log_out(window)
     barriers += window.barriers()
     page.get_by_role("button", name="Log in with a passkey").click()
-    page.wait_for_url(is_in)
+    page.wait_for_url(is_panel_page)
 
     window.go()
     expect(page.get_by_role("heading", name="Kim")).to_be_visible()
@@ -106,13 +106,13 @@ def test_a_passkey_is_added_ends_other_sessions_and_logs_in_by_itself(window: Wi
     assert window.problems == []
 
 
-def test_a_security_key_is_asked_for_after_the_password(window: Window, owner: User) -> None:
-    add_key(proven(window), passwordless=False)
+def test_a_security_key_is_asked_for_after_the_password(window: BrowserPage, owner: User) -> None:
+    add_key(open_add_key_page(window), passwordless=False)
     log_out(window)
 
     log_in(window.page)
     window.page.get_by_role("button", name="Use a security key").click()
-    window.page.wait_for_url(is_in)
+    window.page.wait_for_url(is_panel_page)
 
     page = window.open(f"/accounts/2fa/webauthn/keys/{Authenticator.objects.get(type='webauthn').pk}/remove/")
     # Users with a second factor must confirm with a second factor.
@@ -124,10 +124,10 @@ def test_a_security_key_is_asked_for_after_the_password(window: Window, owner: U
     assert window.problems == []
 
 
-def test_a_passkey_that_is_not_there_is_said(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(None, live_shop)
+def test_a_missing_passkey_shows_an_error(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(None, committed_shop)
     page = window.open("/accounts/login/")
-    with_device(page)
+    add_authenticator(page)
 
     page.get_by_role("button", name="Log in with a passkey").click()
 
@@ -135,9 +135,9 @@ def test_a_passkey_that_is_not_there_is_said(open_window: Open, live_shop: Shop,
     assert window.problems == []
 
 
-def test_an_address_that_is_a_number_is_said(open_window: Open, live_shop: Shop, settings: Any) -> None:
+def test_a_numeric_host_shows_an_error(logged_in_page: Open, committed_shop: Shop, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    window = open_window(None, live_shop)
+    window = logged_in_page(None, committed_shop)
     window.server = window.server.replace("localhost", "127.0.0.1")
     settings.BASE_URL = window.server
     page = window.open("/accounts/login/")

@@ -9,7 +9,7 @@ from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import furnish, pages
+from tests.browser.world import create_app_rows, get_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -26,7 +26,7 @@ CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button
 PARTS = 2
 
 
-def addresses(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
+def get_add_forms(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
     """Return the add forms of all screens."""
     names = [f"{model._meta.app_label}_{model._meta.model_name}_add" for model in admin.site._registry]
     pages: list[tuple[str, tuple[object, ...]]] = []
@@ -40,16 +40,16 @@ def addresses(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_forms_fit_a_phone_in_german(open_window: Open, live_shop: Shop, owner: User, part: int) -> None:
-    installation = furnish(live_shop)
+def test_forms_fit_a_phone_in_german(logged_in_page: Open, committed_shop: Shop, owner: User, part: int) -> None:
+    installation = create_app_rows(committed_shop)
     User.objects.filter(pk=owner.pk).update(language="de")
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
-    of_rows = [(name, args) for name, args in pages(live_shop, installation) if args]
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844})
+    of_rows = [(name, args) for name, args in get_pages(committed_shop, installation) if args]
 
     problems: list[tuple[str, object]] = []
     form_count = 0
-    for name, args in [*addresses(live_shop), *of_rows][part::PARTS]:
-        response = window.page.goto(window.server + get_panel_url(live_shop, f"admin:{name}", *args))
+    for name, args in [*get_add_forms(committed_shop), *of_rows][part::PARTS]:
+        response = window.page.goto(window.server + get_panel_url(committed_shop, f"admin:{name}", *args))
         if response is None or response.status != 200:  # A screen without an add form.
             continue
         form_count += 1
@@ -61,8 +61,8 @@ def test_forms_fit_a_phone_in_german(open_window: Open, live_shop: Shop, owner: 
     assert sorted(map(str, problems)) == []
 
 
-def test_a_text_that_is_cut_is_found(open_window: Open, live_shop: Shop, owner: User) -> None:
-    page = open_window(owner, live_shop, viewport={"width": 390, "height": 844}).go("catalog_product_add")
+def test_a_text_that_is_cut_is_found(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    page = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844}).go("catalog_product_add")
     cut_text = "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Benachrichtigungen</p>"
 
     before = page.evaluate(CUT)

@@ -19,11 +19,11 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import furnish
+from tests.browser.world import create_app_rows
 from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_store_file
 from tests.customers.factories import make_customer
-from tests.inventory.factories import make_item, make_location, put
+from tests.inventory.factories import make_item, make_location, set_stock
 from tests.orders.factories import make_order
 from tests.panel.pages import TABLE
 
@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LONG = "Schokoladenfabrikation " * 11
 # Screens without a table.
-OTHERWISE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
-LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in OTHERWISE]
+SCREENS_WITHOUT_TABLE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
+LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in SCREENS_WITHOUT_TABLE]
 # Number of lines, height, and partly invisible statuses of each row.
 ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")].map((row) => {
     const box = row.getBoundingClientRect(), tops = new Set(), hidden = [];
@@ -47,10 +47,10 @@ ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")]
 LINES, TALL = 3, 84
 
 
-def fill(shop: Shop, user: User) -> None:
+def create_long_rows(shop: Shop, user: User) -> None:
     """Create rows in every list, with names of maximum length."""
     now = timezone.now()
-    furnish(shop)
+    create_app_rows(shop)
     line = {"title": LONG, "sku": "S" * 255, "price": Decimal("12249.80"), "quantity": 2}
     address = {"first_name": LONG[:100], "last_name": LONG[:100], "city": LONG[:100], "country": "Germany"}
     order = make_order(
@@ -73,7 +73,7 @@ def fill(shop: Shop, user: User) -> None:
             Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
         MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="A1B2C3D4E5.example.app")
         make_store_file(f"{'c' * 200}.png")
-        put(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
+        set_stock(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
         Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
         Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
         operations = {"vendor": LONG.strip()}
@@ -84,10 +84,10 @@ def fill(shop: Shop, user: User) -> None:
 # German has the longer words.
 @pytest.mark.parametrize("language", [pytest.param("en-US", marks=[pytest.mark.soak, pytest.mark.timeout(0)]), "de-DE"])
 def test_a_row_of_a_list_is_three_lines_at_the_most(
-    open_window: Open, live_shop: Shop, owner: User, language: str
+    logged_in_page: Open, committed_shop: Shop, owner: User, language: str
 ) -> None:
-    fill(live_shop, owner)
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
+    create_long_rows(committed_shop, owner)
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844}, locale=language)
 
     empty = set(LISTS)
     problems: list[tuple[object, ...]] = []
@@ -106,10 +106,10 @@ def test_a_row_of_a_list_is_three_lines_at_the_most(
 
 
 def test_at_a_small_desk_the_longest_lists_show_their_last_column(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    fill(live_shop, owner)
-    window = open_window(owner, live_shop, viewport={"width": 1280, "height": 900}, locale="de-DE")
+    create_long_rows(committed_shop, owner)
+    window = logged_in_page(owner, committed_shop, viewport={"width": 1280, "height": 900}, locale="de-DE")
 
     for name in ("fulfillment_fulfillmentorder", "orders_order", "customers_customer", "catalog_product"):
         page = window.go(f"{name}_changelist")
@@ -119,9 +119,9 @@ def test_at_a_small_desk_the_longest_lists_show_their_last_column(
         assert beyond <= 1, f"{name}: {beyond} pixels"
 
 
-def test_whoever_chooses_columns_sees_all_of_them(open_window: Open, live_shop: Shop, owner: User) -> None:
-    fill(live_shop, owner)
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+def test_chosen_columns_are_all_visible(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    create_long_rows(committed_shop, owner)
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844})
     columns = "name.address.account.orders_count.spent.last_order.since.telephone.newsletter.proven"
 
     page = window.open(f"/s/acme/admin/customers/customer/?columns={columns}")

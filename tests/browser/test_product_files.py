@@ -11,10 +11,10 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import work
+from tests.browser.world import run_jobs
 from tests.catalog.factories import make_product
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media_root")]
 
 # A long value leaves little room for its neighbors.
 MAKER = "Clay" + " and sons" * 12
@@ -36,7 +36,7 @@ BROKEN = """() => [...document.querySelectorAll('.bo-table td')].filter(cell => 
 }).map(cell => cell.textContent)"""
 
 
-def upload(page: Page) -> None:
+def upload_file(page: Page) -> None:
     page.get_by_role("link", name="Import…").click()
     file = {"name": "products.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]
@@ -45,16 +45,16 @@ def upload(page: Page) -> None:
 
 
 def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         make_product("Mug", prices=("10.00", "20.00"), vendor="Old")
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
-    upload(page)
+    upload_file(page)
 
     # The page updates itself when the worker is done.
-    work()
+    run_jobs()
     expect(page.get_by_text("1 unknown column will be ignored:")).to_contain_text("Maker")
     expect(page.get_by_text("is not supported and ignored:")).to_contain_text("Product Category")
     page.get_by_role("link", name="Map columns…").click()
@@ -64,7 +64,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     barriers = window.barriers()
     page.get_by_role("button", name="Validate again").click()
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
-    work()
+    run_jobs()
 
     mug = page.get_by_role("region", name="The first rows").get_by_role("row", name="Mug")
     expect(mug).to_contain_text(f"Vendor: Old → {MAKER}")
@@ -74,14 +74,14 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
         assert page.evaluate(BROKEN) == []
     refused = page.get_by_role("region", name="Rows with errors").get_by_role("row").nth(1)
     expect(refused).to_contain_text("Variant 1: Price is invalid.")
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert list(Product.objects.values_list("title", "vendor")) == [("Mug", "Old")]
     barriers += window.barriers()
     page.set_viewport_size({"width": 390, "height": 844})
     barriers += window.barriers()
     page.get_by_role("button", name="Import 2 rows").click()
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
-    work()
+    run_jobs()
 
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.get_by_role("region", name="Rows with errors")).to_contain_text("Variant 1: Price is invalid.")
@@ -90,7 +90,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     report_rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert [(row["line"], row["fate"]) for row in report_rows] == [("2", "changed"), ("4", "failed"), ("5", "new")]
     assert report_rows[1]["reason"] == "variant 1: price is invalid"
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert set(Product.objects.values_list("title", "vendor")) == {("Mug", MAKER), ("Plate", "Clay")}
         assert [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)] == [
             "12.50",

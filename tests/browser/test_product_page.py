@@ -43,14 +43,14 @@ CUT = """row => [...row.querySelectorAll('input[type=text], input[type=number]')
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def upload_folder(settings: Any, tmp_path: Path) -> Path:
     """Store uploads in a folder of this test."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
 
 
-def chips(page: Page, option: int, name: str, *values: str) -> None:
+def type_option(page: Page, option: int, name: str, *values: str) -> None:
     """Type an option and its values."""
     page.get_by_label(f"Name of option {option}", exact=True).fill(name)
     page.get_by_label(f"Name of option {option}", exact=True).press("Enter")
@@ -60,15 +60,15 @@ def chips(page: Page, option: int, name: str, *values: str) -> None:
 
 
 def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_add")
     page.get_by_label("Title", exact=False).first.fill("Shirt")
 
-    chips(page, 1, "Size", "S", "M")
+    type_option(page, 1, "Size", "S", "M")
     page.get_by_role("button", name="Add another option").press("Enter")
-    chips(page, 2, "Colour", "Red", "Blue", "Green")
+    type_option(page, 2, "Colour", "Red", "Blue", "Green")
     expect(page.get_by_text("6 variants", exact=True)).to_be_visible()
     prices = page.locator("tbody [data-cell=price]")
     prices.first.fill("9,90")
@@ -90,19 +90,19 @@ def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
     page.wait_for_url("**/catalog/product/")
 
     assert window.problems == []
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         rows = list(Variant.objects.order_by("position").values_list("title", "price"))
         assert rows == [(title, Decimal("9.9")) for title in ("M / Ruby", "M / Blue", "S / Ruby", "S / Blue")]
         assert [option.values for option in Product.objects.get().options.all()] == [["M", "S"], ["Ruby", "Blue"]]
 
 
 def test_pictures_are_dropped_on_the_page_that_adds_a_product(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844})
     page = window.go("catalog_product_add")
     page.get_by_label("Title", exact=False).first.fill("Shirt")
-    chips(page, 1, "Colour", "Red", "Blue")
+    type_option(page, 1, "Colour", "Red", "Blue")
 
     box = page.locator("[data-pictures]")
     page.evaluate(DROP, [box.element_handle(), base64.b64encode(PNG).decode(), ["red.png", "blue.png"]])
@@ -115,7 +115,7 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
     page.wait_for_url("**/catalog/product/")
 
     assert window.problems == []
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         second = ProductImage.objects.get(position=2)
         assert list(Variant.objects.order_by("position").values_list("title", "image_id")) == [
             ("Red", None),
@@ -123,12 +123,12 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
         ]
 
 
-def test_a_refused_product_comes_back_as_it_was(open_window: Open, live_shop: Shop, owner: User) -> None:
-    window = open_window(owner, live_shop)
+def test_a_refused_product_comes_back_as_it_was(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_add")
-    chips(page, 1, "Size", "S", "M")
+    type_option(page, 1, "Size", "S", "M")
     page.get_by_role("button", name="Add another option").press("Enter")
-    chips(page, 2, "Colour", "Red", "Blue")
+    type_option(page, 2, "Colour", "Red", "Blue")
     page.evaluate(DROP, [page.locator("[data-pictures]").element_handle(), base64.b64encode(PNG).decode(), ["red.png"]])
     expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
     page.locator("tbody select[data-cell=picture]").nth(1).select_option(label="Image 1, red.png")
@@ -148,15 +148,15 @@ def test_a_refused_product_comes_back_as_it_was(open_window: Open, live_shop: Sh
 
 
 def test_what_is_often_changed_is_seen_without_scrolling(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
     for name in ("Main Street store", "Harbor warehouse"):
-        make_location(live_shop, name=name)
-    with shop_scope(live_shop):
+        make_location(committed_shop, name=name)
+    with shop_scope(committed_shop):
         product = make_product("Shirt", prices=("123456.78", "2.00"))
         make_image(product)
         Variant.objects.update(barcode="4006000888944")
-    window = open_window(owner, live_shop, viewport={"width": 1400, "height": 900})
+    window = logged_in_page(owner, committed_shop, viewport={"width": 1400, "height": 900})
     page = window.go("catalog_product_change", product.pk)
 
     row = page.locator("tbody [data-row]").first
@@ -175,9 +175,11 @@ def test_what_is_often_changed_is_seen_without_scrolling(
     assert window.unreachable() == []
 
 
-def test_scripts_speak_the_language_of_the_page(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+def test_scripts_speak_the_language_of_the_page(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
+) -> None:
     User.objects.filter(pk=owner.pk).update(language="de")
-    page = open_window(owner, live_shop).go("catalog_product_add")
+    page = logged_in_page(owner, committed_shop).go("catalog_product_add")
 
     expect(page.get_by_role("button", name="Weitere Option hinzufügen")).to_be_visible()
     expect(page.get_by_role("button", name="Fett")).to_be_visible()
@@ -186,12 +188,12 @@ def test_scripts_speak_the_language_of_the_page(open_window: Open, live_shop: Sh
 
 
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])
-def test_on_a_phone_each_cell_of_the_sheet_stands_whole_beside_its_label(
-    open_window: Open, live_shop: Shop, owner: User, language: str
+def test_on_a_phone_each_grid_cell_is_fully_visible_next_to_its_label(
+    logged_in_page: Open, committed_shop: Shop, owner: User, language: str
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         product = make_product("Mug")
-    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844}, locale=language)
 
     page = window.go("catalog_product_change", product.pk)
 

@@ -8,24 +8,30 @@ from apps.exchange.models import Import
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests.browser.conftest import Open, Window
+from tests.browser.conftest import BrowserPage, Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOOKS_EACH = 2000
 
 
 @pytest.fixture
-def kept(live_shop: Shop) -> Import:
-    with shop_scope(live_shop):
+def running_import(committed_shop: Shop) -> Import:
+    with shop_scope(committed_shop):
         import_row: Import = Import.objects.create(
-            shop=live_shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing", total=9
+            shop=committed_shop,
+            name="in.csv",
+            format="csv",
+            digest="0" * 64,
+            actor="system",
+            state="importing",
+            total=9,
         )
     return import_row
 
 
 @pytest.fixture
-def window(open_window: Open, owner: User, live_shop: Shop) -> Window:
-    window = open_window(owner, live_shop)
+def window(logged_in_page: Open, owner: User, committed_shop: Shop) -> BrowserPage:
+    window = logged_in_page(owner, committed_shop)
     window.page.clock.install()
     return window
 
@@ -39,23 +45,23 @@ def _poll(page: Page) -> None:
     page.clock.run_for(LOOKS_EACH)
 
 
-def test_the_page_moves_and_ends(window: Window, kept: Import) -> None:
-    page = window.go("exchange_import_change", kept.pk)
+def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) -> None:
+    page = window.go("exchange_import_change", running_import.pk)
     expect(page.get_by_text("0 rows so far")).to_be_visible()
 
-    _update_import(kept, done=4)
+    _update_import(running_import, done=4)
     _poll(page)
     expect(page.get_by_text("4 rows so far")).to_be_visible()
 
-    _update_import(kept, state="done")
+    _update_import(running_import, state="done")
     _poll(page)
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.locator("[data-progress]")).to_have_count(0)
     assert window.problems == []
 
 
-def test_it_says_that_nobody_is_signed_in_any_more(window: Window, kept: Import) -> None:
-    page = window.go("exchange_import_change", kept.pk)
+def test_the_page_reports_an_expired_session(window: BrowserPage, running_import: Import) -> None:
+    page = window.go("exchange_import_change", running_import.pk)
     Session.objects.all().delete()
 
     _poll(page)
@@ -67,8 +73,10 @@ def test_it_says_that_nobody_is_signed_in_any_more(window: Window, kept: Import)
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
-def test_it_says_that_the_server_does_not_answer_and_looks_no_further(window: Window, kept: Import) -> None:
-    page = window.go("exchange_import_change", kept.pk)
+def test_it_says_that_the_server_does_not_answer_and_looks_no_further(
+    window: BrowserPage, running_import: Import
+) -> None:
+    page = window.go("exchange_import_change", running_import.pk)
     requests = []
 
     def refuse(route: object) -> None:

@@ -13,8 +13,8 @@ from tests.browser.conftest import Open
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_the_search_is_used_by_keyboard(open_window: Open, live_shop: Shop) -> None:
-    window = open_window(None, live_shop)
+def test_the_search_is_used_by_keyboard(logged_in_page: Open, committed_shop: Shop) -> None:
+    window = logged_in_page(None, committed_shop)
     page = window.open(f"/docs/api/{get_latest_version()}/")
     search = page.get_by_role("combobox", name="Search resources, routes and fields")
 
@@ -35,9 +35,9 @@ def test_the_search_is_used_by_keyboard(open_window: Open, live_shop: Shop) -> N
     assert window.problems == []
 
 
-def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open, live_shop: Shop) -> None:
-    token = factories.make_token(factories.make_installation(live_shop))
-    window = open_window(None, live_shop)
+def test_a_route_is_tried_with_a_token_that_stays_in_the_page(logged_in_page: Open, committed_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(committed_shop))
+    window = logged_in_page(None, committed_shop)
     page = window.open(f"/docs/api/{get_latest_version()}/script_tags/")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url) if token in str(request.headers) else None)
@@ -53,12 +53,12 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
     expect(form.get_by_text("The body is not valid JSON")).to_be_visible()
     form.get_by_label("Body").fill('{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}')
     form.get_by_role("button", name="Send").click()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert not ScriptTag.objects.exists()
     form.get_by_role("button", name="Send and change the shop").click()
     expect(form.get_by_text("201 Created")).to_be_visible()
 
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert ScriptTag.objects.get().src == "https://a.example/a.js"
     assert requests == [f"{window.server}/admin/api/{get_latest_version()}/script_tags.json"]
     stored_data = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
@@ -70,9 +70,9 @@ def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open,
 
 
 @pytest.mark.usefixtures("axe")
-def test_the_pages_keep_nobody_out(open_window: Open, live_shop: Shop) -> None:
+def test_the_pages_are_accessible(logged_in_page: Open, committed_shop: Shop) -> None:
     for width in (1400, 390):
-        window = open_window(None, live_shop, viewport={"width": width, "height": 900})
+        window = logged_in_page(None, committed_shop, viewport={"width": width, "height": 900})
         for path in (f"{get_latest_version()}/", f"{get_latest_version()}/products/", "errors/", "deprecations/"):
             window.open(f"/docs/api/{path}")
             assert window.barriers() == [], (width, path)

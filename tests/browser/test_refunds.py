@@ -13,17 +13,23 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.orders.factories import make_order
-from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
+from tests.refunds.factories import (
+    create_bogus_order,
+    get_transaction,
+    is_money_consistent,
+    refund_amount,
+    run_refund_jobs,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_a_refund_is_worked_out_while_somebody_types_and_made_once(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+def test_a_refund_is_calculated_while_typing_and_created_once(
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
     sale = {"kind": "sale", "amount": Decimal("20.00")}
-    order = make_order(live_shop, transactions=[sale], email="ada@example.com")
-    window = open_window(owner, live_shop)
+    order = make_order(committed_shop, transactions=[sale], email="ada@example.com")
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("link", name="Refund…").press("Enter")
@@ -39,21 +45,21 @@ def test_a_refund_is_worked_out_while_somebody_types_and_made_once(
     page.wait_for_url("**/change/")
 
     expect(page.get_by_role("heading", name="Refunds")).to_be_visible()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         refund = Refund.objects.get()
-    assert movement_of(refund).amount == Decimal("7.50")
+    assert get_transaction(refund).amount == Decimal("7.50")
     assert barriers == []
     assert window.problems == []
 
 
 def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
-    open_window: Open, live_shop: Shop, owner: User, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
 ) -> None:
     tax = {"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}
     duty = {"shop_money": {"amount": Decimal("6.00")}, "tax_lines": [tax], "country_code_of_origin": "PT"}
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "duties": [duty]}
-    order = make_order(live_shop, lines=[line], financial_status="paid")
-    window = open_window(owner, live_shop)
+    order = make_order(committed_shop, lines=[line], financial_status="paid")
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("refunds_refund_new", order.pk)
     page.get_by_label("Quantity of Mug").fill("1")
@@ -76,15 +82,15 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
 
 
 def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    order = bogus_order(live_shop, behaviour="bogus:later")
-    refund = give_back(order, "20.00")
-    work_off(live_shop)
-    with shop_scope(live_shop):
+    order = create_bogus_order(committed_shop, behaviour="bogus:later")
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(committed_shop)
+    with shop_scope(committed_shop):
         waiting = Job.objects.filter(task="refunds.payment", state="waiting")
     assert waiting.count() == 1  # The page polls again later by itself.
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("button", name="Check bogus now").dblclick()
@@ -92,11 +98,11 @@ def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
     page.wait_for_load_state("networkidle")
 
     assert waiting.count() == 2
-    work_off(live_shop)
+    run_refund_jobs(committed_shop)
     page.reload()
     expect(page.get_by_text("Refunded").first).to_be_visible()
-    assert movement_of(refund).status == "success"
-    with shop_scope(live_shop):
+    assert get_transaction(refund).status == "success"
+    with shop_scope(committed_shop):
         assert Transaction.objects.filter(kind="refund").count() == 1
-    assert money_agrees()
+    assert is_money_consistent()
     assert window.problems == []

@@ -15,7 +15,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
-from tests.browser.conftest import Open, Window
+from tests.browser.conftest import BrowserPage, Open
 from tests.catalog.factories import make_product
 from tests.content.conftest import LAYOUT
 
@@ -25,7 +25,7 @@ TYPED = "Typed before the session ended"
 
 
 @dataclass
-class Edit:
+class EditCase:
     """An object that is being edited: how to type and save its text, and the stored text."""
 
     page: tuple[object, ...]
@@ -35,9 +35,9 @@ class Edit:
     stored: Callable[[], str]
 
 
-def _edit_product(shop: Shop) -> Edit:
+def _edit_product(shop: Shop) -> EditCase:
     product = make_product()
-    return Edit(
+    return EditCase(
         ("catalog_product_change", product.pk),
         "",
         "Title",
@@ -46,10 +46,10 @@ def _edit_product(shop: Shop) -> Edit:
     )
 
 
-def _edit_article(shop: Shop) -> Edit:
+def _edit_article(shop: Shop) -> EditCase:
     blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
     article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
-    return Edit(
+    return EditCase(
         ("content_article_change", article.pk),
         "",
         "Title",
@@ -58,7 +58,7 @@ def _edit_article(shop: Shop) -> Edit:
     )
 
 
-def _edit_theme_file(shop: Shop) -> Edit:
+def _edit_theme_file(shop: Shop) -> EditCase:
     draft = themes.duplicate_theme(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
 
     def stored() -> str:
@@ -66,21 +66,21 @@ def _edit_theme_file(shop: Shop) -> Edit:
             Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content
         ).decode()
 
-    return Edit(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
+    return EditCase(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
 
 
 EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_edit_product, _edit_article, _edit_theme_file)]
 
 
 @pytest.fixture
-def known(owner: User) -> User:
+def owner_with_password(owner: User) -> User:
     """Return the owner, with a password."""
     owner.set_password(PASSWORD)
     owner.save()
     return owner
 
 
-def begin(window: Window, edit: Edit) -> Page:
+def open_and_type(window: BrowserPage, edit: EditCase) -> Page:
     """Open the page and type."""
     page = window.go(*edit.page)  # type: ignore[arg-type]
     if edit.query:
@@ -89,11 +89,11 @@ def begin(window: Window, edit: Edit) -> Page:
     return page
 
 
-def save(page: Page, edit: Edit) -> None:
+def save_form(page: Page, edit: EditCase) -> None:
     page.get_by_role("button", name=edit.button, exact=True).first.click()
 
 
-def log_in_beside(page: Page, email: str) -> None:
+def log_in_again(page: Page, email: str) -> None:
     """Follow the page's login link, log in there, and return."""
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Open login in a new tab").click()
@@ -108,44 +108,44 @@ def log_in_beside(page: Page, email: str) -> None:
 
 @pytest.mark.parametrize("make", EDITS)
 def test_what_was_typed_is_saved_after_a_login_in_another_tab(
-    open_window: Open, live_shop: Shop, known: User, make: Callable[[Shop], Edit]
+    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, make: Callable[[Shop], EditCase]
 ) -> None:
-    with shop_scope(live_shop):
-        edit = make(live_shop)
+    with shop_scope(committed_shop):
+        edit = make(committed_shop)
         before = edit.stored()
-    window = open_window(known, live_shop)
-    page = begin(window, edit)
+    window = logged_in_page(owner_with_password, committed_shop)
+    page = open_and_type(window, edit)
     Session.objects.all().delete()
 
-    save(page, edit)
+    save_form(page, edit)
     expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert edit.stored() == before
     with page.expect_navigation():
-        log_in_beside(page, known.email)
+        log_in_again(page, owner_with_password.email)
         page.get_by_role("button", name="I am logged in again").click(force=True, no_wait_after=True)
 
     expect(page.get_by_role("main")).to_be_visible()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert edit.stored() == TYPED
     assert window.problems == []
 
 
 @pytest.mark.parametrize("make", EDITS)
-def test_what_was_typed_is_not_for_whoever_logs_in_instead(
-    open_window: Open, live_shop: Shop, known: User, make: Callable[[Shop], Edit]
+def test_typed_text_is_hidden_from_another_user_who_logs_in(
+    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, make: Callable[[Shop], EditCase]
 ) -> None:
-    colleague = factories.make_member(live_shop, owner=True, email="sam@example.com")
+    colleague = factories.make_member(committed_shop, owner=True, email="sam@example.com")
     colleague.set_password(PASSWORD)
     colleague.save()
-    with shop_scope(live_shop):
-        edit = make(live_shop)
+    with shop_scope(committed_shop):
+        edit = make(committed_shop)
         before = edit.stored()
-    page = begin(open_window(known, live_shop), edit)
+    page = open_and_type(logged_in_page(owner_with_password, committed_shop), edit)
     Session.objects.all().delete()
 
-    save(page, edit)
-    log_in_beside(page, colleague.email)
+    save_form(page, edit)
+    log_in_again(page, colleague.email)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(page.get_by_role("dialog", name="Another user is logged in now")).to_be_visible()
     page_text = page.content() + page.evaluate(
@@ -158,51 +158,55 @@ def test_what_was_typed_is_not_for_whoever_logs_in_instead(
     form_values = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
     session_storage = page.evaluate("JSON.stringify(sessionStorage)")
     assert TYPED not in page_text + form_values + session_storage
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert edit.stored() == before
 
 
 def test_a_login_that_changed_the_token_of_an_open_page_does_not_stop_it(
-    open_window: Open, live_shop: Shop, known: User
+    logged_in_page: Open, committed_shop: Shop, owner_with_password: User
 ) -> None:
-    with shop_scope(live_shop):
-        edit = _edit_product(live_shop)
-    window = open_window(known, live_shop)
-    page = begin(window, edit)
+    with shop_scope(committed_shop):
+        edit = _edit_product(committed_shop)
+    window = logged_in_page(owner_with_password, committed_shop)
+    page = open_and_type(window, edit)
     page.evaluate("document.querySelectorAll('[name=csrfmiddlewaretoken]').forEach(e => { e.value = 'x'.repeat(64); })")
 
     with page.expect_navigation():
-        save(page, edit)
+        save_form(page, edit)
 
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert edit.stored() == TYPED
 
 
-def test_a_server_that_is_away_loses_nothing(open_window: Open, live_shop: Shop, known: User) -> None:
-    with shop_scope(live_shop):
-        edit = _edit_product(live_shop)
-    page = begin(open_window(known, live_shop), edit)
+def test_a_server_that_is_away_loses_nothing(
+    logged_in_page: Open, committed_shop: Shop, owner_with_password: User
+) -> None:
+    with shop_scope(committed_shop):
+        edit = _edit_product(committed_shop)
+    page = open_and_type(logged_in_page(owner_with_password, committed_shop), edit)
     page.context.set_offline(True)
 
-    save(page, edit)
+    save_form(page, edit)
     expect(page.get_by_role("dialog", name="The server is not responding")).to_be_visible()
     page.context.set_offline(False)
     with page.expect_navigation():
         page.get_by_role("button", name="Try again").click()
 
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert edit.stored() == TYPED
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_the_dialog_keeps_nobody_out(open_window: Open, live_shop: Shop, known: User, width: int, axe: None) -> None:
-    with shop_scope(live_shop):
-        edit = _edit_product(live_shop)
-    window = open_window(known, live_shop, viewport={"width": width, "height": 800})
-    page = begin(window, edit)
+def test_the_dialog_is_accessible(
+    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, width: int, axe: None
+) -> None:
+    with shop_scope(committed_shop):
+        edit = _edit_product(committed_shop)
+    window = logged_in_page(owner_with_password, committed_shop, viewport={"width": width, "height": 800})
+    page = open_and_type(window, edit)
     Session.objects.all().delete()
 
-    save(page, edit)
+    save_form(page, edit)
     expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
 
     assert window.barriers() == []

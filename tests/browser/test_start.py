@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
-from tests.client.conftest import free_port
-from tests.machine import patience
+from tests.client.conftest import find_free_port
+from tests.machine import get_time_limit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
 
@@ -27,11 +27,11 @@ COLD_BYTES, WARM_BYTES = 350_000, 40_000
 OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
 
 
-class Product:
+class ProductProcess:
     """The product as ``make run`` starts it in a prepared environment."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port = folder, find_free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         paths = {"BACKOFFICE_DATA_DIR": str(folder / "data"), "BACKOFFICE_STATIC_ROOT": str(folder / "static")}
@@ -69,23 +69,23 @@ class Product:
 
 
 @pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    running = Product(tmp_path_factory.mktemp("product"))
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductProcess]:
+    running = ProductProcess(tmp_path_factory.mktemp("product"))
     running.start()
     yield running
     running.stop()
 
 
-def printed(output: str, label: str) -> list[str]:
+def read_printed(output: str, label: str) -> list[str]:
     match = re.search(rf"^  {label}\s+(.*)$", output, re.MULTILINE)
     assert match, output
     return match[1].split()
 
 
 @pytest.fixture(scope="module")
-def owner(product: Product, browser: Browser) -> Iterator[Page]:
+def owner(product: ProductProcess, browser: Browser) -> Iterator[Page]:
     """Log in with the printed owner and return the shop's home page."""
-    email, password = printed((product.folder / "output").read_text(), "Login")
+    email, password = read_printed((product.folder / "output").read_text(), "Login")
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{product.url}/accounts/login/")
@@ -159,13 +159,13 @@ def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, brows
     assert warm <= WARM_BYTES, f"{warm:,} bytes"
 
 
-def test_the_login_page_goes_out_as_it_is(product: Product) -> None:
+def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
     request = urllib.request.Request(f"{product.url}/accounts/login/", headers={"Accept-Encoding": "gzip, br"})
     with urllib.request.urlopen(request) as response:
         assert response.headers.get("Content-Encoding") is None
 
 
-def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(product: Product) -> None:
+def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: ProductProcess) -> None:
     """Stop and restart the product; no other test stops it."""
     seconds = product.stop()
     first = product.output
@@ -173,7 +173,7 @@ def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(
     second = (product.folder / "output").read_text()
 
     lines = [line for line in first.splitlines() if line]
-    assert seconds < patience(3), f"{seconds:.1f} s"
+    assert seconds < get_time_limit(3), f"{seconds:.1f} s"
     assert [line.split("  ")[0] for line in lines if not line.startswith(" ")] == [
         "Preparing the database …",
         "Collecting static files …",
@@ -181,7 +181,7 @@ def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(
         "Running until Ctrl-C.",
         "Stopping …",
     ], first
-    assert printed(first, "Access token")[0].startswith("bko_")
+    assert read_printed(first, "Access token")[0].startswith("bko_")
     assert "{" not in first
     assert "bko_" not in second
     assert "shown at the first start" in second
@@ -193,7 +193,7 @@ def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_p
         # The test database without a shop: its tables exist already.
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(file)])
-    own = Product(tmp_path, DATABASE_URL=f"sqlite:///{file}")
+    own = ProductProcess(tmp_path, DATABASE_URL=f"sqlite:///{file}")
 
     own.start()
     own.stop()

@@ -10,12 +10,12 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.effort import Hands
-from tests.browser.world import work
+from tests.browser.effort import InputCounter
+from tests.browser.world import run_jobs
 from tests.catalog.factories import PNG, make_product
 from tests.orders.factories import make_order
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media_root")]
 
 COLOURS = ("Red", "Blue", "Green")
 CUSTOMERS = "first_name,last_name,email\n" + "".join(f"Ada,No {n},ada{n}@example.com\n" for n in range(200))
@@ -23,11 +23,11 @@ ADDRESS = {"last_name": "Lovelace", "address1": "1 Main Street", "city": "Ottawa
 
 
 def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs_at_most_15_clicks(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
-    hands = Hands(page)
+    hands = InputCounter(page)
 
     hands.click(page.get_by_role("link", name="Add product").first)
     expect(page.get_by_label("Title", exact=False).first).to_be_focused()
@@ -50,7 +50,7 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
     page.wait_for_url("**/catalog/product/")
 
     assert hands.clicks == 13  # The limit is 15.
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         variants = Variant.objects.order_by("position").values_list("title", "price", "image__position")
         assert [(title, f"{price:.2f}", position) for title, price, position in variants] == [
             (f"{size} / {colour}", "9.90", position) for size in "SM" for position, colour in enumerate(COLOURS, 1)
@@ -60,15 +60,15 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
 
 @pytest.mark.parametrize("case", [("", "-10", "9.00"), ("Set to", "12,90", "12.90")], ids=["percent", "set"])
 def test_the_price_of_twenty_products_costs_at_most_6_clicks(
-    open_window: Open, live_shop: Shop, owner: User, case: tuple[str, str, str]
+    logged_in_page: Open, committed_shop: Shop, owner: User, case: tuple[str, str, str]
 ) -> None:
     how, typed, price = case
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         for number in range(20):
             make_product(f"Mug {number}", prices=("10.00",))
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_changelist")
-    hands = Hands(page)
+    hands = InputCounter(page)
 
     hands.click(page.get_by_label("Select all objects on this page"))
     hands.click(page.get_by_role("button", name="Edit selected…"))
@@ -79,21 +79,23 @@ def test_the_price_of_twenty_products_costs_at_most_6_clicks(
     hands.click(page.get_by_role("button", name="Preview"))
     hands.click(page.get_by_role("button", name="Change 20 products"))
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    work()
+    run_jobs()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
     assert hands.clicks == (6 if how else 4)  # The limit is 6.
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         prices = Variant.objects.values_list("price", flat=True)
         assert [f"{price_value:.2f}" for price_value in prices] == [price] * 20
     assert window.problems == []
 
 
-def test_the_address_of_an_order_costs_at_most_4_clicks(open_window: Open, live_shop: Shop, owner: User) -> None:
-    order = make_order(live_shop, email="ada@example.com", shipping_address=ADDRESS)
-    window = open_window(owner, live_shop)
+def test_the_address_of_an_order_costs_at_most_4_clicks(
+    logged_in_page: Open, committed_shop: Shop, owner: User
+) -> None:
+    order = make_order(committed_shop, email="ada@example.com", shipping_address=ADDRESS)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_changelist")
-    hands = Hands(page)
+    hands = InputCounter(page)
 
     hands.click(page.get_by_role("link", name=order.name, exact=True))
     hands.click(page.get_by_role("link", name="Edit address…"))
@@ -104,7 +106,7 @@ def test_the_address_of_an_order_costs_at_most_4_clicks(open_window: Open, live_
     expect(page.get_by_text("2 Side Street").first).to_be_visible()
 
     assert hands.clicks == 4  # The limit is 4.
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         address = Order.objects.get().shipping_address
         assert address
         assert address["address1"] == "2 Side Street"
@@ -112,35 +114,35 @@ def test_the_address_of_an_order_costs_at_most_4_clicks(open_window: Open, live_
 
 
 def test_an_import_of_two_hundred_customers_costs_at_most_5_clicks(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("customers_customer_changelist")
-    hands = Hands(page)
+    hands = InputCounter(page)
 
     hands.click(page.get_by_role("link", name="Import…"))
     hands.choose_file(page.get_by_label("File", exact=True), "customers.csv", "text/csv", CUSTOMERS.encode())
     hands.click(page.get_by_role("button", name="Upload and validate"))
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
-    work()
+    run_jobs()
     hands.click(page.get_by_role("button", name="Import 200 rows"))
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
-    work()
+    run_jobs()
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
 
     assert hands.clicks == 5  # The limit is 5.
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert Customer.objects.count() == 200
     assert window.problems == []
 
 
 def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keystrokes(
-    open_window: Open, live_shop: Shop, owner: User
+    logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
     """Count every key press, in the search and in the price; only the letters of the title do not count."""
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go()
-    hands = Hands(page)
+    hands = InputCounter(page)
     title, price = "Blue shirt of wool", page.get_by_label("Price, Default variant")
 
     hands.press("Control+k")
@@ -159,7 +161,7 @@ def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keyst
 
     assert hands.clicks == 0
     assert hands.keys + hands.characters - len(title) == 24  # The limit is 24.
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert Product.objects.get().title == title
         assert f"{Variant.objects.get().price:.2f}" == "9.90"
     assert window.problems == []

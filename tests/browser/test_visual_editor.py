@@ -14,7 +14,7 @@ from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.catalog.factories import make_product
 from tests.content.factories import make_store_file
-from tests.media.pictures import plain
+from tests.media.pictures import make_plain_image
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -24,10 +24,10 @@ MARKUP = f'<p CLASS="lead">First</p>\n{TABLE}\n{FOREIGN}\n<ul><li>one<li>two</ul
 
 
 @pytest.fixture
-def product(live_shop: Shop, settings: Any, tmp_path: Path) -> Product:
+def product(committed_shop: Shop, settings: Any, tmp_path: Path) -> Product:
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         make_product("Wool hat", handle="wool-hat")
         return make_product("Scarf", body_html=MARKUP)
 
@@ -40,7 +40,7 @@ def go_to(page: Page, text: str, *keys: str) -> None:
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
 
 
-def saved(page: Page, product: Product, shop: Shop) -> str | None:
+def save_and_read(page: Page, product: Product, shop: Shop) -> str | None:
     """Save the form and return the description."""
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/catalog/product/")
@@ -49,9 +49,9 @@ def saved(page: Page, product: Product, shop: Shop) -> str | None:
 
 
 def test_what_is_written_is_saved_and_all_else_stays(
-    open_window: Open, live_shop: Shop, owner: User, product: Product
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_change", product.pk)
 
     go_to(page, "First", "End")
@@ -65,14 +65,14 @@ def test_what_is_written_is_saved_and_all_else_stays(
 
     first = '<p CLASS="lead">First &amp; more</p>\n<p><strong>bold</strong></p>'
     expected = MARKUP.replace('<p CLASS="lead">First</p>', first).replace("<li>two</ul>", "<li>two<li>three</ul>")
-    assert saved(page, product, live_shop) == expected
+    assert save_and_read(page, product, committed_shop) == expected
     assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
 
 
 def test_a_look_and_a_round_through_the_source_change_nothing(
-    open_window: Open, live_shop: Shop, owner: User, product: Product
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
 ) -> None:
-    page = open_window(owner, live_shop).go("catalog_product_change", product.pk)
+    page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
 
     page.get_by_role("button", name="HTML source").click()
     page.get_by_role("button", name="Visual").click()
@@ -81,15 +81,15 @@ def test_a_look_and_a_round_through_the_source_change_nothing(
     page.get_by_role("button", name="Undo").click()
     page.get_by_label("Title").fill("Warm scarf")
 
-    assert saved(page, product, live_shop) == MARKUP
+    assert save_and_read(page, product, committed_shop) == MARKUP
 
 
 def test_links_and_pictures_are_chosen_from_the_shop(
-    open_window: Open, live_shop: Shop, owner: User, product: Product
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         make_store_file()
-    page = open_window(owner, live_shop).go("catalog_product_change", product.pk)
+    page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
 
     go_to(page, "First", "Home", "Shift+End")
     page.keyboard.press("Control+k")
@@ -109,9 +109,9 @@ def test_links_and_pictures_are_chosen_from_the_shop(
 
 
 def test_a_dropped_picture_is_stored_and_shown(
-    open_window: Open, live_shop: Shop, owner: User, product: Product
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
 ) -> None:
-    window = open_window(owner, live_shop)
+    window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_change", product.pk)
     drop = """([bytes, type]) => {
         const data = new DataTransfer();
@@ -120,24 +120,24 @@ def test_a_dropped_picture_is_stored_and_shown(
         text.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     }"""
 
-    page.evaluate(drop, [list(plain("PNG", (8, 8), color="green")), "image/png"])
+    page.evaluate(drop, [list(make_plain_image("PNG", (8, 8), color="green")), "image/png"])
     expect(page.get_by_text("Summer.png was added to the shop's files.")).to_be_visible()
     page.evaluate(drop, [[1, 2, 3], "image/png"])
     expect(page.get_by_text("Summer.png: ")).to_be_visible()
 
     assert "/files/Summer.png?v=" in page.locator("textarea[name=body_html]").input_value()
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         assert StoreFile.objects.get().name == "Summer.png"
 
 
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.usefixtures("axe")
-def test_the_editor_keeps_nobody_out(
-    open_window: Open, live_shop: Shop, owner: User, product: Product, width: int
+def test_the_editor_is_accessible(
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product, width: int
 ) -> None:
-    with shop_scope(live_shop):
+    with shop_scope(committed_shop):
         file = make_store_file()
-    window = open_window(owner, live_shop, viewport={"width": width, "height": 900})
+    window = logged_in_page(owner, committed_shop, viewport={"width": width, "height": 900})
     page = window.go("catalog_product_change", product.pk)
     go_to(page, "First")
     problems = window.barriers()

@@ -21,17 +21,17 @@ from apps.staff.models import Membership, SavedView
 from apps.webhooks.models import Delivery
 from tests import factories
 from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.inventory.factories import make_item, make_location, put
+from tests.inventory.factories import make_item, make_location, set_stock
 from tests.orders.factories import MUG
 from tests.payments.factories import make_handler
-from tests.refunds.factories import bogus_order, give_back
+from tests.refunds.factories import create_bogus_order, refund_amount
 from tests.webhooks.factories import make_attempt, make_delivery
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
 
-def furnish(shop: Shop) -> Installation:
+def create_app_rows(shop: Shop) -> Installation:
     """Create apps with tokens, scripts, jobs in every state and staff; return the first app's installation."""
     now = timezone.now()
     installation = factories.make_installation(shop, ("read_products", "write_orders"), name="Warehouse sync")
@@ -52,13 +52,13 @@ def furnish(shop: Shop) -> Installation:
             Job.objects.create(shop=shop, task="themes.unpack", state=state, error=error, progress_total=20)
     depot = make_location(shop)
     for number in range(3):
-        put(make_item(shop, sku=f"MUG-{number}", tracked=number != 1), depot, number * 7)
-    give_back(bogus_order(shop), "5.00")
+        set_stock(make_item(shop, sku=f"MUG-{number}", tracked=number != 1), depot, number * 7)
+    refund_amount(create_bogus_order(shop), "5.00")
     with shop_scope(shop):
         set_metafields(shop, [METAFIELD], actor="system", at=now)
         make_handler(config={"shop_id": "942252", "x": {"y": 1}})
-        tell(installation)
-        have_work(installation)
+        create_deliveries(installation)
+        create_fulfillment_rows(installation)
         Job.objects.bulk_create(Job(shop=shop, task="orders.export", state="done") for _ in range(25))
         keeper = Membership.objects.get(account_owner=True).user
         for name, query in (("Broken", "state__exact=failed"), ("Exports", "q=export")):
@@ -68,7 +68,7 @@ def furnish(shop: Shop) -> Installation:
     return installation
 
 
-def have_work(installation: Installation) -> None:
+def create_fulfillment_rows(installation: Installation) -> None:
     """Create fulfillments that are late, on hold or partial, at a location and at a service."""
     address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main Street", "city": "Ottawa"}
     bowl = {**MUG, "title": "Bowl", "quantity": 3}
@@ -87,11 +87,13 @@ def have_work(installation: Installation) -> None:
     make_fulfillment_order(status="on_hold")
 
 
-def tell(installation: Installation) -> None:
+def create_deliveries(installation: Installation) -> None:
     """Create webhook deliveries that succeeded and failed."""
     now, address = timezone.now(), "https://warehouse.example.com/hooks"
-    well = subscribe(installation, address, topic="products/update", include_fields=["id", "title", "updated_at"])
-    failing = subscribe(installation, f"{address}/orders", topic="orders/create")
+    well = make_subscription(
+        installation, address, topic="products/update", include_fields=["id", "title", "updated_at"]
+    )
+    failing = make_subscription(installation, f"{address}/orders", topic="orders/create")
     for minutes in range(3):
         delivery = make_delivery(
             installation, well, attempts=1, state="done", finished_at=now - timedelta(minutes=minutes)
@@ -105,7 +107,7 @@ def tell(installation: Installation) -> None:
     make_delivery(installation, failing, attempts=2, state="retry", error="timeout")
 
 
-def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[object, ...]]]:
+def get_pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[object, ...]]]:
     """Return every kind of page, with the arguments of an example."""
     with shop_scope(shop):
         token = AccessToken.objects.filter(installation=installation, revoked_at=None).first()
@@ -185,7 +187,7 @@ def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[objec
     ]
 
 
-def work() -> None:
+def run_jobs() -> None:
     """Run all waiting jobs."""
     with all_shops_scope():
         keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("key", flat=True))

@@ -8,25 +8,25 @@ from apps.bulk.domain.operations import ValueRefused, apply_operations, format_v
 from apps.ground.tags import MAX_TAGS
 
 
-def price(how: str, value: str = "", rounding: str = "") -> dict[str, Any]:
+def change_price(how: str, value: str = "", rounding: str = "") -> dict[str, Any]:
     return {"price": {"how": how, "value": value, "round": rounding}}
 
 
 @pytest.mark.parametrize(
     ("present", "operation", "currency", "after"),
     [
-        ("10.00", price("percent", "-10"), "USD", "9.00"),
-        ("9.99", price("percent", "7.5"), "USD", "10.74"),
-        ("0.05", price("percent", "10"), "USD", "0.06"),
-        ("999", price("percent", "10"), "JPY", "1099"),
-        ("1.005", price("percent", "50"), "KWD", "1.508"),
-        ("10.00", price("amount", "-2.5"), "USD", "7.50"),
-        ("10.00", price("set", "12"), "USD", "12.00"),
-        ("10.00", price("percent", "3", "0.99"), "USD", "10.99"),
-        ("10.99", price("percent", "0", "0.99"), "USD", "10.99"),
-        ("10.00", price("percent", "3", "0.05"), "USD", "10.30"),
-        ("10.00", price("percent", "-100", "0.99"), "USD", "0.00"),
-        ("14", price("percent", "10", "10"), "JPY", "20"),
+        ("10.00", change_price("percent", "-10"), "USD", "9.00"),
+        ("9.99", change_price("percent", "7.5"), "USD", "10.74"),
+        ("0.05", change_price("percent", "10"), "USD", "0.06"),
+        ("999", change_price("percent", "10"), "JPY", "1099"),
+        ("1.005", change_price("percent", "50"), "KWD", "1.508"),
+        ("10.00", change_price("amount", "-2.5"), "USD", "7.50"),
+        ("10.00", change_price("set", "12"), "USD", "12.00"),
+        ("10.00", change_price("percent", "3", "0.99"), "USD", "10.99"),
+        ("10.99", change_price("percent", "0", "0.99"), "USD", "10.99"),
+        ("10.00", change_price("percent", "3", "0.05"), "USD", "10.30"),
+        ("10.00", change_price("percent", "-100", "0.99"), "USD", "0.00"),
+        ("14", change_price("percent", "10", "10"), "JPY", "20"),
     ],
 )
 def test_amounts_are_exact_and_rounded_once(present: str, operation: dict[str, Any], currency: str, after: str) -> None:
@@ -35,7 +35,7 @@ def test_amounts_are_exact_and_rounded_once(present: str, operation: dict[str, A
     }
 
 
-@pytest.mark.parametrize("operation", [price("amount", "-10.01"), price("percent", "99999999999999")])
+@pytest.mark.parametrize("operation", [change_price("amount", "-10.01"), change_price("percent", "99999999999999")])
 def test_an_amount_that_no_price_can_be_is_refused(operation: dict[str, Any]) -> None:
     with pytest.raises(ValueRefused):
         apply_operations({"price": {"1": "10.00"}}, operation, "USD")
@@ -43,7 +43,7 @@ def test_an_amount_that_no_price_can_be_is_refused(operation: dict[str, Any]) ->
 
 def test_prices_are_copied_from_what_stood_there_before() -> None:
     values = {"price": {"1": "10.00", "2": "5.00"}, "compare_at_price": {"1": None, "2": "8.00"}}
-    sale = {"price": price("percent", "-20")["price"], "compare_at_price": {"how": "copy"}}
+    sale = {"price": change_price("percent", "-20")["price"], "compare_at_price": {"how": "copy"}}
 
     assert apply_operations(values, sale, "USD") == {
         "price": {"1": "8.00", "2": "4.00"},
@@ -62,7 +62,7 @@ def test_a_missing_compare_at_price_is_neither_raised_nor_lowered() -> None:
     assert apply_operations({"compare_at_price": {"1": None}}, operation, "USD") == {}
 
 
-def test_tags_come_and_go_whatever_their_case() -> None:
+def test_tags_are_added_and_removed_case_insensitively() -> None:
     operation = {"tags": {"add": ["new", "Sale"], "remove": ["OLD"]}}
 
     assert apply_operations({"tags": "old, SALE"}, operation, "USD") == {"tags": "new, SALE"}
@@ -76,5 +76,5 @@ def test_more_tags_than_a_row_can_have_are_refused() -> None:
         apply_operations({"tags": full}, {"tags": {"add": ["one more"], "remove": []}}, "USD")
 
 
-def test_prices_of_many_variants_are_told_as_a_span() -> None:
+def test_prices_of_many_variants_are_shown_as_a_range() -> None:
     assert format_value({"1": "9.00", "2": "10.00", "3": "9.50"}) == "9.00 – 10.00"

@@ -23,11 +23,11 @@ from tests.factories import make_member
 LOWER = {"price": {"how": "percent", "value": "-50", "round": ""}}
 
 
-class Killed(BaseException):
+class WorkerKilled(BaseException):
     """Raised in place of the worker's death."""
 
 
-def dying_at(moment: int) -> Callable[..., Any]:
+def kill_at(moment: int) -> Callable[..., Any]:
     remaining = moment
 
     def counted(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
@@ -36,13 +36,13 @@ def dying_at(moment: int) -> Callable[..., Any]:
         if not sql.startswith(("ROLLBACK", "RELEASE")):
             remaining -= 1
             if remaining == 0:
-                raise Killed
+                raise WorkerKilled
         return execute(sql, params, is_many, context)
 
     return counted
 
 
-def begun(shop: Shop) -> tuple[BulkEdit, Job]:
+def create_started_edit(shop: Shop) -> tuple[BulkEdit, Job]:
     actor = get_staff_actor(make_member(shop, "products"))
     ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(3)]
     edit = edits.create_draft(targets.get_target("products"), ids, actor=actor, at=timezone.now())
@@ -54,12 +54,12 @@ def begun(shop: Shop) -> tuple[BulkEdit, Job]:
 @pytest.mark.parametrize("moment", [*range(1, 90, 7), 1000])
 def test_no_row_is_changed_twice_whenever_the_worker_dies(shop: Shop, moment: int) -> None:
     with shop_scope(shop):
-        edit, job = begun(shop)
+        edit, job = create_started_edit(shop)
         died = False
         try:
-            with connection.execute_wrapper(dying_at(moment)):
+            with connection.execute_wrapper(kill_at(moment)):
                 queue.run_job(job.key)
-        except Killed:
+        except WorkerKilled:
             died = True
         Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
         queue.run_job(job.key)
@@ -75,14 +75,14 @@ def test_no_row_is_changed_twice_whenever_the_worker_dies(shop: Shop, moment: in
 
 def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:
     with shop_scope(shop):
-        edit, job = begun(shop)
+        edit, job = create_started_edit(shop)
 
         def stolen(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
             if sql.startswith("INSERT") and "bulk_editedrow" in sql:
-                raise Killed
+                raise WorkerKilled
             return execute(sql, params, is_many, context)
 
-        with pytest.raises(Killed), connection.execute_wrapper(stolen):
+        with pytest.raises(WorkerKilled), connection.execute_wrapper(stolen):
             queue.run_job(job.key)
 
         assert not EditedRow.objects.filter(edit=edit, dry=False).exists()
@@ -91,11 +91,11 @@ def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:
 
 def test_an_undo_that_was_cut_off_goes_on(shop: Shop) -> None:
     with shop_scope(shop):
-        edit, job = begun(shop)
+        edit, job = create_started_edit(shop)
         queue.run_job(job.key)
         edits.start_undo(edit, actor=job.actor, at=timezone.now())
         back = Job.objects.get(task=edits.UNDO_TASK)
-        with pytest.raises(Killed), connection.execute_wrapper(dying_at(60)):
+        with pytest.raises(WorkerKilled), connection.execute_wrapper(kill_at(60)):
             queue.run_job(back.key)
         Job.objects.filter(pk=back.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         queue.run_job(back.key)

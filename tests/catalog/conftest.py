@@ -9,7 +9,7 @@ from backoffice.storages import get_storage_settings
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Any, tmp_path: Path) -> Path:
     """Return the directory of the test's uploads."""
     folder = tmp_path / "media"
     settings.STORAGES = settings.STORAGES | {"default": get_storage_settings("", folder)["default"]}

@@ -10,9 +10,9 @@ from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import Placement
 from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts, VariantInput
 from apps.catalog.models import Collection, Product, ProductImage
-from tests.media.pictures import plain
+from tests.media.pictures import make_plain_image
 
-PNG = plain("PNG", (40, 20))
+PNG = make_plain_image("PNG", (40, 20))
 ATTACHMENT = base64.b64encode(PNG).decode()
 
 

@@ -12,12 +12,12 @@ from tests.catalog.factories import ATTACHMENT, make_custom, make_product, make_
 from tests.conftest import ApiClient, Response
 
 
-def errors_of(response: Response) -> dict[str, list[str]]:
+def get_errors(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 
 
-def positions(collection_id: int) -> list[tuple[int, int]]:
+def get_positions(collection_id: int) -> list[tuple[int, int]]:
     rows = Collect.objects.filter(collection_id=collection_id).order_by("position", "id")
     return list(rows.values_list("product_id", "position"))
 
@@ -60,7 +60,7 @@ def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Sho
     single = api.get(f"custom_collections/{custom_collection['id']}.json").json()["custom_collection"]
     assert single["products_count"] == 2
     with shop_scope(shop):
-        assert positions(custom_collection["id"]) == [(second.pk, 1), (first.pk, 2)]
+        assert get_positions(custom_collection["id"]) == [(second.pk, 1), (first.pk, 2)]
         assert Event.objects.get(topic="collections/create").subject_id == custom_collection["id"]
 
 
@@ -84,7 +84,7 @@ def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Sho
 def test_what_does_not_fit_is_refused(api: ApiClient, fields: dict[str, Any], field: str) -> None:
     response = api.post("custom_collections.json", {"custom_collection": {"title": "Kitchen", **fields}})
 
-    assert list(errors_of(response)) == [field]
+    assert list(get_errors(response)) == [field]
     assert api.get("custom_collections/count.json").json() == {"count": 1}
 
 
@@ -99,7 +99,7 @@ def test_update_keeps_the_products_that_it_does_not_name(api: ApiClient, shop: S
 
     assert response.status_code == 200
     with shop_scope(shop):
-        assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2), (third.pk, 3)]
+        assert get_positions(collection.pk) == [(second.pk, 1), (first.pk, 2), (third.pk, 3)]
 
 
 @pytest.mark.parametrize("sent_back", [("src",), ("src", "created_at", "width", "height")])
@@ -114,7 +114,7 @@ def test_the_address_of_its_own_picture_is_no_new_picture(api: ApiClient, sent_b
     assert changed.json()["custom_collection"]["image"] == custom_collection["image"] | {"alt": "after"}
 
 
-def test_collects_of_a_body_stand_where_it_puts_them(api: ApiClient, shop: Shop) -> None:
+def test_collects_of_a_body_are_placed_at_their_positions(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         mugs = [make_product(f"Mug {number}").pk for number in range(3)]
     rows = [{"product_id": pk, "position": 3 - index} for index, pk in enumerate(mugs)]
@@ -123,7 +123,7 @@ def test_collects_of_a_body_stand_where_it_puts_them(api: ApiClient, shop: Shop)
 
     with shop_scope(shop):
         collection_id = response.json()["custom_collection"]["id"]
-        assert positions(collection_id) == [(mugs[2], 1), (mugs[1], 2), (mugs[0], 3)]
+        assert get_positions(collection_id) == [(mugs[2], 1), (mugs[1], 2), (mugs[0], 3)]
 
 
 def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) -> None:
@@ -191,14 +191,14 @@ def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> Non
     collect = post(first, collection).json()["collect"]
     assert (collect["position"], collect["sort_value"]) == (1, "0000000001")
     assert post(second, collection, position=1).json()["collect"]["position"] == 1
-    assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2)]
-    assert list(errors_of(post(first, collection))) == ["product_id"]
-    assert list(errors_of(post(first, smart))) == ["collection_id"]
-    assert errors_of(api.post("collects.json", {"collect": {}})).keys() == {"product_id", "collection_id"}
+    assert get_positions(collection.pk) == [(second.pk, 1), (first.pk, 2)]
+    assert list(get_errors(post(first, collection))) == ["product_id"]
+    assert list(get_errors(post(first, smart))) == ["collection_id"]
+    assert get_errors(api.post("collects.json", {"collect": {}})).keys() == {"product_id", "collection_id"}
     collects = api.get("collects.json", collection_id=collection.pk, product_id=first.pk).json()["collects"]
     assert [row["id"] for row in collects] == [collect["id"]]
     api.delete(f"collects/{Collect.objects.get(product=second).pk}.json")
-    assert positions(collection.pk) == [(first.pk, 1)]
+    assert get_positions(collection.pk) == [(first.pk, 1)]
     assert api.get(f"collects/{collect['id']}.json").json()["collect"]["position"] == 1
 
 
@@ -208,8 +208,8 @@ def test_collects_close_up_when_a_product_is_deleted(api: ApiClient, in_shop: Sh
 
     assert api.delete(f"products/{second.pk}.json").status_code == 200
 
-    assert positions(kitchen.pk) == [(first.pk, 1), (third.pk, 2)]
-    assert positions(table.pk) == [(third.pk, 1)]
+    assert get_positions(kitchen.pk) == [(first.pk, 1), (third.pk, 2)]
+    assert get_positions(table.pk) == [(third.pk, 1)]
 
 
 def test_a_foreign_product_cannot_be_collected(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
@@ -221,8 +221,8 @@ def test_a_foreign_product_cannot_be_collected(api: ApiClient, shop: Shop, other
     response = api.post("collects.json", {"collect": {"product_id": foreign.pk, "collection_id": own.pk}})
     input_response = api.post("collects.json", {"collect": {"product_id": product.pk, "collection_id": theirs.pk}})
 
-    assert errors_of(response) == {"product_id": ["must exist"]}
-    assert errors_of(input_response) == {"collection_id": ["must exist"]}
+    assert get_errors(response) == {"product_id": ["must exist"]}
+    assert get_errors(input_response) == {"collection_id": ["must exist"]}
     for path in (f"collections/{theirs.pk}.json", f"collections/{theirs.pk}/products.json"):
         assert api.get(path).status_code == 404
     assert api.get("products.json", collection_id=theirs.pk).json() == {"products": []}

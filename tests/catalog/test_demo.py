@@ -11,7 +11,7 @@ from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.inventory.demo import load_demo_locations as make_locations
 from apps.inventory.models import InventoryLevel
 from apps.shops.models import Shop
-from tests.media.pictures import decode
+from tests.media.pictures import decode_image
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -38,4 +38,4 @@ def test_pictures_are_the_same_each_time() -> None:
         first, second = (draw_product(shape, COLORS["Moss"], shape) for _ in range(2))
 
         assert first == second
-        assert decode(first).size == (640, 640)
+        assert decode_image(first).size == (640, 640)

@@ -18,7 +18,7 @@ NAMES = ["Äpfel Straße", "ZOË", "Ωmega ΣΟΦΟΣ", "Žluťoučký"]
 
 
 @pytest.fixture
-def things(in_shop: Shop) -> list[int]:
+def named_products(in_shop: Shop) -> list[int]:
     """Create a product per name, with the name as title, vendor, type, tag and option value."""
     products = [make_product(name, vendor=name, product_type=name, tags=name, prices=("1.00",)) for name in NAMES]
     for product in products:
@@ -45,14 +45,14 @@ def things(in_shop: Shop) -> list[int]:
 )
 @pytest.mark.parametrize("column", ["title", "vendor", "type", "tag", "variant_title"])
 def test_rules_ignore_case_in_every_script(
-    api: ApiClient, things: list[int], column: str, case: tuple[str, str, list[int]]
+    api: ApiClient, named_products: list[int], column: str, case: tuple[str, str, list[int]]
 ) -> None:
     relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
     products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
 
-    assert sorted(row["id"] for row in products) == [things[number] for number in expected]
+    assert sorted(row["id"] for row in products) == [named_products[number] for number in expected]
 
 
 def test_every_way_of_writing_takes_the_folded_copy_along(in_shop: Shop) -> None:

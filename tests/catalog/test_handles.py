@@ -8,22 +8,22 @@ from tests.catalog.factories import make_product
 from tests.conftest import ApiClient, Response
 
 
-def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def create_product(api: ApiClient, **fields: Any) -> dict[str, Any]:
     response = api.post("products.json", {"product": {"title": "Board", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["product"]
 
 
-def errors_of(response: Response) -> dict[str, list[str]]:
+def get_errors(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 
 
 def test_handles_are_transliterated_and_numbered(api: ApiClient) -> None:
-    first = create(api, title="Crème Brûlée №1")
-    second = create(api, title="Creme brulee №1")
-    third = create(api, title="Creme brulee №1")
-    nothing = create(api, title="※")
+    first = create_product(api, title="Crème Brûlée №1")
+    second = create_product(api, title="Creme brulee №1")
+    third = create_product(api, title="Creme brulee №1")
+    nothing = create_product(api, title="※")
 
     assert [first["handle"], second["handle"], third["handle"]] == [
         "creme-brulee-no1",
@@ -34,18 +34,18 @@ def test_handles_are_transliterated_and_numbered(api: ApiClient) -> None:
 
 
 def test_a_handle_that_is_named_and_taken_is_refused(api: ApiClient) -> None:
-    create(api, handle="My Board")
-    other = create(api, title="Other")
+    create_product(api, handle="My Board")
+    other = create_product(api, title="Other")
 
     response = api.post("products.json", {"product": {"title": "Board", "handle": "my-board"}})
     changed = api.put(f"products/{other['id']}.json", {"product": {"handle": "my-board"}})
 
-    assert errors_of(response) == {"handle": ["has already been taken"]}
-    assert errors_of(changed) == {"handle": ["has already been taken"]}
+    assert get_errors(response) == {"handle": ["has already been taken"]}
+    assert get_errors(changed) == {"handle": ["has already been taken"]}
 
 
 def test_the_handle_stays_when_the_title_changes(api: ApiClient) -> None:
-    created_row = create(api)
+    created_row = create_product(api)
 
     changed = api.put(f"products/{created_row['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()[
         "product"

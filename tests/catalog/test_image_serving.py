@@ -12,9 +12,9 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, make_product
 from tests.conftest import ApiClient, Response
-from tests.media.pictures import animation, decode
+from tests.media.pictures import decode_image, make_animation
 
-GIF_WITH_SCRIPT = animation(2) + b"<script>alert(1)</script>"
+GIF_WITH_SCRIPT = make_animation(2) + b"<script>alert(1)</script>"
 
 
 @pytest.fixture
@@ -24,27 +24,29 @@ def product(shop: Shop) -> Product:
         return make_product()
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Response:
+def post_image(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/images.json", {"image": fields})
 
 
-def stored(media: Path) -> list[Path]:
+def list_stored_files(media: Path) -> list[Path]:
     return sorted(path for path in media.rglob("*") if path.is_file())
 
 
-def path_of(src: str) -> str:
+def get_path(src: str) -> str:
     return src.removeprefix("http://127.0.0.1:8000")
 
 
-def fetch(path: str, method: str = "get") -> tuple[Any, bytes]:
+def fetch_image(path: str, method: str = "get") -> tuple[Any, bytes]:
     response = getattr(Client(), method)(path)
     return response, response.content
 
 
 def test_pictures_are_served_for_good_and_never_run(api: ApiClient, product: Product) -> None:
-    image = post(api, product, attachment=base64.b64encode(GIF_WITH_SCRIPT).decode(), filename="a.html").json()["image"]
+    image = post_image(api, product, attachment=base64.b64encode(GIF_WITH_SCRIPT).decode(), filename="a.html").json()[
+        "image"
+    ]
 
-    response, body = fetch(path_of(image["src"]))
+    response, body = fetch_image(get_path(image["src"]))
 
     assert response.status_code == 200
     assert b"script" not in body
@@ -70,19 +72,19 @@ def test_pictures_are_served_for_good_and_never_run(api: ApiClient, product: Pro
     ],
 )
 def test_sizes_are_made_on_the_first_read_and_kept(
-    api: ApiClient, product: Product, media: Path, suffix: str, size: tuple[int, int]
+    api: ApiClient, product: Product, media_dir: Path, suffix: str, size: tuple[int, int]
 ) -> None:
-    src = post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
-    path = path_of(src).replace("mug.png", f"mug{suffix}.png")
+    src = post_image(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
+    path = get_path(src).replace("mug.png", f"mug{suffix}.png")
 
-    first, body = fetch(path)
-    files = stored(media)
-    second, second_response = fetch(path)
+    first, body = fetch_image(path)
+    files = list_stored_files(media_dir)
+    second, second_response = fetch_image(path)
 
-    assert decode(body).size == size
+    assert decode_image(body).size == size
     assert second_response == body
     assert first["Cache-Control"] == second["Cache-Control"] == "public, max-age=31536000, immutable"
-    assert stored(media) == files
+    assert list_stored_files(media_dir) == files
     assert len(files) == 2
 
 
@@ -105,33 +107,33 @@ def test_sizes_are_made_on_the_first_read_and_kept(
         "m" * 300 + ".png",
     ],
 )
-def test_names_of_nothing_are_404(api: ApiClient, product: Product, media: Path, name: str) -> None:
-    src = post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
+def test_names_of_nothing_are_404(api: ApiClient, product: Product, media_dir: Path, name: str) -> None:
+    src = post_image(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
 
-    response, _ = fetch(path_of(src).replace("mug.png", name))
+    response, _ = fetch_image(get_path(src).replace("mug.png", name))
 
     assert response.status_code == 404
-    assert len(stored(media)) == 1
+    assert len(list_stored_files(media_dir)) == 1
 
 
 def test_only_reading_is_possible(api: ApiClient, product: Product) -> None:
-    src = post(api, product, attachment=ATTACHMENT).json()["image"]["src"]
+    src = post_image(api, product, attachment=ATTACHMENT).json()["image"]["src"]
 
-    assert fetch(path_of(src), "post")[0].status_code == 405
-    assert fetch(path_of(src), "head")[0].status_code == 200
+    assert fetch_image(get_path(src), "post")[0].status_code == 405
+    assert fetch_image(get_path(src), "head")[0].status_code == 200
 
 
-def test_a_file_that_storage_lost_is_404(api: ApiClient, product: Product, media: Path) -> None:
-    path = path_of(post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
-    for file in stored(media):
+def test_a_file_that_storage_lost_is_404(api: ApiClient, product: Product, media_dir: Path) -> None:
+    path = get_path(post_image(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
+    for file in list_stored_files(media_dir):
         file.unlink()
 
-    assert fetch(path)[0].status_code == 404
-    assert fetch(path.replace("mug.png", "mug_10x10.png"))[0].status_code == 404
+    assert fetch_image(path)[0].status_code == 404
+    assert fetch_image(path.replace("mug.png", "mug_10x10.png"))[0].status_code == 404
 
 
 def test_sizes_of_another_name_are_404_though_the_size_is_kept(api: ApiClient, product: Product) -> None:
-    path = path_of(post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
-    fetch(path.replace("mug.png", "mug_10x10.png"))
+    path = get_path(post_image(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
+    fetch_image(path.replace("mug.png", "mug_10x10.png"))
 
-    assert fetch(path.replace("mug.png", "cup_10x10.png"))[0].status_code == 404
+    assert fetch_image(path.replace("mug.png", "cup_10x10.png"))[0].status_code == 404

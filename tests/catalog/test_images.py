@@ -16,8 +16,8 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
 from tests.conftest import ApiClient, Response
-from tests.media.pictures import animation, blank_png, plain
-from tests.outgoing.servers import Server, answer
+from tests.media.pictures import make_animation, make_blank_png, make_plain_image
+from tests.outgoing.servers import Server, send_response
 
 
 @pytest.fixture
@@ -27,25 +27,31 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("1.00", "2.00"))
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Response:
+def post_image(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/images.json", {"image": fields})
 
 
-def attach(data: bytes) -> str:
+def encode_attachment(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def stored(media: Path) -> list[Path]:
+def list_stored_files(media: Path) -> list[Path]:
     return sorted(path for path in media.rglob("*") if path.is_file()) if media.exists() else []
 
 
-def order(api: ApiClient, product: Product) -> list[tuple[int, int]]:
+def get_image_order(api: ApiClient, product: Product) -> list[tuple[int, int]]:
     images = api.get(f"products/{product.pk}/images.json").json()["images"]
     return [(row["id"], row["position"]) for row in images]
 
 
 def test_an_attachment_becomes_an_image(api: ApiClient, shop: Shop, product: Product) -> None:
-    response = post(api, product, attachment=attach(plain("JPEG", (30, 60))), filename="../My  mug №1.PNG", alt="A mug")
+    response = post_image(
+        api,
+        product,
+        attachment=encode_attachment(make_plain_image("JPEG", (30, 60))),
+        filename="../My  mug №1.PNG",
+        alt="A mug",
+    )
 
     image = response.json()["image"]
     assert response.status_code == 201
@@ -59,9 +65,9 @@ def test_an_attachment_becomes_an_image(api: ApiClient, shop: Shop, product: Pro
 
 def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, settings: Any) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(answer(PNG, "Content-Type: text/html"))
+    server = Server(send_response(PNG, "Content-Type: text/html"))
     try:
-        response = post(api, product, src=f"{server.url}pictures/Blue%20mug.png?v=1")
+        response = post_image(api, product, src=f"{server.url}pictures/Blue%20mug.png?v=1")
     finally:
         server.close()
 
@@ -82,9 +88,11 @@ def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, se
     ],
 )
 def test_a_file_name_stays_outside_of_the_headers_and_the_path(api: ApiClient, product: Product, name: str) -> None:
-    plainly = api.http.get(urlsplit(post(api, product, attachment=attach(PNG)).json()["image"]["src"]).path)
+    plainly = api.http.get(
+        urlsplit(post_image(api, product, attachment=encode_attachment(PNG)).json()["image"]["src"]).path
+    )
 
-    response = post(api, product, attachment=attach(PNG), filename=name)
+    response = post_image(api, product, attachment=encode_attachment(PNG), filename=name)
 
     assert response.status_code == 201, response.content
     path = urlsplit(response.json()["image"]["src"]).path
@@ -96,7 +104,7 @@ def test_a_file_name_stays_outside_of_the_headers_and_the_path(api: ApiClient, p
 
 
 def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product: Product) -> None:
-    response = post(api, product, src="http://169.254.169.254/latest/meta-data/")
+    response = post_image(api, product, src="http://169.254.169.254/latest/meta-data/")
 
     assert response.status_code == 422
     assert response.json() == {"errors": {"image": ["Could not download image: refused address"]}}
@@ -104,9 +112,9 @@ def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product:
 
 def test_an_address_without_a_picture_is_refused(api: ApiClient, product: Product, settings: Any) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(answer(b"gone", status="404 Not Found"))
+    server = Server(send_response(b"gone", status="404 Not Found"))
     try:
-        response = post(api, product, src=server.url)
+        response = post_image(api, product, src=server.url)
     finally:
         server.close()
 
@@ -121,19 +129,19 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     ("fields", "field"),
     [
         ({}, "image"),
-        ({"attachment": attach(blank_png(12000, 12000))}, "image"),
-        ({"attachment": attach(animation(300))}, "image"),
-        ({"attachment": attach(plain("JPEG", (300, 300))[:-200])}, "image"),
-        ({"attachment": attach(SVG), "filename": "a.png"}, "image"),
-        ({"attachment": attach(b"<html></html>"), "filename": "a.jpg"}, "image"),
-        ({"attachment": attach(b"%PDF-1.7")}, "image"),
-        ({"attachment": attach(plain("WEBP", (5, 5)))}, "image"),
+        ({"attachment": encode_attachment(make_blank_png(12000, 12000))}, "image"),
+        ({"attachment": encode_attachment(make_animation(300))}, "image"),
+        ({"attachment": encode_attachment(make_plain_image("JPEG", (300, 300))[:-200])}, "image"),
+        ({"attachment": encode_attachment(SVG), "filename": "a.png"}, "image"),
+        ({"attachment": encode_attachment(b"<html></html>"), "filename": "a.jpg"}, "image"),
+        ({"attachment": encode_attachment(b"%PDF-1.7")}, "image"),
+        ({"attachment": encode_attachment(make_plain_image("WEBP", (5, 5)))}, "image"),
         ({"attachment": "a!b"}, "attachment"),
         ({"attachment": ATTACHMENT.rstrip("=") + "A"}, "attachment"),
         ({"attachment": f"data:image/png;base64,{ATTACHMENT}"}, "attachment"),
         ({"attachment": ""}, "attachment"),
         ({"attachment": ["x"]}, "attachment"),
-        ({"attachment": attach(b"\0" * (20 * 1024 * 1024 + 1))}, "attachment"),
+        ({"attachment": encode_attachment(b"\0" * (20 * 1024 * 1024 + 1))}, "attachment"),
         ({"attachment": ATTACHMENT, "src": "https://example.com/a.png"}, "image"),
         ({"attachment": ATTACHMENT, "filename": ["x"]}, "filename"),
         ({"src": "ftp://example.com/a.png"}, "image"),
@@ -146,17 +154,17 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     ],
 )
 def test_what_is_no_image_is_refused_and_leaves_nothing(
-    api: ApiClient, product: Product, media: Path, fields: dict[str, Any], field: str
+    api: ApiClient, product: Product, media_dir: Path, fields: dict[str, Any], field: str
 ) -> None:
-    response = post(api, product, **fields)
+    response = post_image(api, product, **fields)
 
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
-    assert stored(media) == []
+    assert list_stored_files(media_dir) == []
     assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 0}
 
 
-def test_a_replayed_create_stores_no_second_file(api: ApiClient, product: Product, media: Path) -> None:
+def test_a_replayed_create_stores_no_second_file(api: ApiClient, product: Product, media_dir: Path) -> None:
     path, body = f"products/{product.pk}/images.json", {"image": {"attachment": ATTACHMENT}}
 
     first = api.post(path, body, Idempotency_Key="k")
@@ -164,7 +172,7 @@ def test_a_replayed_create_stores_no_second_file(api: ApiClient, product: Produc
 
     assert (first.status_code, second.status_code) == (201, 201)
     assert first.content == second.content
-    assert len(stored(media)) == 1
+    assert len(list_stored_files(media_dir)) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,76 +187,76 @@ def test_moving_an_image_shifts_the_others(
 
     api.put(f"products/{product.pk}/images/{ids[moved]}.json", {"image": {"position": to}})
 
-    assert order(api, product) == [(ids[index], number) for number, index in enumerate(expected, 1)]
+    assert get_image_order(api, product) == [(ids[index], number) for number, index in enumerate(expected, 1)]
     main = api.get(f"products/{product.pk}.json").json()["product"]["image"]
     assert main["id"] == ids[expected[0]]
 
 
 def test_a_new_image_takes_its_place_and_a_deleted_one_leaves_none(
-    api: ApiClient, shop: Shop, product: Product, media: Path, django_capture_on_commit_callbacks: Any
+    api: ApiClient, shop: Shop, product: Product, media_dir: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     with shop_scope(shop):
         first, second = make_image(product), make_image(product)
-    new = post(api, product, attachment=ATTACHMENT, position=1).json()["image"]
-    assert order(api, product) == [(new["id"], 1), (first.pk, 2), (second.pk, 3)]
+    new = post_image(api, product, attachment=ATTACHMENT, position=1).json()["image"]
+    assert get_image_order(api, product) == [(new["id"], 1), (first.pk, 2), (second.pk, 3)]
 
     with django_capture_on_commit_callbacks(execute=True):
         response = api.delete(f"products/{product.pk}/images/{first.pk}.json")
 
     assert response.json() == {}
-    assert order(api, product) == [(new["id"], 1), (second.pk, 2)]
-    assert len(stored(media)) == 2
+    assert get_image_order(api, product) == [(new["id"], 1), (second.pk, 2)]
+    assert len(list_stored_files(media_dir)) == 2
 
 
 def test_deleting_the_product_deletes_the_files(
-    api: ApiClient, shop: Shop, product: Product, media: Path, django_capture_on_commit_callbacks: Any
+    api: ApiClient, shop: Shop, product: Product, media_dir: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     with shop_scope(shop):
         image = make_image(product)
     Client().get(f"/content/images/{shop.pk}/{image.key}/mug_10x10.png")
-    assert len(stored(media)) == 2
+    assert len(list_stored_files(media_dir)) == 2
 
     with django_capture_on_commit_callbacks(execute=True):
         api.delete(f"products/{product.pk}.json")
 
-    assert stored(media) == []
+    assert list_stored_files(media_dir) == []
 
 
-def test_the_251st_image_is_refused(api: ApiClient, shop: Shop, product: Product, media: Path) -> None:
+def test_the_251st_image_is_refused(api: ApiClient, shop: Shop, product: Product, media_dir: Path) -> None:
     with shop_scope(shop):
         ProductImage.objects.bulk_create(
             ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
             for n in range(1, MAX_IMAGES + 1)
         )
 
-    one_more = post(api, product, attachment=ATTACHMENT)
+    one_more = post_image(api, product, attachment=ATTACHMENT)
     all_at_once = api.put(f"products/{product.pk}.json", {"product": {"images": [{"id": 1}] * 251}})
 
     assert one_more.status_code == 422
     assert one_more.json() == {"errors": {"image": ["A product can have at most 250 images."]}}
     assert all_at_once.status_code == 422
-    assert stored(media) == []
+    assert list_stored_files(media_dir) == []
     assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 250}
 
 
 def test_more_pixels_than_a_request_can_decode_are_refused(
-    api: ApiClient, media: Path, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, media_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.catalog.api.products.MAX_MEGAPIXELS", 1)
-    vast = {"attachment": attach(blank_png(1000, 1001))}
+    vast = {"attachment": encode_attachment(make_blank_png(1000, 1001))}
 
     refused = api.post("products.json", {"product": {"title": "Vast", "images": [vast, {"attachment": ATTACHMENT}]}})
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"images.1.image": ["comes after more than 1 megapixels in one body"]}}
-    assert stored(media) == []
+    assert list_stored_files(media_dir) == []
 
 
 def test_variants_are_named_by_the_image(api: ApiClient, shop: Shop, product: Product) -> None:
     with shop_scope(shop):
         first, second = Variant.objects.filter(product=product).order_by("id").values_list("pk", flat=True)
 
-    image = post(api, product, attachment=ATTACHMENT, variant_ids=[first]).json()["image"]
+    image = post_image(api, product, attachment=ATTACHMENT, variant_ids=[first]).json()["image"]
     changed = api.put(f"products/{product.pk}/images/{image['id']}.json", {"image": {"variant_ids": [second]}})
 
     assert image["variant_ids"] == [first]

@@ -22,21 +22,21 @@ from tests.catalog.factories import PNG, make_custom, make_image, make_product
 BY: dict[str, Any] = {"actor": "staff:17", "at": timezone.now()}
 
 
-def lies_there(picture: StoredImage) -> bool:
+def is_stored(picture: StoredImage) -> bool:
     return default_storage.exists(image_files.get_image_path(picture.shop_id, picture.key, picture.name))
 
 
-def clear_all(at: datetime) -> int:
+def run_cleanup_for_a_day(at: datetime) -> int:
     """Run the hourly cleanup for a day."""
     with all_shops_scope():
         return sum(orphan_images.delete_orphan_images(at.replace(hour=hour)) for hour in range(24))
 
 
-def tomorrow() -> datetime:
+def get_tomorrow() -> datetime:
     return (timezone.now() + timedelta(days=2)).replace(hour=0)
 
 
-def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Shop, media: Path) -> None:
+def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Shop, media_dir: Path) -> None:
     with shop_scope(shop):
         own_image, theirs = (
             image_files.store_uploaded_image(shop.pk, PNG, "left.png"),
@@ -47,16 +47,16 @@ def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Sho
         == 200
     )
 
-    early = clear_all(timezone.now())
-    assert (early, lies_there(own_image)) == (0, True)
-    cleared = clear_all(tomorrow())
+    early = run_cleanup_for_a_day(timezone.now())
+    assert (early, is_stored(own_image)) == (0, True)
+    cleared = run_cleanup_for_a_day(get_tomorrow())
 
-    assert (cleared, lies_there(own_image), lies_there(theirs)) == (2, False, False)
-    assert [path for path in media.rglob("*") if path.is_file()] == []
-    assert clear_all(tomorrow()) == 0
+    assert (cleared, is_stored(own_image), is_stored(theirs)) == (2, False, False)
+    assert [path for path in media_dir.rglob("*") if path.is_file()] == []
+    assert run_cleanup_for_a_day(get_tomorrow()) == 0
 
 
-def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None:
+def test_what_rows_name_stays_however_old_it_is(shop: Shop, media_dir: Path) -> None:
     with shop_scope(shop):
         product, collection = make_product(), make_custom()
         images = [make_image(product) for _ in range(30)]
@@ -64,38 +64,38 @@ def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None
         update_collection(collection, {}, CollectionParts(image=banner), **BY)
         stored_images = [StoredImage(shop.pk, row.key, row.name, 1, 1) for row in images]
         Client().get(image_files.get_local_image_url(shop.pk, images[0].key, "mug_10x10.png"))
-    before = sorted(path for path in media.rglob("*") if path.is_file())
+    before = sorted(path for path in media_dir.rglob("*") if path.is_file())
     for path in before:
         os.utime(path, (0, 0))
 
-    assert clear_all(tomorrow()) == 0
-    assert all(map(lies_there, [*stored_images, banner]))
-    assert sorted(path for path in media.rglob("*") if path.is_file()) == before
+    assert run_cleanup_for_a_day(get_tomorrow()) == 0
+    assert all(map(is_stored, [*stored_images, banner]))
+    assert sorted(path for path in media_dir.rglob("*") if path.is_file()) == before
 
 
-def test_what_was_half_deleted_and_what_was_half_begun_goes_too(shop: Shop, media: Path) -> None:
+def test_half_deleted_and_half_stored_files_are_deleted_too(shop: Shop, media_dir: Path) -> None:
     with shop_scope(shop):
         half_deleted = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
         started = image_files.store_uploaded_image(shop.pk, PNG, "b.png")
     Client().get(image_files.get_local_image_url(shop.pk, half_deleted.key, "a_10x10.png"))
-    (media / image_files.get_image_path(shop.pk, half_deleted.key, "a.png")).unlink()
-    (media / image_files.get_image_path(shop.pk, started.key, "b.png")).unlink()
+    (media_dir / image_files.get_image_path(shop.pk, half_deleted.key, "a.png")).unlink()
+    (media_dir / image_files.get_image_path(shop.pk, started.key, "b.png")).unlink()
 
-    assert clear_all(timezone.now()) == 0
-    assert clear_all(tomorrow()) == 2
-    assert not (media / image_files.get_image_folder(shop.pk, half_deleted.key)).exists()
-    assert not (media / image_files.get_image_folder(shop.pk, started.key)).exists()
+    assert run_cleanup_for_a_day(timezone.now()) == 0
+    assert run_cleanup_for_a_day(get_tomorrow()) == 2
+    assert not (media_dir / image_files.get_image_folder(shop.pk, half_deleted.key)).exists()
+    assert not (media_dir / image_files.get_image_folder(shop.pk, started.key)).exists()
 
 
-def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> None:
+def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media_dir: Path) -> None:
     five, also_five, six = [StoredImage(shop.pk, prefix * 16, "a.png", 1, 1) for prefix in ("05", "1d", "06")]
     for picture in (five, also_five, six):
         default_storage.save(image_files.get_image_path(shop.pk, picture.key, picture.name), ContentFile(PNG))
 
     # 0x1d is 29, which is 5 beyond a day.
-    housekeeping.run_hourly_tasks(tomorrow().replace(hour=5))
+    housekeeping.run_hourly_tasks(get_tomorrow().replace(hour=5))
 
-    assert (lies_there(five), lies_there(also_five), lies_there(six)) == (False, False, True)
+    assert (is_stored(five), is_stored(also_five), is_stored(six)) == (False, False, True)
 
 
 @pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")
@@ -111,6 +111,6 @@ def test_pictures_in_a_bucket_are_served_sized_and_cleared(shop: Shop, bucket: N
 
     assert (first.status_code, missing.status_code) == (200, 404)
     assert first.content == second.content
-    assert clear_all(tomorrow()) == 1
-    assert (lies_there(live), lies_there(unused_image)) == (True, False)
+    assert run_cleanup_for_a_day(get_tomorrow()) == 1
+    assert (is_stored(live), is_stored(unused_image)) == (True, False)
     assert Client().get(image_files.get_local_image_url(shop.pk, unused_image.key, "left_10x10.png")).status_code == 404

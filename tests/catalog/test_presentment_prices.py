@@ -11,7 +11,7 @@ from apps.shops.domain.presentment import Presentment
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
-from tests.wire_tables import misfits
+from tests.wire_tables import find_misfits
 
 RATES: list[dict[str, Any]] = [
     {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
@@ -21,7 +21,7 @@ RATES: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def priced(shop: Shop) -> Variant:
+def priced_variant(shop: Shop) -> Variant:
     """Create a variant for 10.00, compared with 12.50, in a shop with the presentment currencies EUR, GBP and JPY."""
     shop.presentment_currencies = RATES
     shop.save()
@@ -31,12 +31,12 @@ def priced(shop: Shop) -> Variant:
     return variant
 
 
-def prices(api: ApiClient, variant: Variant) -> dict[str, tuple[str, str | None]]:
+def get_presentment_prices(api: ApiClient, variant: Variant) -> dict[str, tuple[str, str | None]]:
     presentment_prices = api.get(f"variants/{variant.pk}.json").json()["variant"]["presentment_prices"]
-    return in_short(presentment_prices)
+    return shorten_prices(presentment_prices)
 
 
-def in_short(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
+def shorten_prices(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
     for row in presentment_prices:
         compared = row["compare_at_price"]
         assert compared is None or compared["currency_code"] == row["price"]["currency_code"]
@@ -49,7 +49,7 @@ def in_short(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[str, s
     }
 
 
-def fix(api: ApiClient, variant: Variant, *rows: dict[str, Any]) -> Any:
+def fix_prices(api: ApiClient, variant: Variant, *rows: dict[str, Any]) -> Any:
     return api.put(f"variants/{variant.pk}.json", {"variant": {"fixed_prices": list(rows)}})
 
 
@@ -78,51 +78,51 @@ def test_rounding_rules(amount: str, rate: str, rounding: str, currency: str, ou
     assert presentment.price(Decimal(amount)) == Decimal(outcome)
 
 
-def test_prices_are_converted_and_rounded(api: ApiClient, priced: Variant) -> None:
-    product = f"products/{priced.product_id}"
+def test_prices_are_converted_and_rounded(api: ApiClient, priced_variant: Variant) -> None:
+    product = f"products/{priced_variant.product_id}"
     first_body, many_body = api.get(f"{product}.json").json(), api.get("products.json").json()
     body = api.get(f"{product}/variants.json").json()
 
     # Without a rate there is no price in GBP.
     expected = {"USD": ("10.00", "12.50"), "EUR": ("9.99", "11.99"), "JPY": ("1500", "1875")}
-    assert prices(api, priced) == expected
-    assert list(prices(api, priced)) == ["USD", "EUR", "JPY"]
+    assert get_presentment_prices(api, priced_variant) == expected
+    assert list(get_presentment_prices(api, priced_variant)) == ["USD", "EUR", "JPY"]
     for displayed_product in (first_body["product"], many_body["products"][0]):
-        assert in_short(displayed_product["variants"][0]["presentment_prices"]) == expected
-    assert in_short(body["variants"][0]["presentment_prices"]) == expected
-    wrong = misfits("product", "GET /products.json", many_body)
-    wrong += misfits("variant", "GET /products/{id}/variants.json", body)
+        assert shorten_prices(displayed_product["variants"][0]["presentment_prices"]) == expected
+    assert shorten_prices(body["variants"][0]["presentment_prices"]) == expected
+    wrong = find_misfits("product", "GET /products.json", many_body)
+    wrong += find_misfits("variant", "GET /products/{id}/variants.json", body)
     assert [index for index in wrong if "presentment_prices" in index] == []
 
 
-def test_prices_are_fixed_and_let_go(api: ApiClient, priced: Variant) -> None:
+def test_prices_are_fixed_and_let_go(api: ApiClient, priced_variant: Variant) -> None:
     pounds = {"currency_code": "GBP", "price": "8.50"}
     euros = {"currency_code": "EUR", "price": "9.00", "compare_at_price": "11.00"}
 
-    response = fix(api, priced, euros, pounds)
+    response = fix_prices(api, priced_variant, euros, pounds)
     assert response.status_code == 200, response.content
     assert "fixed_prices" not in response.json()["variant"]
     fixed = {"USD": ("10.00", "12.50"), "EUR": ("9.00", "11.00"), "GBP": ("8.50", None), "JPY": ("1500", "1875")}
-    assert prices(api, priced) == fixed
-    body = api.get(f"products/{priced.product_id}.json").json()
-    api.put(f"products/{priced.product_id}.json", body)
-    assert prices(api, priced) == fixed
-    api.put(f"variants/{priced.pk}.json", {"variant": {"price": "20.00"}})
-    assert prices(api, priced)["EUR"] == ("9.00", "11.00")
-    assert prices(api, priced)["JPY"] == ("3000", "1875")
+    assert get_presentment_prices(api, priced_variant) == fixed
+    body = api.get(f"products/{priced_variant.product_id}.json").json()
+    api.put(f"products/{priced_variant.product_id}.json", body)
+    assert get_presentment_prices(api, priced_variant) == fixed
+    api.put(f"variants/{priced_variant.pk}.json", {"variant": {"price": "20.00"}})
+    assert get_presentment_prices(api, priced_variant)["EUR"] == ("9.00", "11.00")
+    assert get_presentment_prices(api, priced_variant)["JPY"] == ("3000", "1875")
 
-    fix(api, priced, {"currency_code": "EUR", "price": None})
+    fix_prices(api, priced_variant, {"currency_code": "EUR", "price": None})
 
-    assert prices(api, priced)["EUR"] == ("18.99", "11.99")
-    assert prices(api, priced)["GBP"] == ("8.50", None)
+    assert get_presentment_prices(api, priced_variant)["EUR"] == ("18.99", "11.99")
+    assert get_presentment_prices(api, priced_variant)["GBP"] == ("8.50", None)
 
 
-def test_a_product_brings_its_fixed_prices(api: ApiClient, priced: Variant) -> None:
+def test_a_product_brings_its_fixed_prices(api: ApiClient, priced_variant: Variant) -> None:
     variant = {"price": "5.00", "fixed_prices": [{"currency_code": "GBP", "price": "4.20"}]}
 
     product = api.post("products.json", {"product": {"title": "Cup", "variants": [variant]}}).json()["product"]
 
-    output = in_short(product["variants"][0]["presentment_prices"])
+    output = shorten_prices(product["variants"][0]["presentment_prices"])
     assert output == {"USD": ("5.00", None), "EUR": ("4.99", None), "GBP": ("4.20", None), "JPY": ("750", None)}
 
 
@@ -140,58 +140,60 @@ def test_a_product_brings_its_fixed_prices(api: ApiClient, priced: Variant) -> N
     ],
 )
 def test_prices_that_cannot_be_are_refused(
-    api: ApiClient, priced: Variant, row: dict[str, Any], field: str, message: str
+    api: ApiClient, priced_variant: Variant, row: dict[str, Any], field: str, message: str
 ) -> None:
-    before = prices(api, priced)
+    before = get_presentment_prices(api, priced_variant)
 
-    refused = fix(api, priced, row)
+    refused = fix_prices(api, priced_variant, row)
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {f"fixed_prices.0.{field}": [message]}}
-    assert prices(api, priced) == before
+    assert get_presentment_prices(api, priced_variant) == before
 
 
 @pytest.mark.parametrize("expected", [{}, "EUR", [1], [{"currency_code": "EUR", "price": "1"}] * 2])
-def test_fixed_prices_are_a_list_with_each_currency_once(api: ApiClient, priced: Variant, expected: Any) -> None:
-    refused = api.put(f"variants/{priced.pk}.json", {"variant": {"fixed_prices": expected}})
+def test_fixed_prices_are_a_list_with_each_currency_once(
+    api: ApiClient, priced_variant: Variant, expected: Any
+) -> None:
+    refused = api.put(f"variants/{priced_variant.pk}.json", {"variant": {"fixed_prices": expected}})
 
     assert refused.status_code == 422
     assert all(name.startswith("fixed_prices") for name in refused.json()["errors"])
 
 
-def test_lists_show_the_currencies_that_are_asked_for(api: ApiClient, priced: Variant, shop: Shop) -> None:
+def test_lists_show_the_currencies_that_are_asked_for(api: ApiClient, priced_variant: Variant, shop: Shop) -> None:
     with shop_scope(shop):
         for number in range(2):
             make_product(f"Cup {number}", prices=("1.00",))
     plain = api.get("products.json")
     response = api.get("products.json", presentment_currencies="eur, JPY,GBP", limit="1")
-    variants = api.get(f"products/{priced.product_id}/variants.json", presentment_currencies="USD")
+    variants = api.get(f"products/{priced_variant.product_id}/variants.json", presentment_currencies="USD")
     path = response["Link"].split(">")[0].strip("<").partition("/admin")[2]
     following = api.http.get(f"/admin{path}").json()
 
     def codes(response: Any) -> list[list[str]]:
-        return [list(in_short(row["variants"][0]["presentment_prices"])) for row in response["products"]]
+        return [list(shorten_prices(row["variants"][0]["presentment_prices"])) for row in response["products"]]
 
     assert codes(plain.json()) == [["USD", "EUR", "JPY"]] * 3
     assert codes(response.json()) == [["EUR", "JPY"]]
     assert codes(following) == [["EUR", "JPY"]]
     assert codes(api.get("products.json").json()) == [["USD", "EUR", "JPY"]] * 3
-    assert list(in_short(variants.json()["variants"][0]["presentment_prices"])) == ["USD"]
+    assert list(shorten_prices(variants.json()["variants"][0]["presentment_prices"])) == ["USD"]
     assert plain["ETag"] != api.get("products.json", presentment_currencies="USD")["ETag"]
     assert api.get("products/count.json", presentment_currencies="EUR").json() == {"count": 3}
     nonsense = api.get("products.json", presentment_currencies="euro")
     assert (nonsense.status_code, list(nonsense.json()["errors"])) == (400, ["presentment_currencies"])
 
 
-def test_new_rates_are_shown_at_once(api: ApiClient, priced: Variant, shop: Shop) -> None:
-    assert prices(api, priced)["JPY"] == ("1500", "1875")
+def test_new_rates_are_shown_at_once(api: ApiClient, priced_variant: Variant, shop: Shop) -> None:
+    assert get_presentment_prices(api, priced_variant)["JPY"] == ("1500", "1875")
     shop.presentment_currencies = [{"currency": "JPY", "rate": "200", "rounding": ""}]
     shop.save()
 
-    assert prices(api, priced) == {"USD": ("10.00", "12.50"), "JPY": ("2000", "2500")}
+    assert get_presentment_prices(api, priced_variant) == {"USD": ("10.00", "12.50"), "JPY": ("2000", "2500")}
 
 
-def test_currencies_are_listed_with_their_rates(api: ApiClient, priced: Variant) -> None:
+def test_currencies_are_listed_with_their_rates(api: ApiClient, priced_variant: Variant) -> None:
     assert api.get("currencies.json").json() == {
         "currencies": [
             {"currency": "USD", "enabled": True, "rate": "1", "rounding": ""},
@@ -201,13 +203,13 @@ def test_currencies_are_listed_with_their_rates(api: ApiClient, priced: Variant)
     assert api.get("shop.json").json()["shop"]["enabled_presentment_currencies"] == ["USD", "EUR", "GBP", "JPY"]
 
 
-def place(api: ApiClient, variant: Variant, **fields: Any) -> Any:
+def post_order(api: ApiClient, variant: Variant, **fields: Any) -> Any:
     lines = [{"variant_id": variant.pk, "quantity": 2}]
     return api.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines, **fields}})
 
 
-def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, priced: Variant) -> None:
-    order = place(api, priced, presentment_currency="JPY").json()["order"]
+def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, priced_variant: Variant) -> None:
+    order = post_order(api, priced_variant, presentment_currency="JPY").json()["order"]
 
     assert (order["currency"], order["presentment_currency"]) == ("USD", "JPY")
     assert order["total_price_set"] == {
@@ -215,17 +217,19 @@ def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, pri
         "presentment_money": {"amount": "3000", "currency_code": "JPY"},
     }
     assert [
-        mismatch for mismatch in misfits("order", "POST /orders.json", {"order": order}) if "_set" in mismatch
+        mismatch for mismatch in find_misfits("order", "POST /orders.json", {"order": order}) if "_set" in mismatch
     ] == []
 
 
-def test_the_buyer_pays_the_price_that_was_shown(api: ApiClient, priced: Variant) -> None:
-    fix(api, priced, {"currency_code": "EUR", "price": "8.00"}, {"currency_code": "GBP", "price": "7.50"})
+def test_the_buyer_pays_the_price_that_was_shown(api: ApiClient, priced_variant: Variant) -> None:
+    fix_prices(
+        api, priced_variant, {"currency_code": "EUR", "price": "8.00"}, {"currency_code": "GBP", "price": "7.50"}
+    )
 
-    presentment = place(api, priced, presentment_currency="EUR").json()["order"]
-    order = place(api, priced, currency="GBP").json()["order"]
-    no_rate = place(api, priced, presentment_currency="GBP")
-    input_order = place(api, priced, presentment_currency="GBP", exchange_rate="0.75").json()["order"]
+    presentment = post_order(api, priced_variant, presentment_currency="EUR").json()["order"]
+    order = post_order(api, priced_variant, currency="GBP").json()["order"]
+    no_rate = post_order(api, priced_variant, presentment_currency="GBP")
+    input_order = post_order(api, priced_variant, presentment_currency="GBP", exchange_rate="0.75").json()["order"]
 
     assert presentment["line_items"][0]["price_set"] == {
         "shop_money": {"amount": "8.70", "currency_code": "USD"},

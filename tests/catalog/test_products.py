@@ -18,24 +18,24 @@ from tests.conftest import ApiClient, Response
 OPTIONS = [{"name": "Colour", "values": ["Blue", "Black"]}, {"name": "Size", "values": ["155", "159"]}]
 
 
-def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def post_product(api: ApiClient, **fields: Any) -> dict[str, Any]:
     response = api.post("products.json", {"product": {"title": "Board", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["product"]
 
 
-def errors_of(response: Response) -> dict[str, list[str]]:
+def get_errors(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 
 
-def topics(shop: Shop) -> list[str]:
+def get_topics(shop: Shop) -> list[str]:
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith="products/").order_by("id").values_list("topic", flat=True))
 
 
 def test_create_with_a_title_alone_makes_one_variant_of_the_shops_own(api: ApiClient, shop: Shop) -> None:
-    product = create(api)
+    product = post_product(api)
 
     variant = product["variants"][0]
     assert (product["handle"], product["vendor"], product["status"]) == ("board", "Acme", "active")
@@ -47,13 +47,13 @@ def test_create_with_a_title_alone_makes_one_variant_of_the_shops_own(api: ApiCl
         {"price": {"amount": "0.00", "currency_code": "USD"}, "compare_at_price": None}
     ]
     assert (product["images"], product["image"]) == ([], None)
-    assert topics(shop) == ["products/create"]
+    assert get_topics(shop) == ["products/create"]
 
 
 def test_create_takes_options_and_variants_in_one_body(api: ApiClient) -> None:
     variants = [{"option1": "Blue", "option2": "155"}, {"option1": "Black", "option2": "159", "price": 12.5}]
 
-    product = create(api, options=OPTIONS, variants=variants)
+    product = post_product(api, options=OPTIONS, variants=variants)
 
     assert [variant["title"] for variant in product["variants"]] == ["Blue / 155", "Black / 159"]
     assert [variant["position"] for variant in product["variants"]] == [1, 2]
@@ -73,7 +73,7 @@ def test_create_names_all_that_does_not_fit_at_once(api: ApiClient, shop: Shop) 
         "metafields": [{"namespace": "a", "key": "b", "type": "number_integer", "value": "x"}],
     }
 
-    errors = errors_of(api.post("products.json", {"product": body}))
+    errors = get_errors(api.post("products.json", {"product": body}))
 
     assert errors.keys() == {
         "title",
@@ -138,7 +138,7 @@ def test_create_refuses_what_does_not_fit(
 ) -> None:
     response = api.post("products.json", {"product": {"title": "Board", **fields}})
 
-    errors = errors_of(response)
+    errors = get_errors(response)
     assert field in errors
     assert message is None or errors[field] == [message]
     with shop_scope(shop):
@@ -151,7 +151,7 @@ def test_create_refuses_what_does_not_fit(
 def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amount: Any) -> None:
     body = {"title": "Board", "variants": [{"price": amount}]}
 
-    errors = errors_of(api.post("products.json", {"product": body}))
+    errors = get_errors(api.post("products.json", {"product": body}))
 
     assert errors.keys() == {"variants.0.price"}
 
@@ -165,7 +165,7 @@ def test_prices_have_the_decimals_of_the_shops_currency(
     shop.currency = currency
     shop.save()
 
-    product = create(api, variants=[{"price": payload}])
+    product = post_product(api, variants=[{"price": payload}])
 
     assert product["variants"][0]["price"] == expected_output
     refused = api.post("products.json", {"product": {"title": "B", "variants": [{"price": f"{payload}.5678"}]}})
@@ -173,7 +173,7 @@ def test_prices_have_the_decimals_of_the_shops_currency(
 
 
 def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, shop: Shop) -> None:
-    product = create(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
+    product = post_product(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
 
     response = api.put(
         f"products/{product['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}}
@@ -181,14 +181,16 @@ def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, sho
 
     changed = response.json()["product"]
     assert changed == product | {"title": "Snowboard", "updated_at": changed["updated_at"]}
-    assert topics(shop) == ["products/create", "products/update"]
+    assert get_topics(shop) == ["products/create", "products/update"]
     with shop_scope(shop):
         assert Event.objects.get(topic="products/update").changes == {"title": ["Board", "Snowboard"]}
 
 
 @time_machine.travel(datetime(2026, 3, 2, 12, tzinfo=UTC), tick=False)
 def test_a_client_may_send_the_whole_product_back(api: ApiClient) -> None:
-    product = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}])
+    product = post_product(
+        api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}]
+    )
 
     changed = api.put(f"products/{product['id']}.json", {"product": product | {"title": "B"}}).json()["product"]
 
@@ -196,7 +198,7 @@ def test_a_client_may_send_the_whole_product_back(api: ApiClient) -> None:
 
 
 def test_update_makes_the_variants_those_of_the_list(api: ApiClient, shop: Shop) -> None:
-    product = create(api, variants=[{"option1": "A", "sku": "1"}, {"option1": "B", "sku": "2"}])
+    product = post_product(api, variants=[{"option1": "A", "sku": "1"}, {"option1": "B", "sku": "2"}])
     first, second = product["variants"]
     rows = [{"option1": "C"}, {"id": second["id"], "price": "7.00"}]
 
@@ -214,7 +216,7 @@ def test_update_makes_the_variants_those_of_the_list(api: ApiClient, shop: Shop)
 
 
 def test_options_are_renamed_added_and_removed(api: ApiClient) -> None:
-    product = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}, {"option1": "Black"}])
+    product = post_product(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}, {"option1": "Black"}])
     path = f"products/{product['id']}.json"
     renamed = {"id": product["options"][0]["id"], "name": "Paint"}
 
@@ -225,7 +227,7 @@ def test_options_are_renamed_added_and_removed(api: ApiClient) -> None:
     assert [option["name"] for option in added["options"]] == ["Paint", "Size"]
     assert added["options"][0]["id"] == product["options"][0]["id"]
     assert [row["title"] for row in added["variants"]] == ["Blue / L", "Black / L"]
-    assert errors_of(lacking).keys() == {"variants.0.option3", "variants.1.option3"}
+    assert get_errors(lacking).keys() == {"variants.0.option3", "variants.1.option3"}
     assert [option["name"] for option in removed["options"]] == ["Paint"]
     assert [row["title"] for row in removed["variants"]] == ["Blue", "Black"]
 
@@ -238,7 +240,7 @@ TWO_OPTIONS = {
 
 @pytest.mark.parametrize("named_by", ["id", "name"])
 def test_values_follow_options_that_change_places(api: ApiClient, named_by: str) -> None:
-    product = create(api, **TWO_OPTIONS)
+    product = post_product(api, **TWO_OPTIONS)
     swapped = [
         {"name": option["name"]} | ({"id": option["id"]} if named_by == "id" else {})
         for option in reversed(product["options"])
@@ -255,7 +257,7 @@ def test_values_follow_options_that_change_places(api: ApiClient, named_by: str)
 
 
 def test_an_option_takes_its_values_along_when_it_goes(api: ApiClient) -> None:
-    product = create(api, **TWO_OPTIONS)
+    product = post_product(api, **TWO_OPTIONS)
     colour = {"id": product["options"][1]["id"], "name": "Colour"}
 
     displayed_product = api.put(f"products/{product['id']}.json", {"product": {"options": [colour]}}).json()["product"]
@@ -268,17 +270,17 @@ def test_an_option_takes_its_values_along_when_it_goes(api: ApiClient) -> None:
 
 def test_an_option_in_use_stays_where_its_values_tell_variants_apart(api: ApiClient) -> None:
     variants = [{"option1": "S", "option2": "Red"}, {"option1": "M", "option2": "Red"}]
-    product = create(api, **TWO_OPTIONS | {"variants": variants})
+    product = post_product(api, **TWO_OPTIONS | {"variants": variants})
     path = f"products/{product['id']}.json"
 
     refused = api.put(path, {"product": {"options": [{"id": product["options"][1]["id"], "name": "Colour"}]}})
 
-    assert errors_of(refused) == {"base": ["The variant 'Red' already exists."]}
+    assert get_errors(refused) == {"base": ["The variant 'Red' already exists."]}
     assert api.get(path).json()["product"] == product
 
 
 def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
-    product = create(api, **TWO_OPTIONS)
+    product = post_product(api, **TWO_OPTIONS)
     colour = product["options"][1]["id"]
 
     rows = [{"id": colour, "name": "Hue"}, {"id": colour, "name": "Shade", "values": ["Dark"]}]
@@ -299,10 +301,10 @@ def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
         ((99, None, None), [1, 2, 0]),
     ],
 )
-def test_images_and_variants_stand_where_a_whole_list_puts_them(
+def test_a_complete_list_sets_the_positions_of_images_and_variants(
     api: ApiClient, places: tuple[int | None, ...], expected: list[int]
 ) -> None:
-    product = create(
+    product = post_product(
         api, images=[{"attachment": ATTACHMENT}] * 3, variants=[{"option1": "A"}, {"option1": "B"}, {"option1": "C"}]
     )
     before = {part: [row["id"] for row in product[part]] for part in ("images", "variants")}
@@ -319,7 +321,7 @@ def test_images_and_variants_stand_where_a_whole_list_puts_them(
 
 
 def test_publication_follows_the_switch(api: ApiClient) -> None:
-    product = create(api, published=False)
+    product = post_product(api, published=False)
     path = f"products/{product['id']}.json"
 
     displayed_product = api.put(path, {"product": {"published": True}}).json()["product"]
@@ -333,7 +335,7 @@ def test_publication_follows_the_switch(api: ApiClient) -> None:
 
 
 def test_tags_are_rows_too(api: ApiClient, shop: Shop) -> None:
-    product = create(api, tags=["Summer", "summer", " sale"])
+    product = post_product(api, tags=["Summer", "summer", " sale"])
 
     assert product["tags"] == "sale, Summer"
     api.put(f"products/{product['id']}.json", {"product": {"tags": "sale, Winter"}})
@@ -344,7 +346,7 @@ def test_tags_are_rows_too(api: ApiClient, shop: Shop) -> None:
 def test_metafields_of_a_body_are_stored_and_go_with_the_product(api: ApiClient, shop: Shop) -> None:
     fields = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "cold"}
 
-    product = create(
+    product = post_product(
         api, metafields=[fields], metafields_global_title_tag="Best board", variants=[{"metafields": [fields]}]
     )
 
@@ -368,7 +370,7 @@ def test_delete_takes_everything_along(api: ApiClient, shop: Shop) -> None:
     response = api.delete(f"products/{product.pk}.json")
 
     assert (response.status_code, response.json()) == (200, {})
-    assert topics(shop)[-1] == "products/delete"
+    assert get_topics(shop)[-1] == "products/delete"
     with shop_scope(shop):
         assert not Variant.objects.exists()
         assert not InventoryItem.objects.exists()

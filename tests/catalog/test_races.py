@@ -24,8 +24,8 @@ from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.shops.models import Shop
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.conftest import ApiClient
-from tests.inventory.factories import first_location, make_location
-from tests.races import at_once, meanwhile, unguarded, without
+from tests.inventory.factories import get_first_location, make_location
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -33,14 +33,14 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 
 
-def image_rows(shop: Shop, product: Product, count: int) -> None:
+def build_image_rows(shop: Shop, product: Product, count: int) -> None:
     ProductImage.objects.bulk_create(
         ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
         for n in range(1, count + 1)
     )
 
 
-def add(product: Product, position: int | None = None) -> ProductImage:
+def add_one_image(product: Product, position: int | None = None) -> ProductImage:
     picture = image_files.store_uploaded_image(product.shop_id, PNG, "a.png")
     return images.add_image(product.pk, ImageInput(image=picture, position=position), **BY)
 
@@ -49,9 +49,9 @@ def add(product: Product, position: int | None = None) -> ProductImage:
 def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
-        image_rows(shop, product, 245)
+        build_image_rows(shop, product, 245)
 
-    results = at_once(shop, *[lambda: add(product)] * 10)
+    results = run_concurrently(shop, *[lambda: add_one_image(product)] * 10)
 
     refused = [result for result in results if isinstance(result, images.TooManyImages)]
     assert len(refused) == 5
@@ -64,7 +64,7 @@ def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
 def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
-        image_rows(shop, product, 20)
+        build_image_rows(shop, product, 20)
     picture = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
 
     def add_25() -> int:
@@ -75,7 +75,7 @@ def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None
                 added += 1
         return added
 
-    added = at_once(shop, *[add_25] * 10)
+    added = run_concurrently(shop, *[add_25] * 10)
 
     assert sum(added) == 230
     with shop_scope(shop):
@@ -87,9 +87,9 @@ def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
     """Control without the product's lock: the count is out of date, and the position is taken."""
     with shop_scope(shop):
         product = make_product()
-        image_rows(shop, product, 249)
+        build_image_rows(shop, product, 249)
 
-    unguarded(shop, lambda: add(product), lambda: add(product), locks={"catalog_product"})
+    run_unguarded(shop, lambda: add_one_image(product), lambda: add_one_image(product), locks={"catalog_product"})
 
     with shop_scope(shop):
         positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
@@ -100,7 +100,7 @@ def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
 def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
-        rows = [add(product) for _ in range(9)]
+        rows = [add_one_image(product) for _ in range(9)]
 
     def move(row: ProductImage, position: int) -> Callable[[], Any]:
         return lambda: images.update_image(row, ImageInput(position=position), **BY)
@@ -109,7 +109,10 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
         return lambda: images.delete_image(row, **BY)
 
     works = [move(rows[0], 9), move(rows[8], 1), move(rows[4], 2), delete(rows[3]), delete(rows[5])]
-    at_once(shop, *[*works, lambda: add(product, 1), lambda: add(product), lambda: add(product, 4)])
+    run_concurrently(
+        shop,
+        *[*works, lambda: add_one_image(product, 1), lambda: add_one_image(product), lambda: add_one_image(product, 4)],
+    )
 
     with shop_scope(shop):
         positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
@@ -118,24 +121,24 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
 
 @pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_products_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    results = at_once(shop, *[lambda: make_product("Mug")] * 20)
+    results = run_concurrently(shop, *[lambda: make_product("Mug")] * 20)
 
     assert sorted(product.handle for product in results) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
 
 
 @pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    results = at_once(shop, *[lambda: make_custom("Kitchen")] * 20)
+    results = run_concurrently(shop, *[lambda: make_custom("Kitchen")] * 20)
 
     assert len({collection.handle for collection in results}) == 20
 
 
 def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
     """Control without the check: the database's constraint refuses the row."""
-    with without(Product, "shop_id", "handle"):
-        mugs = at_once(shop, *[lambda: make_product("Mug")] * 2)
-    with without(Collection, "shop_id", "handle"):
-        kitchens = at_once(shop, *[lambda: make_custom("Kitchen")] * 2)
+    with without_constraint(Product, "shop_id", "handle"):
+        mugs = run_concurrently(shop, *[lambda: make_product("Mug")] * 2)
+    with without_constraint(Collection, "shop_id", "handle"):
+        kitchens = run_concurrently(shop, *[lambda: make_custom("Kitchen")] * 2)
 
     assert [product.handle for product in mugs] == ["mug", "mug"]
     assert [collection.handle for collection in kitchens] == ["kitchen", "kitchen"]
@@ -146,7 +149,7 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
-    results = at_once(
+    results = run_concurrently(
         shop,
         *[lambda: variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)] * 6,
     )
@@ -165,7 +168,7 @@ def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Sho
     def create() -> Variant:
         return variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)
 
-    unguarded(shop, create, create, locks={"catalog_product"})
+    run_unguarded(shop, create, create, locks={"catalog_product"})
 
     with shop_scope(shop):
         rows = Variant.objects.filter(product=product).order_by("id")
@@ -183,7 +186,7 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
             collection_id=collection.pk, product_id=product.pk, position=1 if product.pk % 2 else None, **BY
         )
 
-    at_once(shop, *[put_in(product) for product in members])
+    run_concurrently(shop, *[put_in(product) for product in members])
 
     with shop_scope(shop):
         positions = list(Collect.objects.order_by("position").values_list("position", flat=True))
@@ -199,7 +202,7 @@ def test_without_the_collections_lock_two_collects_have_one_place(shop: Shop) ->
     def put_in(product: Product) -> Callable[[], Any]:
         return lambda: collects.add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **BY)
 
-    unguarded(shop, put_in(first), put_in(two), locks={"catalog_collection"})
+    run_unguarded(shop, put_in(first), put_in(two), locks={"catalog_collection"})
 
     with shop_scope(shop):
         assert list(Collect.objects.values_list("position", flat=True)) == [1, 1]
@@ -210,7 +213,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00", "2.00"))
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
-        location = first_location(shop)
+        location = get_first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
@@ -225,7 +228,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
 
     works = [move(row) for row in rows for _ in range(6)]
     works += [edit(rows[number % 2], number) for number in range(6)] + [rename(number) for number in range(3)]
-    at_once(shop, *works)
+    run_concurrently(shop, *works)
 
     with shop_scope(shop):
         assert list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True)) == [18, 18]
@@ -237,7 +240,7 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
         row = Variant.objects.select_related("inventory_item").get(product=product)
-        first, depot = first_location(shop), make_location(shop)
+        first, depot = get_first_location(shop), make_location(shop)
         inventory.connect_item(row.inventory_item, depot, **BY)
 
     def follow(deltas: dict[int, int], **_: object) -> None:
@@ -249,7 +252,7 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
     def move(location: Location) -> Callable[[], Any]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
-    unguarded(shop, move(first), move(depot))
+    run_unguarded(shop, move(first), move(depot))
 
     with shop_scope(shop):
         row.refresh_from_db()
@@ -261,12 +264,12 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
     with shop_scope(shop):
         product = make_product(prices=("1.00", "2.00"))
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
-        location = first_location(shop)
+        location = get_first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 1, **BY)
 
-    at_once(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
+    run_concurrently(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
 
     with shop_scope(shop):
         assert not Product.objects.exists()
@@ -285,7 +288,7 @@ def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
         level = InventoryLevel.objects.get()
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(
+        run_while_uncommitted(
             shop,
             lambda: refresh_for_update(level),
             lambda: delete_product(product, **BY),
@@ -298,7 +301,7 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
 
-    results = at_once(shop, *[lambda: lifecycle.delete_collection(collection, **BY)] * 2)
+    results = run_concurrently(shop, *[lambda: lifecycle.delete_collection(collection, **BY)] * 2)
 
     assert sum(isinstance(result, DomainError) for result in results) == 1
     with shop_scope(shop):
@@ -313,30 +316,32 @@ def test_without_the_collections_lock_it_is_deleted_twice(shop: Shop) -> None:
     def delete() -> None:
         lifecycle.delete_collection(collection, **BY)
 
-    unguarded(shop, delete, delete, locks={"catalog_collection"})
+    run_unguarded(shop, delete, delete, locks={"catalog_collection"})
 
     with shop_scope(shop):
         assert Event.objects.filter(topic="collections/delete").count() == 2
 
 
-@pytest.mark.race(control="test_a_reference_to_what_goes_meanwhile_is_a_conflict")
-def test_a_product_that_goes_meanwhile_is_put_into_no_collection(shop: Shop, api: ApiClient) -> None:
+@pytest.mark.race(control="test_a_reference_to_a_concurrently_deleted_row_is_a_conflict")
+def test_a_concurrently_deleted_product_is_added_to_no_collection(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
         product, collection = make_product(), make_custom()
     body = {"collect": {"collection_id": collection.pk, "product_id": product.pk}}
 
-    response = meanwhile(shop, lambda: delete_product(product, **BY), lambda: api.post("collects.json", body))
+    response = run_while_uncommitted(
+        shop, lambda: delete_product(product, **BY), lambda: api.post("collects.json", body)
+    )
 
     assert (response.status_code, response.json()) == (422, {"errors": {"product_id": ["must exist"]}})
 
 
 @pytest.mark.race(control="test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone")
-def test_a_reference_to_what_goes_meanwhile_is_a_conflict(shop: Shop, api: ApiClient) -> None:
+def test_a_reference_to_a_concurrently_deleted_row_is_a_conflict(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
 
-    response = meanwhile(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
+    response = run_while_uncommitted(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
 
     assert (response.status_code, response.json()) == (409, {"errors": "Conflict"})
     assert response["Retry-After"] == "1.0"
@@ -350,8 +355,8 @@ def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(sho
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
 
-    with without(ManualPlace, "product_id"):
-        response = unguarded(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
+    with without_constraint(ManualPlace, "product_id"):
+        response = run_unguarded(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
         with shop_scope(shop):
             manual_place_count = ManualPlace.objects.filter(product_id=product.pk).count()
 

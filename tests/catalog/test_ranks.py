@@ -25,7 +25,7 @@ RANKED: tuple[tuple[type[ShopOwned], type[Rank]], ...] = (
 FEW = 5
 
 
-def differing() -> dict[str, object]:
+def find_stale_ranks() -> dict[str, object]:
     """Return the rows whose sort columns are out of date; empty if all is well."""
     results: dict[str, object] = {}
     for model, rank in RANKED:
@@ -47,7 +47,7 @@ def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
 
     order = {"customer": {"id": customer["id"]}, "line_items": [line], "financial_status": "paid"}
     assert api.post("orders.json", {"order": order}).status_code == 201
-    assert differing() == {}
+    assert find_stale_ranks() == {}
     assert CustomerRank.objects.get().orders_count == 1
     assert ProductRank.objects.get().units_sold == 2
 
@@ -58,7 +58,7 @@ def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
     consent = {"state": "subscribed"}
     renamed = {"first_name": "Ann", "last_name": "Berg", "email": "ab@mail.example", "email_marketing_consent": consent}
     assert api.put(f"customers/{customer['id']}.json", {"customer": renamed}).status_code == 200
-    assert differing() == {}
+    assert find_stale_ranks() == {}
     profile = CustomerProfile.objects.get()
     assert (profile.last_name, profile.email_key) == ("Berg", "ab@mail.example")
 
@@ -66,10 +66,10 @@ def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         Product.objects.filter(pk=more[0].pk).delete()
     assert ProductRank.objects.count() == 2
-    assert differing() == {}
+    assert find_stale_ranks() == {}
 
 
-def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop: Shop) -> None:
+def test_lists_sort_and_filter_by_the_sort_tables(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         people = [make_customer() for number in range(3)]
         for index, person in enumerate(people):
@@ -153,17 +153,17 @@ def test_lost_triggers_and_ranks_come_back_with_the_next_migration(api: ApiClien
     with shop_scope(shop):
         Product.objects.filter(pk=product.pk).update(units_sold=3)
         new_product = make_product("Bowl")
-    assert differing()
+    assert find_stale_ranks()
 
     sort_tables.create_sort_triggers(ProductRank, "default")
 
-    assert differing() == {}
+    assert find_stale_ranks() == {}
     ProductRank.objects.filter(pk=new_product.pk).delete()
     sort_tables.create_sort_triggers(ProductRank, "default")
-    assert differing() == {}
+    assert find_stale_ranks() == {}
     with shop_scope(shop):
         Product.objects.filter(pk=new_product.pk).update(units_sold=4)
-    assert differing() == {}
+    assert find_stale_ranks() == {}
 
 
 @pytest.mark.postgres
@@ -172,7 +172,7 @@ def test_stock_and_orders_touch_no_index_of_products_and_customers(api: ApiClien
     # none would be.
     counts: dict[str, int] = {}
     for _ in range(4):
-        moved = move(api, shop)
+        moved = change_stock_and_order(api, shop)
         assert min(updates for updates, _hot in moved.values()) >= FEW
         counts = {table: counts.get(table, 0) + hot for table, (_updates, hot) in moved.items()}
         if all(counts.values()):
@@ -181,7 +181,7 @@ def test_stock_and_orders_touch_no_index_of_products_and_customers(api: ApiClien
     assert all(counts.values()), counts
 
 
-def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
+def change_stock_and_order(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
     """Change the stock of new products and create orders of new customers; return all and heap-only updates.
 
     Only few rows, so that old row versions, which live as long as the test, leave space in the page.
@@ -196,18 +196,19 @@ def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
     with shop_scope(shop):
         # The new rows' times are within this second, so stock changes do not alter them.
         Product.objects.update(updated_at="2026-01-01T00:00:00Z")
-    before = heap_only()
+    before = count_heap_only_updates()
     for item, customer in zip(items, customers, strict=True):
         adjusted = {"location_id": levels[0]["id"], "inventory_item_id": item, "available_adjustment": 1}
         assert api.post("inventory_levels/adjust.json", adjusted).status_code == 200
         order = {"customer": {"id": customer}, "line_items": [{"title": "Mug", "price": "10.00", "quantity": 1}]}
         assert api.post("orders.json", {"order": order}).status_code == 201
     return {
-        table: (updates - before[table][0], hot - before[table][1]) for table, (updates, hot) in heap_only().items()
+        table: (updates - before[table][0], hot - before[table][1])
+        for table, (updates, hot) in count_heap_only_updates().items()
     }
 
 
-def heap_only() -> dict[str, tuple[int, int]]:
+def count_heap_only_updates() -> dict[str, tuple[int, int]]:
     """Return how many rows of each table this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -12,7 +12,7 @@ from tests.conftest import ApiClient, Response
 RULE = {"column": "title", "relation": "contains", "condition": "mug"}
 
 
-def errors_of(response: Response) -> dict[str, list[str]]:
+def get_errors(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 
@@ -47,7 +47,7 @@ RULE_CASES = [
 
 
 @pytest.fixture
-def three(in_shop: Shop) -> dict[int, str]:
+def three_products(in_shop: Shop) -> dict[int, str]:
     """Create a red mug, a green mug and a bag, by id."""
     red = make_product("Red mug", vendor="Potter", product_type="Cups", tags="Sale", prices=("4.00",))
     green = make_product("Green mug", vendor="Other", product_type="Cups", tags="New", prices=("5.00",))
@@ -59,15 +59,15 @@ def three(in_shop: Shop) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("case", RULE_CASES, ids=" ".join)
-def test_rules_say_what_is_in(api: ApiClient, three: dict[int, str], case: tuple[str, str, str, str]) -> None:
+def test_rules_say_what_is_in(api: ApiClient, three_products: dict[int, str], case: tuple[str, str, str, str]) -> None:
     column, relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
     products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
 
-    assert "".join(three[row["id"]] for row in products) == expected
+    assert "".join(three_products[row["id"]] for row in products) == expected
     assert api.get(f"collections/{smart.pk}.json").json()["collection"]["products_count"] == len(expected)
-    ids = {api_row["id"] for pk in three for api_row in _smart_of(api, pk) if three[pk] in expected}
+    ids = {api_row["id"] for pk in three_products for api_row in _smart_of(api, pk) if three_products[pk] in expected}
     assert ids == ({smart.pk} if expected else set())
 
 
@@ -75,18 +75,18 @@ def _smart_of(api: ApiClient, product_id: int) -> list[dict[str, Any]]:
     return api.get("smart_collections.json", product_id=product_id).json()["smart_collections"]
 
 
-def test_rules_are_all_or_any(api: ApiClient, three: dict[int, str]) -> None:
+def test_rules_are_all_or_any(api: ApiClient, three_products: dict[int, str]) -> None:
     rules = [("title", "contains", "mug"), ("tag", "equals", "sale")]
     every, smart = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
 
     def members(collection: Collection) -> str:
         products = api.get(f"collections/{collection.pk}/products.json").json()["products"]
-        return "".join(three[row["id"]] for row in products)
+        return "".join(three_products[row["id"]] for row in products)
 
     assert (members(every), members(smart)) == ("r", "rgb")
 
 
-def test_a_condition_may_be_a_number(api: ApiClient, three: dict[int, str]) -> None:
+def test_a_condition_may_be_a_number(api: ApiClient, three_products: dict[int, str]) -> None:
     rules = [{"column": "variant_price", "relation": "greater_than", "condition": 5.50}]
 
     response = api.post("smart_collections.json", {"smart_collection": {"title": "Dear", "rules": rules}})
@@ -117,18 +117,18 @@ def test_stock_is_counted_in_whole_units(api: ApiClient, in_shop: Shop) -> None:
         rules = [rule | {"condition": condition}]
         return api.post("smart_collections.json", {"smart_collection": {"title": "Few", "rules": rules}})
 
-    assert errors_of(make("1.5")) == {"rules.0.condition": ["must be a whole number"]}
+    assert get_errors(make("1.5")) == {"rules.0.condition": ["must be a whole number"]}
     assert [make(condition).status_code for condition in ("1.0", 2, "-3")] == [201, 201, 201]
 
 
-def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) -> None:
+def test_membership_follows_the_products(api: ApiClient, three_products: dict[int, str]) -> None:
     smart = make_smart("Sale", ("tag", "equals", "sale"))
-    bag = next(pk for pk, letter in three.items() if letter == "b")
+    bag = next(pk for pk, letter in three_products.items() if letter == "b")
 
     api.put(f"products/{bag}.json", {"product": {"tags": "New"}})
 
     products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-    assert [three[row["id"]] for row in products] == ["r"]
+    assert [three_products[row["id"]] for row in products] == ["r"]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) 
 def test_rules_that_make_no_sense_are_refused(api: ApiClient, rules: Any, field: str) -> None:
     response = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": rules}})
 
-    assert list(errors_of(response)) == [field]
+    assert list(get_errors(response)) == [field]
 
 
 def test_a_smart_collection_needs_rules_once(api: ApiClient) -> None:
@@ -163,13 +163,13 @@ def test_a_smart_collection_needs_rules_once(api: ApiClient) -> None:
 
     renamed = api.put(path, {"smart_collection": {"title": "Cups"}})
 
-    assert list(errors_of(missing)) == ["rules"]
+    assert list(get_errors(missing)) == ["rules"]
     assert renamed.json()["smart_collection"]["rules"] == [RULE]
 
 
-def test_order_by_hand_puts_the_named_first(api: ApiClient, three: dict[int, str]) -> None:
+def test_order_by_hand_puts_the_named_first(api: ApiClient, three_products: dict[int, str]) -> None:
     smart = make_smart("All", ("title", "contains", "g"))
-    red, green, bag = three
+    red, green, bag = three_products
     path = f"smart_collections/{smart.pk}/order.json"
 
     response = api.put(f"{path}?sort_order=manual&products[]={bag}&products[]={green}")
@@ -178,5 +178,5 @@ def test_order_by_hand_puts_the_named_first(api: ApiClient, three: dict[int, str
     products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
     assert [row["id"] for row in products] == [bag, green, red]
     assert api.put(f"{path}?products[]=x").status_code == 400
-    assert list(errors_of(api.put(f"{path}?products[]={10**12}"))) == ["products"]
-    assert list(errors_of(api.put(f"{path}?sort_order=random"))) == ["sort_order"]
+    assert list(get_errors(api.put(f"{path}?products[]={10**12}"))) == ["products"]
+    assert list(get_errors(api.put(f"{path}?sort_order=random"))) == ["sort_order"]

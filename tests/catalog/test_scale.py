@@ -13,47 +13,47 @@ from apps.catalog.models import Collection, Product
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from benchmarks.sort_orders import fill_collections
-from tests.api.test_paging import links
+from tests.api.test_paging import parse_links
 from tests.conftest import ApiClient
 
 PRODUCTS = 10_000
 PAGE = 250
 
 
-def full_collections(shop: Shop) -> dict[str, int]:
+def create_full_collections(shop: Shop) -> dict[str, int]:
     """Create a custom and a smart collection that contain all of ten thousand products."""
     with shop_scope(shop):
         return {collection.kind: collection.pk for collection in fill_collections(shop, PRODUCTS)}
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.shop_with(fill=full_collections), pytest.mark.usefixtures("in_shop")]
+pytestmark = [pytest.mark.slow, pytest.mark.shop_with(fill=create_full_collections), pytest.mark.usefixtures("in_shop")]
 
 
 @pytest.mark.parametrize("kind", ["custom", "smart"])
 def test_every_order_costs_the_same_queries_and_hides_nothing(
-    api: ApiClient, filled: dict[str, int], kind: str
+    api: ApiClient, shared_rows: dict[str, int], kind: str
 ) -> None:
-    path = f"collections/{filled[kind]}/products.json"
+    path = f"collections/{shared_rows[kind]}/products.json"
     api.get("shop.json")  # the first call of a token also records its use
     queries = {}
     for name in ORDERS:
-        Collection.objects.filter(pk=filled[kind]).update(sort_order=name)
+        Collection.objects.filter(pk=shared_rows[kind]).update(sort_order=name)
         render_cache.cache.clear()
         with CaptureQueriesContext(connection) as captured:
             first = api.get(path, limit=PAGE)
         queries[name] = len(captured)
-        second = api.http.get(links(first)["next"])
+        second = api.http.get(parse_links(first)["next"])
         ids = [row["id"] for page in (first, second) for row in page.json()["products"]]
         assert len(set(ids)) == 2 * PAGE
 
     assert len(set(queries.values())) == 1, queries
 
 
-def test_products_by_price_come_in_order(api: ApiClient, filled: dict[str, int]) -> None:
-    Collection.objects.filter(pk=filled["smart"]).update(sort_order="price-desc")
+def test_products_by_price_come_in_order(api: ApiClient, shared_rows: dict[str, int]) -> None:
+    Collection.objects.filter(pk=shared_rows["smart"]).update(sort_order="price-desc")
     prices = dict(Product.objects.values_list("pk", "lowest_price"))
 
-    response = api.get(f"collections/{filled['smart']}/products.json", limit=PAGE)
+    response = api.get(f"collections/{shared_rows['smart']}/products.json", limit=PAGE)
 
     output = [prices[row["id"]] for row in response.json()["products"]]
     assert output[0] == max(prices.values())

@@ -10,7 +10,7 @@ from apps.catalog.domain.collections.membership import ORDERS
 from apps.catalog.domain.sales_counters import add_units_sold
 from apps.catalog.models import Collection, Product
 from apps.shops.models import Shop
-from tests.api.test_paging import links
+from tests.api.test_paging import parse_links
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.conftest import ApiClient
 
@@ -29,7 +29,7 @@ EXPECTED = {
 
 
 @pytest.fixture
-def members(in_shop: Shop) -> list[Product]:
+def collection_products(in_shop: Shop) -> list[Product]:
     """Create four products that differ in every sort order."""
     products = [
         make_product("A", prices=("9.00", "1.00")),
@@ -44,12 +44,12 @@ def members(in_shop: Shop) -> list[Product]:
     return products
 
 
-def by_hand(members: list[Product]) -> list[Product]:
+def get_manual_order(members: list[Product]) -> list[Product]:
     a, b, c, d = members
     return [c, d, a, b]
 
 
-def walk(api: ApiClient, path: str, limit: int, direction: str = "next", **query: Any) -> list[list[str]]:
+def get_titles_by_page(api: ApiClient, path: str, limit: int, direction: str = "next", **query: Any) -> list[list[str]]:
     """Return the titles of all pages from the first on, by following the links."""
     pages = []
     response = api.get(path, limit=limit, **query)
@@ -65,58 +65,60 @@ def walk(api: ApiClient, path: str, limit: int, direction: str = "next", **query
 @pytest.mark.parametrize("kind", ["custom", "smart"])
 @pytest.mark.parametrize("order", sorted(EXPECTED))
 def test_products_come_in_the_order_of_the_collection(
-    api: ApiClient, members: list[Product], order: str, kind: str
+    api: ApiClient, collection_products: list[Product], order: str, kind: str
 ) -> None:
     if kind == "custom":
-        collection = make_custom("All", *by_hand(members), sort_order=order)
+        collection = make_custom("All", *get_manual_order(collection_products), sort_order=order)
     else:
         collection = make_smart("All", ("variant_price", "greater_than", "0"), sort_order=order)
-        text = "&".join(f"products[]={product.pk}" for product in by_hand(members))
+        text = "&".join(f"products[]={product.pk}" for product in get_manual_order(collection_products))
         api.put(f"smart_collections/{collection.pk}/order.json?{text}")
     path = f"collections/{collection.pk}/products.json"
 
-    assert "".join(title for page in walk(api, path, 250) for title in page) == EXPECTED[order]
-    assert ["".join(page) for page in walk(api, path, 3)] == [EXPECTED[order][:3], EXPECTED[order][3:]]
-    assert ["".join(page) for page in walk(api, path, 1)] == list(EXPECTED[order])
+    assert "".join(title for page in get_titles_by_page(api, path, 250) for title in page) == EXPECTED[order]
+    assert ["".join(page) for page in get_titles_by_page(api, path, 3)] == [EXPECTED[order][:3], EXPECTED[order][3:]]
+    assert ["".join(page) for page in get_titles_by_page(api, path, 1)] == list(EXPECTED[order])
 
 
 def test_every_order_has_its_columns() -> None:
     assert set(ORDERS) == set(Collection.SortOrder.values) == set(EXPECTED)
 
 
-def test_products_without_a_place_come_last_on_pages_of_their_own(api: ApiClient, members: list[Product]) -> None:
+def test_products_without_a_place_come_last_on_pages_of_their_own(
+    api: ApiClient, collection_products: list[Product]
+) -> None:
     collection = make_smart("All", ("variant_price", "greater_than", "0"), sort_order="manual")
-    api.put(f"smart_collections/{collection.pk}/order.json?products[]={members[3].pk}")
+    api.put(f"smart_collections/{collection.pk}/order.json?products[]={collection_products[3].pk}")
 
-    pages = walk(api, f"collections/{collection.pk}/products.json", 1)
+    pages = get_titles_by_page(api, f"collections/{collection.pk}/products.json", 1)
 
     assert ["".join(page) for page in pages] == ["D", "A", "B", "c"]
 
 
-def test_previous_pages_lead_back(api: ApiClient, members: list[Product]) -> None:
-    collection = make_custom("All", *members, sort_order="price-desc")
+def test_previous_pages_lead_back(api: ApiClient, collection_products: list[Product]) -> None:
+    collection = make_custom("All", *collection_products, sort_order="price-desc")
     path = f"collections/{collection.pk}/products.json"
     first = api.get(path, limit=2)
-    second = api.http.get(links(first)["next"])
+    second = api.http.get(parse_links(first)["next"])
 
-    back = api.http.get(links(second)["previous"])
+    back = api.http.get(parse_links(second)["previous"])
 
     assert back.json() == first.json()
 
 
-def test_a_page_that_follows_keeps_the_order_of_the_first(api: ApiClient, members: list[Product]) -> None:
-    collection = make_custom("All", *by_hand(members), sort_order="manual")
+def test_a_page_that_follows_keeps_the_order_of_the_first(api: ApiClient, collection_products: list[Product]) -> None:
+    collection = make_custom("All", *get_manual_order(collection_products), sort_order="manual")
     path = f"collections/{collection.pk}/products.json"
     first = api.get(path, limit=2)
     api.put(f"custom_collections/{collection.pk}.json", {"custom_collection": {"sort_order": "alpha-desc"}})
 
-    second = api.http.get(links(first)["next"])
+    second = api.http.get(parse_links(first)["next"])
 
     assert [row["title"] for row in second.json()["products"]] == ["A", "B"]
 
 
-def test_sales_move_nothing_that_the_product_shows(members: list[Product]) -> None:
-    product = Product.objects.get(pk=members[0].pk)
+def test_sales_move_nothing_that_the_product_shows(collection_products: list[Product]) -> None:
+    product = Product.objects.get(pk=collection_products[0].pk)
 
     add_units_sold({product.pk: 3})
 

@@ -13,7 +13,7 @@ from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
 from tests.conftest import ApiClient, Response
-from tests.inventory.factories import first_location
+from tests.inventory.factories import get_first_location
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -25,26 +25,26 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("3.00", "1.00", "2.00"))
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Response:
+def post_variant(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/variants.json", {"variant": fields})
 
 
-def places(api: ApiClient, product: Product) -> list[tuple[str, int]]:
+def get_positions(api: ApiClient, product: Product) -> list[tuple[str, int]]:
     variants = api.get(f"products/{product.pk}.json").json()["product"]["variants"]
     return [(row["option1"], row["position"]) for row in variants]
 
 
-def lowest_price(product: Product) -> Decimal:
+def get_lowest_price(product: Product) -> Decimal:
     with shop_scope(product.shop):
         return Product.objects.get(pk=product.pk).lowest_price
 
 
 def test_a_new_variant_goes_last_or_where_it_asks_to(api: ApiClient, product: Product) -> None:
-    last = post(api, product, option1="L")
-    first = post(api, product, option1="F", position=1)
+    last = post_variant(api, product, option1="L")
+    first = post_variant(api, product, option1="F", position=1)
 
     assert (last.status_code, first.status_code) == (201, 201)
-    assert places(api, product) == [("F", 1), ("1", 2), ("2", 3), ("3", 4), ("L", 5)]
+    assert get_positions(api, product) == [("F", 1), ("1", 2), ("2", 3), ("3", 4), ("L", 5)]
     options = api.get(f"products/{product.pk}.json").json()["product"]["options"]
     assert options[0]["values"] == ["1", "2", "3", "F", "L"] or options[0]["values"][:3] == ["1", "2", "3"]
 
@@ -69,28 +69,28 @@ def test_moving_a_variant_shifts_the_others(api: ApiClient, shop: Shop, product:
         last = Variant.objects.get(product=product, option1="3")
 
     api.put(f"variants/{last.pk}.json", {"variant": {"position": 1}})
-    assert places(api, product) == [("3", 1), ("1", 2), ("2", 3)]
+    assert get_positions(api, product) == [("3", 1), ("1", 2), ("2", 3)]
     api.put(f"variants/{last.pk}.json", {"variant": {"position": 99}})
-    assert places(api, product) == [("1", 1), ("2", 2), ("3", 3)]
+    assert get_positions(api, product) == [("1", 1), ("2", 2), ("3", 3)]
 
 
 def test_the_cheapest_price_follows_every_change(api: ApiClient, shop: Shop, product: Product) -> None:
-    variant = post(api, product, option1="L", price="0.50").json()["variant"]
-    after_create = lowest_price(product)
+    variant = post_variant(api, product, option1="L", price="0.50").json()["variant"]
+    after_create = get_lowest_price(product)
     api.put(f"variants/{variant['id']}.json", {"variant": {"price": "1.50"}})
-    after_update = lowest_price(product)
+    after_update = get_lowest_price(product)
     with shop_scope(shop):
         cheapest = Variant.objects.get(product=product, option1="2")
     api.delete(f"products/{product.pk}/variants/{cheapest.pk}.json")
 
-    assert (after_create, after_update, lowest_price(product)) == (Decimal("0.5"), Decimal(1), Decimal("1.5"))
+    assert (after_create, after_update, get_lowest_price(product)) == (Decimal("0.5"), Decimal(1), Decimal("1.5"))
 
 
 def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, product: Product) -> None:
     with shop_scope(shop):
         other = Variant.objects.get(product=product, option1="2")
 
-    variant = post(api, product, option1="1")
+    variant = post_variant(api, product, option1="1")
     changed = api.put(f"variants/{other.pk}.json", {"variant": {"option1": "1"}})
 
     for response in (variant, changed):
@@ -116,7 +116,7 @@ def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, pr
 def test_a_variant_that_does_not_fit_is_refused(
     api: ApiClient, shop: Shop, product: Product, fields: dict[str, Any], field: str
 ) -> None:
-    response = post(api, product, **fields)
+    response = post_variant(api, product, **fields)
 
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
@@ -126,7 +126,7 @@ def test_a_variant_that_does_not_fit_is_refused(
 
 def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> None:
     def weights(**fields: Any) -> tuple[Any, ...]:
-        variant = post(api, product, **fields).json()["variant"]
+        variant = post_variant(api, product, **fields).json()["variant"]
         return variant["weight"], variant["weight_unit"], variant["grams"]
 
     assert weights(option1="a", weight=1.1, weight_unit="kg") == (1.1, "kg", 1100)
@@ -140,7 +140,7 @@ def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> No
 
 
 def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> None:
-    variant = post(api, product, option1="x", weight=2, weight_unit="kg").json()["variant"]
+    variant = post_variant(api, product, option1="x", weight=2, weight_unit="kg").json()["variant"]
 
     changed = api.put(f"variants/{variant['id']}.json", {"variant": {"weight_unit": "g"}}).json()["variant"]
 
@@ -148,7 +148,7 @@ def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> 
 
 
 def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
-    response = post(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
+    response = post_variant(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
     variant = response.json()["variant"]
     assert (variant["sku"], variant["inventory_management"], variant["requires_shipping"]) == ("X-1", "platform", False)
 
@@ -167,8 +167,8 @@ def test_a_change_of_the_item_or_its_stock_is_seen_in_the_product(api: ApiClient
 
     with shop_scope(shop):
         item = InventoryItem.objects.get(pk=before["inventory_item_id"])
-        inventory.set_available(item, first_location(shop), 7, actor="staff:1", at=NOON)
-        inventory.adjust_available(item.pk, first_location(shop).pk, -2, actor="staff:1", at=NOON)
+        inventory.set_available(item, get_first_location(shop), 7, actor="staff:1", at=NOON)
+        inventory.adjust_available(item.pk, get_first_location(shop).pk, -2, actor="staff:1", at=NOON)
         inventory.update_item(item, {"sku": "NEW"}, actor="staff:1", at=NOON)
 
     after = api.get(path).json()["product"]["variants"][0]
@@ -215,7 +215,7 @@ def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, sho
 
     assert foreign.status_code == 404
     assert response.json() == {}
-    assert places(api, product) == [("2", 1), ("3", 2)]
+    assert get_positions(api, product) == [("2", 1), ("3", 2)]
     assert api.get(f"products/{product.pk}.json").json()["product"]["options"][0]["values"] == ["2", "3"]
     with shop_scope(shop):
         assert not InventoryItem.objects.filter(pk=first.inventory_item_id).exists()
@@ -224,7 +224,7 @@ def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, sho
 def test_no_more_than_the_limit(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.catalog.domain.variants.MAX_VARIANTS", 3)
 
-    response = post(api, product, option1="x")
+    response = post_variant(api, product, option1="x")
 
     assert response.status_code == 422
     assert response.json() == {"errors": {"base": ["A product can have at most 3 variants."]}}

@@ -7,7 +7,7 @@ import pytest
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT
 from tests.conftest import ApiClient
-from tests.wire_tables import assert_fits, routes
+from tests.wire_tables import assert_fits, get_routes
 
 RULES = [{"column": "title", "relation": "contains", "condition": "bag"}]
 
@@ -40,7 +40,7 @@ def product(api: ApiClient) -> dict[str, Any]:
     return api.get(f"products/{new_product['id']}.json").json()["product"]
 
 
-def collection_body(**fields: Any) -> dict[str, Any]:
+def build_collection_body(**fields: Any) -> dict[str, Any]:
     return {"title": "Bags", "body_html": "<p>All.</p>", "image": {"attachment": ATTACHMENT, "alt": "Bags"}, **fields}
 
 
@@ -55,7 +55,7 @@ def test_products_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     response = api.post("products.json", {"product": {"title": "Cup", "body_html": "", "published": False}})
     assert_fits("product", "POST /products.json", response.json())
     assert api.delete(path).json() == {}
-    assert len(routes("product")) == 6
+    assert len(get_routes("product")) == 6
 
 
 def test_variants_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ def test_variants_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     response = api.post(f"{below}.json", new)
     assert_fits("variant", "POST /products/{id}/variants.json", response.json())
     assert api.delete(f"{below}/{response.json()['variant']['id']}.json").json() == {}
-    assert len(routes("variant")) == 6
+    assert len(get_routes("variant")) == 6
 
 
 def test_images_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def test_images_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
     response = api.post(f"{below}.json", {"image": {"attachment": ATTACHMENT, "position": 1}})
     assert_fits("image", "POST /products/{id}/images.json", response.json())
     assert api.delete(path).json() == {}
-    assert len(routes("image")) == 6
+    assert len(get_routes("image")) == 6
 
 
 @pytest.mark.parametrize("kind", ["custom", "smart"])
@@ -92,7 +92,7 @@ def test_collections_fit_the_table(api: ApiClient, product: dict[str, Any], kind
     plural, singular = f"{kind}_collections", f"{kind}_collection"
     extra = {"collects": [{"product_id": product["id"]}]} if kind == "custom" else {"rules": RULES}
 
-    response = api.post(f"{plural}.json", {singular: collection_body(**extra)})
+    response = api.post(f"{plural}.json", {singular: build_collection_body(**extra)})
 
     assert response.status_code == 201, response.content
     path = f"{plural}/{response.json()[singular]['id']}.json"
@@ -103,23 +103,23 @@ def test_collections_fit_the_table(api: ApiClient, product: dict[str, Any], kind
     assert_fits(singular, f"PUT /{plural}/{{id}}.json", changed.json())
     if kind == "custom":
         frontpage = api.get(f"{plural}.json", handle="frontpage").json()[plural][0]
-        api.put(f"{plural}/{frontpage['id']}.json", {singular: {"image": collection_body()["image"]}})
+        api.put(f"{plural}/{frontpage['id']}.json", {singular: {"image": build_collection_body()["image"]}})
     assert_fits(singular, f"GET /{plural}.json", api.get(f"{plural}.json").json())
     ordered = api.put(f"smart_collections/{response.json()[singular]['id']}/order.json?sort_order=manual")
     assert ordered.status_code == (200 if kind == "smart" else 404)
     assert api.delete(path).json() == {}
-    assert len(routes(singular)) == (6 if kind == "custom" else 7)
+    assert len(get_routes(singular)) == (6 if kind == "custom" else 7)
 
 
 def test_the_view_on_collections_fits_the_table(api: ApiClient, product: dict[str, Any]) -> None:
-    body = api.post("smart_collections.json", {"smart_collection": collection_body(rules=RULES)}).json()
+    body = api.post("smart_collections.json", {"smart_collection": build_collection_body(rules=RULES)}).json()
     first_text = f"collections/{body['smart_collection']['id']}"
 
     assert_fits("collection", "GET /collections/{id}.json", api.get(f"{first_text}.json").json())
     listed_body = api.get(f"{first_text}/products.json").json()
     assert_fits("collection", "GET /collections/{id}/products.json", listed_body)
     assert [item["status"] for item in listed_body["products"]] == ["active"]
-    assert len(routes("collection")) == 2
+    assert len(get_routes("collection")) == 2
 
 
 def test_collects_fit_the_table(api: ApiClient, shop: Shop, product: dict[str, Any]) -> None:
@@ -133,4 +133,4 @@ def test_collects_fit_the_table(api: ApiClient, shop: Shop, product: dict[str, A
     assert_fits("collect", "GET /collects/count.json", api.get("collects/count.json").json())
     assert_fits("collect", "GET /collects/{id}.json", api.get(path).json())
     assert api.delete(path).json() == {}
-    assert len(routes("collect")) == 5
+    assert len(get_routes("collect")) == 5

@@ -19,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 from apps.shops.models import Installation, Shop
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.machine import patience
+from tests.machine import get_time_limit
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -31,19 +31,19 @@ WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "
 Connect = Callable[..., Installation]
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-class Server:
+class LiveServer:
     """A web process on the test's database, with the brand that the client expects."""
 
     def __init__(self, database_url: str, data_dir: Path, **env: str) -> None:
         self.data_dir = data_dir
-        self.port = free_port()
+        self.port = find_free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.env = {
             **os.environ,
@@ -74,7 +74,7 @@ class Server:
 
     def wait(self) -> None:
         """Wait until the server responds."""
-        until = time.monotonic() + patience(60)
+        until = time.monotonic() + get_time_limit(60)
         while time.monotonic() < until:
             with socket.socket() as probe:
                 probe.settimeout(0.5)
@@ -88,16 +88,16 @@ class Server:
         """Stop the server as an operator would, and processes left over from a failed test."""
         for process in self._started:
             if process.poll() is None:
-                end(process)
+                stop_process(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def stop_process(process: subprocess.Popen[bytes]) -> None:
     """Stop a process as an operator would."""
     process.terminate()
     process.wait(timeout=30)
 
 
-def database_url() -> str:
+def get_database_url() -> str:
     """Return the URL of the tests' database."""
     values = connection.settings_dict
     if connection.vendor == "sqlite":
@@ -108,21 +108,21 @@ def database_url() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """Yield a running server for all tests; each test has its own shop, and ids are never reused."""
-    running = Server(database_url(), tmp_path_factory.mktemp("server"))
+    running = LiveServer(get_database_url(), tmp_path_factory.mktemp("server"))
     running.wait()
     yield running
     running.stop()
 
 
 @pytest.fixture(scope="module")
-def worker(server: Server) -> Iterator[None]:
+def worker(server: LiveServer) -> Iterator[None]:
     """Run a worker of the server's installation, and the scheduler that finds jobs with lost messages."""
     processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
     yield
     for process in processes:
-        end(process)
+        stop_process(process)
 
 
 @pytest.fixture(scope="module")
@@ -137,14 +137,14 @@ def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[No
 
 
 @pytest.fixture
-def client_shop(server: Server, db: None) -> Iterator[Shop]:
+def server_shop(server: LiveServer, db: None) -> Iterator[Shop]:
     """Create the client's shop, new for each test; its files are in the server's directory."""
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", server.data_dir / "media")}):
         yield factories.make_shop(name="Client Shop", timezone="Europe/Berlin")
 
 
 @pytest.fixture
-def connect(server: Server, client_shop: Shop) -> Iterator[Connect]:
+def api_client_factory(server: LiveServer, server_shop: Shop) -> Iterator[Connect]:
     """Return a function: ``connect("write_products")`` returns a client session of a new app with these scopes."""
     shopify.Session.setup(api_key="x", secret="y", myshopify_domain="0.0.1", protocol="http", port=server.port)
     shopify.ApiVersion.coerce_to_version("unstable")
@@ -152,7 +152,7 @@ def connect(server: Server, client_shop: Shop) -> Iterator[Connect]:
         shopify.ApiVersion.define_version(shopify.Release(VERSION))
 
     def make(*scopes: str) -> Installation:
-        installation = factories.make_installation(client_shop, scopes or factories.ALL_SCOPES)
+        installation = factories.make_installation(server_shop, scopes or factories.ALL_SCOPES)
         session = shopify.Session("127.0.0.1", VERSION, factories.make_token(installation))
         shopify.ShopifyResource.activate_session(session)
         return installation

@@ -16,10 +16,10 @@ from apps.shops.models import App, Shop
 from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_article
 from tests.customers.factories import make_address, make_customer
-from tests.fulfillment.factories import make_event, make_fulfillment, make_service, route
-from tests.inventory.factories import first_location
+from tests.fulfillment.factories import make_event, make_fulfillment, make_service, route_order_now
+from tests.inventory.factories import get_first_location
 from tests.orders.factories import make_order
-from tests.refunds.factories import give_back
+from tests.refunds.factories import refund_amount
 
 Ids = Mapping[str, list[int]]
 
@@ -67,7 +67,7 @@ def make_rows(shop: Shop, app: App) -> Ids:
             "articles": [articles[0].pk],
             "customers": [customer.pk for customer in customers],
             "addresses": [address.pk for address in addresses],
-            "locations": [first_location(shop).pk],
+            "locations": [get_first_location(shop).pk],
             "inventory_items": [variant.inventory_item_id for variant in products[0].variants.order_by("pk")],
             **_orders(),
             "fulfillment_services": [make_service(app).pk for _ in range(4)],
@@ -79,10 +79,10 @@ def _orders() -> dict[str, list[int]]:
     payment = {"kind": "sale", "amount": Decimal("50.00")}
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 5}
     orders = [make_order(lines=[line], transactions=[payment]) for _ in range(4)]
-    work = [route(order)[0] for order in orders]
+    work = [route_order_now(order)[0] for order in orders]
     units = [{"id": work[0].lines.get().pk, "quantity": 1}]
     fulfillments = [make_fulfillment(work[0], lines=units) for _ in range(3)]
-    refunds = [give_back(orders[0], "1.00") for _ in range(3)]
+    refunds = [refund_amount(orders[0], "1.00") for _ in range(3)]
     return {
         "orders": [order.pk for order in orders],
         "line_items": [line.pk for line in orders[0].line_items.order_by("pk")],
@@ -94,7 +94,7 @@ def _orders() -> dict[str, list[int]]:
     }
 
 
-def describe(ids: Ids, path: Path) -> Path:
+def write_description(ids: Ids, path: Path) -> Path:
     """Write the document with these ids to a file: request schemas are narrowed, response schemas are unchanged."""
     document: Schema = json.loads((Path(settings.BASE_DIR) / "docs" / "openapi.json").read_text())
     schemas = document["components"]["schemas"]

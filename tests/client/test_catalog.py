@@ -9,11 +9,11 @@ import shopify
 from pyactiveresource.connection import ResourceNotFound
 
 from tests.client.conftest import Connect
-from tests.media.pictures import decode, plain
+from tests.media.pictures import decode_image, make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
-PNG = plain("PNG", (40, 20))
+PNG = make_plain_image("PNG", (40, 20))
 BAG = {
     "title": "Canvas bag",
     "body_html": "<p>Strong.</p>",
@@ -29,12 +29,12 @@ BAG = {
 }
 
 
-def titles(products: Any) -> list[str]:
+def get_titles(products: Any) -> list[str]:
     return [item.title for item in products]
 
 
-def test_a_product_is_made_with_options_variants_and_images(connect: Connect) -> None:
-    connect()
+def test_a_product_is_made_with_options_variants_and_images(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     product = shopify.Product.create(BAG)
     matching_product = shopify.Product.find(product.id)
@@ -60,8 +60,8 @@ def test_a_product_is_made_with_options_variants_and_images(connect: Connect) ->
     assert matching_product.price_range() == "19.90 - 24.50"
 
 
-def test_a_found_product_is_changed_and_saved_whole(connect: Connect) -> None:
-    connect()
+def test_a_found_product_is_changed_and_saved_whole(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
 
     matching_product = shopify.Product.find(product.id)
@@ -81,25 +81,25 @@ def test_a_found_product_is_changed_and_saved_whole(connect: Connect) -> None:
     assert [image.src for image in second_product.images] == [image.src for image in product.images]
 
 
-def test_products_are_counted_listed_narrowed_and_deleted(connect: Connect) -> None:
-    connect()
+def test_products_are_counted_listed_narrowed_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug", "vendor": "Potters"})
 
     assert shopify.Product.count() == 2
     assert shopify.Product.count(vendor="Potters") == 1
-    assert titles(shopify.Product.find(vendor="Weavers")) == ["Canvas bag"]
-    assert titles(shopify.Product.find(ids=f"{mug.id},{bag.id}", fields="id,title")) == ["Canvas bag", "Mug"]
+    assert get_titles(shopify.Product.find(vendor="Weavers")) == ["Canvas bag"]
+    assert get_titles(shopify.Product.find(ids=f"{mug.id},{bag.id}", fields="id,title")) == ["Canvas bag", "Mug"]
     assert shopify.Product.find_first(handle="mug").id == mug.id
 
     bag.destroy()
 
-    assert titles(shopify.Product.find()) == ["Mug"]
+    assert get_titles(shopify.Product.find()) == ["Mug"]
     with pytest.raises(ResourceNotFound):
         shopify.Product.find(bag.id)
 
 
-def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect: Connect) -> None:
-    connect()
+def test_a_product_without_a_title_is_refused_with_the_clients_errors(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     product = shopify.Product()
 
@@ -108,8 +108,8 @@ def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect: C
     assert shopify.Product.count() == 0
 
 
-def test_variants_are_made_found_changed_and_deleted(connect: Connect) -> None:
-    connect()
+def test_variants_are_made_found_changed_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
 
     large = shopify.Variant({"option1": "Sand", "option2": "L", "price": "22.00"})
@@ -133,8 +133,8 @@ def test_variants_are_made_found_changed_and_deleted(connect: Connect) -> None:
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
-def test_a_doubled_variant_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_doubled_variant_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
     second_variant = shopify.Variant({"option1": "Sand", "option2": "S"})
 
@@ -143,12 +143,12 @@ def test_a_doubled_variant_is_refused(connect: Connect) -> None:
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
-def test_images_are_attached_shown_moved_and_deleted(connect: Connect) -> None:
-    connect()
+def test_images_are_attached_shown_moved_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
 
     image = shopify.Image({"product_id": product.id, "variant_ids": [product.variants[1].id]})
-    image.attach_image(plain("JPEG", (30, 60)), filename="side.jpg")
+    image.attach_image(make_plain_image("JPEG", (30, 60)), filename="side.jpg")
     is_saved = image.save()
     matching_image = shopify.Image.find(image.id, product_id=product.id)
     matching_image.position = 1
@@ -172,10 +172,10 @@ def test_images_are_attached_shown_moved_and_deleted(connect: Connect) -> None:
     assert shopify.Image.count(product_id=product.id) == 1
 
 
-def test_an_images_address_gives_the_attached_bytes(connect: Connect) -> None:
-    connect()
+def test_an_images_address_gives_the_attached_bytes(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
-    large = plain("PNG", (400, 200))
+    large = make_plain_image("PNG", (400, 200))
     image = shopify.Image({"product_id": product.id})
     image.attach_image(large, filename="large.png")
     image.save()
@@ -183,14 +183,14 @@ def test_an_images_address_gives_the_attached_bytes(connect: Connect) -> None:
     with urlopen(image.src) as response:
         served, kind = response.read(), response.headers["Content-Type"]
     with urlopen(image.thumb) as response:
-        thumb = decode(response.read())
+        thumb = decode_image(response.read())
 
     assert (served, kind) == (large, "image/png")
     assert thumb.size == (50, 25)
 
 
-def test_a_file_that_is_no_picture_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_file_that_is_no_picture_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
     image = shopify.Image({"product_id": product.id})
     image.attach_image(b"no picture", filename="side.jpg")
@@ -200,8 +200,8 @@ def test_a_file_that_is_no_picture_is_refused(connect: Connect) -> None:
     assert shopify.Image.count(product_id=product.id) == 1
 
 
-def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> None:
-    connect()
+def test_custom_collections_are_filled_and_emptied_by_hand(api_client_factory: Connect) -> None:
+    api_client_factory()
     bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
 
     kitchen = shopify.CustomCollection.create(
@@ -210,8 +210,8 @@ def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> 
     kitchen.add_product(mug)
     collect = bag.add_to_collection(kitchen)
 
-    assert titles(kitchen.products()) == ["Canvas bag", "Mug"]
-    assert titles(mug.collections()) == ["Kitchen"]
+    assert get_titles(kitchen.products()) == ["Canvas bag", "Mug"]
+    assert get_titles(mug.collections()) == ["Kitchen"]
     assert [(row.product_id, row.position) for row in shopify.Collect.find(collection_id=kitchen.id)] == [
         (mug.id, 1),
         (bag.id, 2),
@@ -221,12 +221,12 @@ def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> 
 
     mug.remove_from_collection(kitchen)
 
-    assert titles(kitchen.products()) == ["Canvas bag"]
+    assert get_titles(kitchen.products()) == ["Canvas bag"]
     assert shopify.Collect.count() == 1
 
 
-def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: Connect) -> None:
-    connect()
+def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     custom_collection = shopify.CustomCollection.create(
         {"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}}
     )
@@ -251,14 +251,14 @@ def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: C
     assert shopify.CustomCollection.find(title="Balcony") == []
 
 
-def test_smart_collections_hold_what_their_rules_say(connect: Connect) -> None:
-    connect()
+def test_smart_collections_hold_what_their_rules_say(api_client_factory: Connect) -> None:
+    api_client_factory()
     bag, _ = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
 
     bags = shopify.SmartCollection.create(
         {"title": "Bags", "rules": [{"column": "title", "relation": "contains", "condition": "bag"}]}
     )
-    before = titles(bags.products())
+    before = get_titles(bags.products())
     smart_collection = shopify.SmartCollection.find(bags.id)
     smart_collection.rules = [{"column": "title", "relation": "equals", "condition": "Mug"}]
     saved = smart_collection.save()
@@ -266,14 +266,14 @@ def test_smart_collections_hold_what_their_rules_say(connect: Connect) -> None:
     assert bags.errors.full_messages() == []
     assert before == ["Canvas bag"]
     assert saved, smart_collection.errors.full_messages()
-    assert titles(smart_collection.products()) == ["Mug"]
+    assert get_titles(smart_collection.products()) == ["Mug"]
     assert bag.smart_collections() == []
     assert shopify.SmartCollection.count() == 1
     assert shopify.SmartCollection.find(bags.id).rules[0].condition == "Mug"
 
 
-def test_a_smart_collection_is_arranged_by_hand(connect: Connect) -> None:
-    connect()
+def test_a_smart_collection_is_arranged_by_hand(api_client_factory: Connect) -> None:
+    api_client_factory()
     ids = [shopify.Product.create({"title": f"Mug {number}"}).id for number in range(3)]
     mugs = shopify.SmartCollection.create(
         {"title": "Mugs", "rules": [{"column": "title", "relation": "starts_with", "condition": "Mug"}]}
@@ -288,8 +288,8 @@ def test_a_smart_collection_is_arranged_by_hand(connect: Connect) -> None:
     assert shopify.SmartCollection.count() == 0
 
 
-def test_a_rule_that_makes_no_sense_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_rule_that_makes_no_sense_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     bad = shopify.SmartCollection.create(
         {"title": "Bags", "rules": [{"column": "colour", "relation": "equals", "condition": "red"}]}

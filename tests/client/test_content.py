@@ -8,11 +8,11 @@ import shopify
 from pyactiveresource.connection import ResourceNotFound
 
 from tests.client.conftest import Connect
-from tests.media.pictures import plain
+from tests.media.pictures import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
-PNG = plain("PNG", (40, 20))
+PNG = make_plain_image("PNG", (40, 20))
 SNOW = {
     "title": "First snow",
     "author": "Kim",
@@ -23,8 +23,8 @@ SNOW = {
 }
 
 
-def test_blogs_are_made_found_changed_counted_and_deleted(connect: Connect) -> None:
-    connect()
+def test_blogs_are_made_found_changed_counted_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     blog = shopify.Blog.create({"title": "Field notes"})
     matching_blog = shopify.Blog.find(blog.id)
@@ -46,8 +46,8 @@ def test_blogs_are_made_found_changed_counted_and_deleted(connect: Connect) -> N
         shopify.Blog.find(blog.id)
 
 
-def test_articles_are_made_found_saved_whole_and_deleted(connect: Connect) -> None:
-    connect()
+def test_articles_are_made_found_saved_whole_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     blog = shopify.Blog.create({"title": "Field notes"})
 
     new_article = shopify.Article.create({**SNOW, "blog_id": blog.id})
@@ -75,8 +75,8 @@ def test_articles_are_made_found_saved_whole_and_deleted(connect: Connect) -> No
     assert blog.articles() == []
 
 
-def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect: Connect) -> None:
-    connect()
+def test_an_article_keeps_its_picture_when_it_is_saved_whole(api_client_factory: Connect) -> None:
+    api_client_factory()
     blog = shopify.Blog.create({"title": "Field notes"})
     picture = {"attachment": base64.b64encode(PNG).decode(), "alt": "Snow"}
 
@@ -93,8 +93,8 @@ def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect: Connect) -
     assert served == PNG
 
 
-def test_articles_without_a_title_are_refused(connect: Connect) -> None:
-    connect()
+def test_articles_without_a_title_are_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
     blog = shopify.Blog.create({"title": "Field notes"})
 
     article = shopify.Article.create({"blog_id": blog.id, "title": "", "body_html": "Snow"})
@@ -103,8 +103,8 @@ def test_articles_without_a_title_are_refused(connect: Connect) -> None:
     assert article.errors.on("title") == "can't be blank"
 
 
-def test_authors_and_tags_are_those_of_the_articles(connect: Connect) -> None:
-    connect()
+def test_authors_and_tags_are_those_of_the_articles(api_client_factory: Connect) -> None:
+    api_client_factory()
     notes, news = shopify.Blog.create({"title": "Field notes"}), shopify.Blog.create({"title": "Other"})
     shopify.Article.create({**SNOW, "blog_id": notes.id})
     shopify.Article.create({"title": "Thaw", "author": "Lee", "tags": "spring, walks", "blog_id": news.id})
@@ -115,8 +115,8 @@ def test_authors_and_tags_are_those_of_the_articles(connect: Connect) -> None:
     assert sorted(shopify.Article.tags(blog_id=news.id)) == ["spring", "walks"]
 
 
-def test_blogs_and_articles_have_metafields(connect: Connect) -> None:
-    connect()
+def test_blogs_and_articles_have_metafields(api_client_factory: Connect) -> None:
+    api_client_factory()
     blog = shopify.Blog.create({"title": "Field notes"})
     row = {"namespace": "seo", "key": "robots", "type": "single_line_text_field", "value": "all"}
 

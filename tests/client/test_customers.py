@@ -28,12 +28,12 @@ ADA = {
 HOME = {"address1": "Hauptplatz 2", "city": "Graz", "zip": "8010", "country": "Austria"}
 
 
-def emails(customers: Any) -> list[str]:
+def get_emails(customers: Any) -> list[str]:
     return sorted(customer.email for customer in customers)
 
 
-def test_a_customer_is_made_and_found(connect: Connect) -> None:
-    connect()
+def test_a_customer_is_made_and_found(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     customer = shopify.Customer.create(ADA)
     matching_customer = shopify.Customer.find(customer.id)
@@ -50,8 +50,8 @@ def test_a_customer_is_made_and_found(connect: Connect) -> None:
     assert [address.default for address in matching_customer.addresses] == [True]
 
 
-def test_a_found_customer_is_changed_and_saved_whole(connect: Connect) -> None:
-    connect()
+def test_a_found_customer_is_changed_and_saved_whole(api_client_factory: Connect) -> None:
+    api_client_factory()
     customer = shopify.Customer.create(ADA)
 
     matching_customer = shopify.Customer.find(customer.id)
@@ -69,32 +69,32 @@ def test_a_found_customer_is_changed_and_saved_whole(connect: Connect) -> None:
     assert [address.id for address in second_customer.addresses] == [address.id for address in customer.addresses]
 
 
-def test_customers_are_counted_listed_and_deleted(connect: Connect) -> None:
-    connect()
+def test_customers_are_counted_listed_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     customers = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
 
     assert shopify.Customer.count() == 3
-    assert emails(shopify.Customer.find(ids=f"{customers[0].id},{customers[2].id}")) == [
+    assert get_emails(shopify.Customer.find(ids=f"{customers[0].id},{customers[2].id}")) == [
         "0@example.com",
         "2@example.com",
     ]
-    assert emails(shopify.Customer.find(since_id=customers[1].id)) == ["2@example.com"]
+    assert get_emails(shopify.Customer.find(since_id=customers[1].id)) == ["2@example.com"]
 
     customers[1].destroy()
 
-    assert emails(shopify.Customer.find()) == ["0@example.com", "2@example.com"]
+    assert get_emails(shopify.Customer.find()) == ["0@example.com", "2@example.com"]
     with pytest.raises(ResourceNotFound):
         shopify.Customer.find(customers[1].id)
 
 
-def test_customers_are_searched(connect: Connect) -> None:
-    connect()
+def test_customers_are_searched(api_client_factory: Connect) -> None:
+    api_client_factory()
     shopify.Customer.create(ADA)
     shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com", "tags": "early"})
 
-    assert emails(shopify.Customer.search(query="tag:early AND first_name:Ben")) == ["ben@example.com"]
-    assert emails(shopify.Customer.search(query="email:ada@example.com", fields="id,email")) == ["ada@example.com"]
-    assert emails(shopify.Customer.search(query="tag:early", order="last_name asc", limit=5)) == [
+    assert get_emails(shopify.Customer.search(query="tag:early AND first_name:Ben")) == ["ben@example.com"]
+    assert get_emails(shopify.Customer.search(query="email:ada@example.com", fields="id,email")) == ["ada@example.com"]
+    assert get_emails(shopify.Customer.search(query="tag:early", order="last_name asc", limit=5)) == [
         "ada@example.com",
         "ben@example.com",
     ]
@@ -102,8 +102,8 @@ def test_customers_are_searched(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize(("name", "used"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
-def test_what_another_customer_has_is_refused_by_field(connect: Connect, name: str, used: str) -> None:
-    connect()
+def test_what_another_customer_has_is_refused_by_field(api_client_factory: Connect, name: str, used: str) -> None:
+    api_client_factory()
     shopify.Customer.create(ADA)
     ben = shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com"})
 
@@ -117,8 +117,8 @@ def test_what_another_customer_has_is_refused_by_field(connect: Connect, name: s
     assert shopify.Customer.count() == 2
 
 
-def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect: Connect) -> None:
-    connect("write_customers")
+def test_a_number_that_is_none_is_refused_until_it_is_corrected(api_client_factory: Connect) -> None:
+    api_client_factory("write_customers")
     customer = shopify.Customer.create({**ADA, "phone": "12"})
     messages = customer.errors.full_messages()
 
@@ -130,8 +130,8 @@ def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect: Connect
     assert shopify.Customer.find(customer.id).phone == "+4681234567"
 
 
-def test_a_customer_with_nothing_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_customer_with_nothing_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     nobody = shopify.Customer()
 
@@ -140,8 +140,8 @@ def test_a_customer_with_nothing_is_refused(connect: Connect) -> None:
     assert shopify.Customer.count() == 0
 
 
-def test_addresses_are_made_changed_made_default_and_deleted(connect: Connect) -> None:
-    connect()
+def test_addresses_are_made_changed_made_default_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
     customer = shopify.Customer.create(ADA)
     lund = customer.addresses[0].id
 
@@ -158,8 +158,8 @@ def test_addresses_are_made_changed_made_default_and_deleted(connect: Connect) -
     assert customer.default_address.id == graz
 
 
-def test_several_addresses_are_deleted_at_once(connect: Connect) -> None:
-    connect()
+def test_several_addresses_are_deleted_at_once(api_client_factory: Connect) -> None:
+    api_client_factory()
     customer = shopify.Customer.create({**ADA, "addresses": [{**HOME, "address1": f"Platz {n}"} for n in range(3)]})
     default = customer.default_address.id
     other_ids = [address.id for address in customer.addresses if address.id != default]
@@ -170,8 +170,8 @@ def test_several_addresses_are_deleted_at_once(connect: Connect) -> None:
     assert [address.id for address in customer.addresses] == [default]
 
 
-def test_an_invitation_is_sent(connect: Connect, client_shop: Shop) -> None:
-    connect()
+def test_an_invitation_is_sent(api_client_factory: Connect, server_shop: Shop) -> None:
+    api_client_factory()
     customer = shopify.Customer.create(ADA)
 
     plain = customer.send_invite()
@@ -183,12 +183,12 @@ def test_an_invitation_is_sent(connect: Connect, client_shop: Shop) -> None:
     assert (plain.to, plain.subject) == ("ada@example.com", "Activate your account at Client Shop")
     assert (own.to, own.subject, own.custom_message) == ("b@example.com", "Come in", "Hello")
     assert customer.state == "invited"
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         assert Job.objects.filter(task__contains="invite").count() == 2
 
 
-def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect: Connect) -> None:
-    connect()
+def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(api_client_factory: Connect) -> None:
+    api_client_factory()
     customer = shopify.Customer.create(ADA)
 
     url = json.loads(customer.post("account_activation_url").body)["account_activation_url"]
@@ -198,8 +198,8 @@ def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect:
     assert 'type="password"' in page
 
 
-def test_customers_have_metafields(connect: Connect) -> None:
-    connect()
+def test_customers_have_metafields(api_client_factory: Connect) -> None:
+    api_client_factory()
     shirt = {"namespace": "sizes", "key": "shirt", "type": "single_line_text_field", "value": "M"}
     customer = shopify.Customer.create({**ADA, "metafields": [shirt]})
 
@@ -209,8 +209,8 @@ def test_customers_have_metafields(connect: Connect) -> None:
     assert customer.metafields_count() == 2
 
 
-def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(connect: Connect) -> None:
-    connect()
+def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(api_client_factory: Connect) -> None:
+    api_client_factory()
     consent = {"state": "subscribed", "opt_in_level": "single_opt_in", "consent_updated_at": "2026-02-01T10:00:00Z"}
     customer = shopify.Customer.create({**ADA, "email_marketing_consent": consent})
 

@@ -19,9 +19,9 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.client.conftest import Server
-from tests.machine import until
-from tests.webhooks.worlds import dispatching, subscribe
+from tests.client.conftest import LiveServer
+from tests.machine import wait_until
+from tests.webhooks.worlds import make_subscription, run_dispatchers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -73,28 +73,28 @@ class Merchant:
 
     def wait(self, ask: Callable[[], Any], value: object) -> None:
         """Wait until the function returns the value."""
-        until(ask, lambda results: results == value, seconds=60)
+        wait_until(ask, lambda results: results == value, seconds=60)
 
 
 @pytest.fixture
-def warehouse(server: Server, client_shop: Shop, settings: Any) -> Iterator[Warehouse]:
+def warehouse(server: LiveServer, server_shop: Shop, settings: Any) -> Iterator[Warehouse]:
     settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
-    installation = factories.make_installation(client_shop, SCOPES)
+    installation = factories.make_installation(server_shop, SCOPES)
     interface = ApiClient(server.url, factories.make_token(installation))
     with Warehouse(interface, [installation.app.api_secret], stock={"MUG": 10}) as running:
         yield running
 
 
 @pytest.fixture
-def merchant(server: Server, client_shop: Shop, warehouse: Warehouse) -> Merchant:
-    token = factories.make_token(factories.make_installation(client_shop))
-    return Merchant(client_shop, ApiClient(server.url, token), warehouse.service["handle"])
+def merchant(server: LiveServer, server_shop: Shop, warehouse: Warehouse) -> Merchant:
+    token = factories.make_token(factories.make_installation(server_shop))
+    return Merchant(server_shop, ApiClient(server.url, token), warehouse.service["handle"])
 
 
-def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: Warehouse, client_shop: Shop) -> None:
-    listener = factories.make_installation(client_shop)
-    with WebhookReceiver([listener.app.api_secret]) as catcher, dispatching():
-        subscribe(listener, catcher.url, topic="fulfillments/create")
+def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: Warehouse, server_shop: Shop) -> None:
+    listener = factories.make_installation(server_shop)
+    with WebhookReceiver([listener.app.api_secret]) as catcher, run_dispatchers():
+        make_subscription(listener, catcher.url, topic="fulfillments/create")
         order = merchant.sell(2)
         (part,) = merchant.parts(order)
         assert (part["assigned_location_id"], part["status"], part["request_status"]) == (
@@ -125,17 +125,17 @@ def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: W
 
 
 def test_what_is_given_back_is_sent_from_a_merchants_location(
-    merchant: Merchant, warehouse: Warehouse, client_shop: Shop
+    merchant: Merchant, warehouse: Warehouse, server_shop: Shop
 ) -> None:
     warehouse.behavior.ships = False
     order = merchant.sell(3)
-    with dispatching():
+    with run_dispatchers():
         (part,) = merchant.parts(order)
         merchant.ask(part, "fulfillment_request")
         merchant.wait(lambda: merchant.states(order), [("in_progress", "accepted")])
         merchant.ask(part, "cancellation_request")
         merchant.wait(lambda: merchant.states(order), [("cancelled", "cancellation_accepted"), ("open", "unsubmitted")])
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         own = get_primary_location().pk
 
     replacement = merchant.parts(order)[1]
@@ -156,7 +156,7 @@ def test_what_is_given_back_is_sent_from_a_merchants_location(
 def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Warehouse) -> None:
     warehouse.behavior.rejects = True
     order = merchant.sell(1)
-    with dispatching():
+    with run_dispatchers():
         (part,) = merchant.parts(order)
         merchant.ask(part, "fulfillment_request")
         merchant.wait(lambda: merchant.states(order), [("open", "rejected")])
@@ -167,15 +167,15 @@ def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Wa
         merchant.wait(lambda: merchant.states(order), [("in_progress", "cancellation_rejected")])
 
 
-def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Warehouse, client_shop: Shop) -> None:
+def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Warehouse, server_shop: Shop) -> None:
     warehouse.behavior.numbers_later = True
     order = merchant.sell(1)
-    with dispatching():
+    with run_dispatchers():
         merchant.ask(merchant.parts(order)[0], "fulfillment_request")
         merchant.wait(lambda: merchant.order(order)["fulfillment_status"], "fulfilled")
     assert merchant.order(order)["fulfillments"][0]["tracking_number"] is None
 
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         service = FulfillmentService.objects.get()
         service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now())
     merchant.work()

@@ -20,9 +20,9 @@ import pytest
 from apps.catalog.models import Product
 from apps.ground.tenancy import shop_scope
 from tests import factories
-from tests.client.conftest import Server, database_url
-from tests.client.described import describe, make_rows
-from tests.machine import soaked
+from tests.client.conftest import LiveServer, get_database_url
+from tests.client.described import make_rows, write_description
+from tests.machine import scale_for_soak
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -31,22 +31,22 @@ CHECKS_LEFT_OUT = "negative_data_rejection,positive_data_acceptance"
 REVOKES = r"/api_permissions/current\.json"
 SHORT = r"2026-07/(blogs|collects|custom_collections|metafields|products|script_tags)(/\{id\})?\.json"
 SHORT_OPTIONS = ("--phases", "fuzzing", "--max-examples", "12", "--seed", "1", "--include-path-regex", SHORT)
-EXAMPLES = os.environ.get("SOAK_EXAMPLES") or str(soaked(500))
+EXAMPLES = os.environ.get("SOAK_EXAMPLES") or str(scale_for_soak(500))
 # ``SOAK_OPTIONS`` are more options of the generator, such as ``--include-path-regex``, to run it in parts.
 FURTHER = shlex.split(os.environ.get("SOAK_OPTIONS", ""))
 LONG_OPTIONS = ("--max-examples", EXAMPLES, "--exclude-path-regex", REVOKES, *FURTHER)
 
 
 @pytest.fixture
-def own_server(db: None, tmp_path: Path) -> Iterator[Server]:
+def own_server(db: None, tmp_path: Path) -> Iterator[LiveServer]:
     """Yield a server with the document's brand and without access to other hosts."""
-    running = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", BACKOFFICE_OUTGOING_ALLOW="")
+    running = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", BACKOFFICE_OUTGOING_ALLOW="")
     running.wait()
     yield running
     running.stop()
 
 
-def answers(document: Path, report: Path) -> dict[str, set[int]]:
+def get_statuses(document: Path, report: Path) -> dict[str, set[int]]:
     """Return the response statuses of each operation, from the generator's report."""
     paths = json.loads(document.read_text())["paths"]
     observed: dict[str, set[int]] = defaultdict(set)
@@ -67,13 +67,15 @@ def answers(document: Path, report: Path) -> dict[str, set[int]]:
         pytest.param(LONG_OPTIONS, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
     ],
 )
-def test_operations_answer_as_the_document_says(own_server: Server, tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_operations_answer_as_the_document_says(
+    own_server: LiveServer, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     shop = factories.make_shop()
     installation = factories.make_installation(shop)
     ids = make_rows(shop, installation.app)
     token = factories.make_token(installation)
     tool, report = Path(sys.executable).with_name("schemathesis"), tmp_path / "report.ndjson"
-    document = describe(ids, tmp_path / "openapi.json")
+    document = write_description(ids, tmp_path / "openapi.json")
     command: list[str | Path] = [tool, "--no-color", "run", document, "--url", own_server.url, *options]
     command += ["--header", f"X-Platform-Access-Token: {token}", "--generation-with-security-parameters", "false"]
     command += ["--exclude-checks", CHECKS_LEFT_OUT, "--suppress-health-check", "all", "--warnings", "off"]
@@ -82,7 +84,7 @@ def test_operations_answer_as_the_document_says(own_server: Server, tmp_path: Pa
     process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert process.returncode == 0, process.stdout[-20_000:] + process.stderr
-    observed = answers(document, report)
+    observed = get_statuses(document, report)
     refused = [operation for operation, statuses in observed.items() if not statuses & {200, 201}]
     # All operations of one group may need what no generated request has: a waiting warehouse, a plan, an image.
     assert FURTHER or len(refused) * 4 <= len(observed), f"the requests reach the handlers, but not those of {refused}"

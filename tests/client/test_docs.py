@@ -21,57 +21,57 @@ from apps.shops.models import Installation, Shop
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.catalog.factories import make_product
-from tests.client.conftest import Server, end
+from tests.client.conftest import LiveServer, stop_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 DOCS = settings.BASE_DIR / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def blocks(page: str, language: str) -> list[str]:
+def get_snippets(page: str, language: str) -> list[str]:
     """Return a page's snippets in a language, adapted to the brand of the tests' server."""
     text = (DOCS / page).read_text().replace("X-Platform-", "X-Shopify-")
     return [body for kind, body in BLOCK.findall(text) if kind == language]
 
 
 @pytest.fixture
-def app_token(client_shop: Shop) -> str:
-    return factories.make_token(factories.make_installation(client_shop))
+def app_token(server_shop: Shop) -> str:
+    return factories.make_token(factories.make_installation(server_shop))
 
 
 @pytest.fixture
-def environment(server: Server, app_token: str) -> dict[str, str]:
+def environment(server: LiveServer, app_token: str) -> dict[str, str]:
     return {**os.environ, "BACKOFFICE": server.url, "TOKEN": app_token}
 
 
-def run(environment: dict[str, str], *command: str) -> Any:
+def run_snippet(environment: dict[str, str], *command: str) -> Any:
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(process.stdout)
 
 
-def test_the_first_call_works_in_every_language(environment: dict[str, str], client_shop: Shop) -> None:
+def test_the_first_call_works_in_every_language(environment: dict[str, str], server_shop: Shop) -> None:
     if shutil.which("node") is None or shutil.which("curl") is None:
         pytest.skip("node or curl is not on this machine")
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         product = make_product("Teapot")
-    python, node = blocks("first-app.md", "python")[0], blocks("first-app.md", "js")[0]
-    shell = blocks("first-app.md", "sh")[0]
+    python, node = get_snippets("first-app.md", "python")[0], get_snippets("first-app.md", "js")[0]
+    shell = get_snippets("first-app.md", "sh")[0]
 
     results = [
-        run(environment, "sh", "-c", shell),
-        run(environment, sys.executable, "-c", python),
-        run(environment, "node", "-e", node),
+        run_snippet(environment, "sh", "-c", shell),
+        run_snippet(environment, sys.executable, "-c", python),
+        run_snippet(environment, "node", "-e", node),
     ]
 
     assert results == [{"products": [{"id": product.pk, "title": "Teapot"}]}] * 3
 
 
 def test_the_public_client_is_pointed_here_by_its_own_settings(
-    server: Server, app_token: str, client_shop: Shop, capsys: pytest.CaptureFixture[str]
+    server: LiveServer, app_token: str, server_shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         product = make_product("Teapot")
-    (snippet,) = blocks("first-app.md", "py")
+    (snippet,) = get_snippets("first-app.md", "py")
 
     try:
         exec(snippet.replace("port=8000", f"port={server.port}"), {"shopify": shopify, "token": app_token})
@@ -83,45 +83,45 @@ def test_the_public_client_is_pointed_here_by_its_own_settings(
 
 @pytest.mark.usefixtures("node_packages")
 def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
-    environment: dict[str, str], server: Server, client_shop: Shop
+    environment: dict[str, str], server: LiveServer, server_shop: Shop
 ) -> None:
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         product = make_product("Teapot")
-    (snippet,) = blocks("first-app.md", "cjs")
+    (snippet,) = get_snippets("first-app.md", "cjs")
 
-    results = run(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
+    results = run_snippet(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
 
     # The client reads numbers as text, so none is rounded.
     assert results == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
 
 
 def test_first_app_ends_in_a_verified_webhook_in_every_language(
-    environment: dict[str, str], server: Server, client_shop: Shop
+    environment: dict[str, str], server: LiveServer, server_shop: Shop
 ) -> None:
     if shutil.which("node") is None or shutil.which("curl") is None:
         pytest.skip("node or curl is not on this machine")
-    _, subscribe, create = blocks("first-app.md", "sh")
+    _, subscribe, create = get_snippets("first-app.md", "sh")
     languages = {
         "curl": ("sh", "-c", create),
-        "Python": (sys.executable, "-c", blocks("first-app.md", "python")[1]),
-        "Node": ("node", "-e", blocks("first-app.md", "js")[1]),
+        "Python": (sys.executable, "-c", get_snippets("first-app.md", "python")[1]),
+        "Node": ("node", "-e", get_snippets("first-app.md", "js")[1]),
     }
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         secret = Installation.objects.latest("pk").app.api_secret
     dispatcher = server.start("backoffice.webhooks")
     try:
         with WebhookReceiver([secret]) as catcher:
             subscribe = subscribe.replace("http://127.0.0.1:8099/", catcher.url)
             # The command can be repeated.
-            subscriptions = [run(environment, "sh", "-c", subscribe)["webhook"]["id"] for _ in range(2)]
+            subscriptions = [run_snippet(environment, "sh", "-c", subscribe)["webhook"]["id"] for _ in range(2)]
             for count, (language, command) in enumerate(languages.items(), 1):
-                created = run(environment, *command)
+                created = run_snippet(environment, *command)
                 received = catcher.wait_for(count, seconds=60)[-1]
 
                 assert json.loads(received.body)["id"] == created["product"]["id"], language
                 assert received.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}, language
     finally:
-        end(dispatcher)
+        stop_process(dispatcher)
 
     assert subscriptions[0] == subscriptions[1]
 
@@ -132,19 +132,19 @@ def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dic
     for name in ("BACKOFFICE", "TOKEN"):
         monkeypatch.setenv(name, environment[name])
     results: dict[str, Any] = {}
-    for block in blocks("recipes.md", "python"):
+    for block in get_snippets("recipes.md", "python"):
         exec(block, results)
     return results
 
 
-def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_shop: Shop) -> None:
-    with shop_scope(client_shop):
+def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], server_shop: Shop) -> None:
+    with shop_scope(server_shop):
         ids = {make_product(title).pk for title in ("Teapot", "Mug")}
     mine: dict[int, Any] = {}
 
     since = recipes["sync_products"](mine)
     first = set(mine)
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         third = make_product("Bowl").pk
     recipes["sync_products"](mine, since)
     second = set(mine)
@@ -158,7 +158,7 @@ def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_s
     assert set(mine) == {max(ids), third}
 
 
-def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_shop: Shop) -> None:
+def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], server_shop: Shop) -> None:
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
     product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0][
         "product"
@@ -166,13 +166,13 @@ def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_sho
 
     unknown = recipes["set_inventory"]({"MUG": 7, "NONE": 1})
 
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         assert InventoryLevel.objects.get(item=product["variants"][0]["inventory_item_id"]).available == 7
     assert unknown == ["NONE"]
 
 
-def test_an_order_is_placed_and_followed(recipes: dict[str, Any], client_shop: Shop) -> None:
-    with shop_scope(client_shop):
+def test_an_order_is_placed_and_followed(recipes: dict[str, Any], server_shop: Shop) -> None:
+    with shop_scope(server_shop):
         variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
 
     order = recipes["create_order"](variant.pk, "ada@example.com")
@@ -182,21 +182,21 @@ def test_an_order_is_placed_and_followed(recipes: dict[str, Any], client_shop: S
     assert output["order_status_url"].startswith("http")
 
 
-def test_customers_are_imported_once(recipes: dict[str, Any], client_shop: Shop) -> None:
+def test_customers_are_imported_once(recipes: dict[str, Any], server_shop: Shop) -> None:
     first = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Ada"})
     second = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Augusta"})
 
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         assert (first, Customer.objects.get().first_name) == (second, "Augusta")
 
 
-def test_a_theme_is_copied(recipes: dict[str, Any], client_shop: Shop, worker: None) -> None:
-    with shop_scope(client_shop):
+def test_a_theme_is_copied(recipes: dict[str, Any], server_shop: Shop, worker: None) -> None:
+    with shop_scope(server_shop):
         source = Theme.objects.get(role="main")
 
     created_row = recipes["copy_theme"](source.pk, "Second")
 
-    with shop_scope(client_shop):
+    with shop_scope(server_shop):
         files = [
             set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, created_row)
         ]

@@ -12,26 +12,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 SRC = "https://scripts.example/a.js"
 
 
-def test_session_reads_its_shop(connect: Connect, client_shop: Shop) -> None:
-    connect()
+def test_session_reads_its_shop(api_client_factory: Connect, server_shop: Shop) -> None:
+    api_client_factory()
 
     shop = shopify.Shop.current()
 
     assert shop.name == "Client Shop"
-    assert shop.myshopify_domain == client_shop.domain
+    assert shop.myshopify_domain == server_shop.domain
     assert shop.iana_timezone == "Europe/Berlin"
 
 
-def test_session_reads_its_scopes(connect: Connect) -> None:
-    connect("write_script_tags", "read_products")
+def test_session_reads_its_scopes(api_client_factory: Connect) -> None:
+    api_client_factory("write_script_tags", "read_products")
 
     scopes = [scope.handle for scope in shopify.AccessScope.find()]
 
     assert scopes == ["read_products", "write_script_tags"]
 
 
-def test_script_tags_are_made_found_changed_and_deleted(connect: Connect) -> None:
-    connect()
+def test_script_tags_are_made_found_changed_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     tag = shopify.ScriptTag.create({"src": SRC, "event": "onload"})
     script_tag = shopify.ScriptTag.find(tag.id)
@@ -49,8 +49,8 @@ def test_script_tags_are_made_found_changed_and_deleted(connect: Connect) -> Non
     assert shopify.ScriptTag.find() == []
 
 
-def test_lists_are_paged_with_the_clients_own_cursor(connect: Connect) -> None:
-    connect()
+def test_lists_are_paged_with_the_clients_own_cursor(api_client_factory: Connect) -> None:
+    api_client_factory()
     ids = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
 
     first = shopify.ScriptTag.find(limit=2)
@@ -64,8 +64,8 @@ def test_lists_are_paged_with_the_clients_own_cursor(connect: Connect) -> None:
     assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [ids[3]]
 
 
-def test_refusals_reach_the_client_as_errors_of_the_object(connect: Connect) -> None:
-    connect()
+def test_refusals_reach_the_client_as_errors_of_the_object(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     tag = shopify.ScriptTag.create({"src": "http://scripts.example/a.js"})
 
@@ -73,22 +73,22 @@ def test_refusals_reach_the_client_as_errors_of_the_object(connect: Connect) -> 
     assert sorted(tag.errors.full_messages()) == ["can't be blank", "is invalid", "src must be secure (HTTPS)"]
 
 
-def test_what_does_not_exist_raises_not_found(connect: Connect) -> None:
-    connect()
+def test_what_does_not_exist_raises_not_found(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     with pytest.raises(ResourceNotFound):
         shopify.ScriptTag.find(999_999)
 
 
-def test_a_missing_scope_raises_forbidden(connect: Connect) -> None:
-    connect("read_products")
+def test_a_missing_scope_raises_forbidden(api_client_factory: Connect) -> None:
+    api_client_factory("read_products")
 
     with pytest.raises(ForbiddenAccess):
         shopify.ScriptTag.find()
 
 
-def test_an_uninstalled_app_is_shut_out(connect: Connect) -> None:
-    connect("write_script_tags")
+def test_an_uninstalled_app_is_shut_out(api_client_factory: Connect) -> None:
+    api_client_factory("write_script_tags")
     shopify.ScriptTag.create({"src": SRC, "event": "onload"})
 
     shopify.ApiPermission.delete()
@@ -97,8 +97,8 @@ def test_an_uninstalled_app_is_shut_out(connect: Connect) -> None:
         shopify.Shop.current()
 
 
-def test_the_client_reads_the_call_limit(connect: Connect) -> None:
-    connect()
+def test_the_client_reads_the_call_limit(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     shopify.Shop.current()
 

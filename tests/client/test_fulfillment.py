@@ -26,7 +26,7 @@ class FulfillmentOrder(shopify.ShopifyResource):
     _singular = "fulfillment_order"
 
 
-def routed(installation: Installation, **line: Any) -> Any:
+def create_routed_order(installation: Installation, **line: Any) -> Any:
     """Order two mugs, route the order and return its fulfillment order as the client reads it."""
     order = shopify.Order.create({"line_items": [{**MUG, **line}], "shipping_address": ADDRESS, "email": "a@b.example"})
     with shop_scope(installation.shop):
@@ -35,14 +35,14 @@ def routed(installation: Installation, **line: Any) -> Any:
     return fulfillment_order
 
 
-def act(row: Any, action: str, body: Any = None) -> Any:
+def perform_action(row: Any, action: str, body: Any = None) -> Any:
     """Perform an action on a fulfillment order with the client."""
     fulfillment_order = FulfillmentOrder({"id": row.id})
     return json.loads(fulfillment_order.post(action, json.dumps(body).encode() if body else b"").body)
 
 
-def test_units_are_sent_followed_and_taken_back(connect: Connect) -> None:
-    row = routed(connect())
+def test_units_are_sent_followed_and_taken_back(api_client_factory: Connect) -> None:
+    row = create_routed_order(api_client_factory())
     assert (row.status, row.request_status, row.destination.city) == ("open", "unsubmitted", "Lund")
     assert "create_fulfillment" in row.supported_actions
 
@@ -66,8 +66,8 @@ def test_units_are_sent_followed_and_taken_back(connect: Connect) -> None:
         fulfillment.post("cancel")
 
 
-def test_events_tell_where_a_parcel_is(connect: Connect) -> None:
-    row = routed(connect())
+def test_events_tell_where_a_parcel_is(api_client_factory: Connect) -> None:
+    row = create_routed_order(api_client_factory())
     fulfillment = shopify.FulfillmentV2.create({"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.id}]})
     index = {"order_id": row.order_id, "fulfillment_id": fulfillment.id}
 
@@ -81,30 +81,34 @@ def test_events_tell_where_a_parcel_is(connect: Connect) -> None:
         shopify.FulfillmentEvent.find(order_id=row.order_id, fulfillment_id=1)
 
 
-def test_a_service_is_asked_and_answers(connect: Connect) -> None:
-    installation = connect()
+def test_a_service_is_asked_and_answers(api_client_factory: Connect) -> None:
+    installation = api_client_factory()
     service = shopify.FulfillmentService.create({"name": "North Depot", "callback_url": "https://depot.example/"})
-    row = routed(installation, fulfillment_service="north-depot")
+    row = create_routed_order(installation, fulfillment_service="north-depot")
     assert row.assigned_location_id == service.location_id
 
-    request = act(row, "fulfillment_request", {"fulfillment_request": {"message": "Soon"}})
-    accepted = act(row, "fulfillment_request/accept")["fulfillment_order"]
+    request = perform_action(row, "fulfillment_request", {"fulfillment_request": {"message": "Soon"}})
+    accepted = perform_action(row, "fulfillment_request/accept")["fulfillment_order"]
 
     assert request["submitted_fulfillment_order"]["request_status"] == "submitted"
     assert (accepted["status"], accepted["request_status"]) == ("in_progress", "accepted")
     with pytest.raises(ResourceInvalid):
-        act(row, "cancel")
-    assert act(row, "cancellation_request")["fulfillment_order"]["request_status"] == "cancellation_requested"
-    assert act(row, "cancellation_request/accept")["fulfillment_order"]["status"] == "cancelled"
+        perform_action(row, "cancel")
+    assert (
+        perform_action(row, "cancellation_request")["fulfillment_order"]["request_status"] == "cancellation_requested"
+    )
+    assert perform_action(row, "cancellation_request/accept")["fulfillment_order"]["status"] == "cancelled"
     statuses = [fulfillment_order.status for fulfillment_order in shopify.FulfillmentOrders.find(order_id=row.order_id)]
     assert statuses == ["cancelled", "open"]
 
 
-def test_units_wait_and_move(connect: Connect) -> None:
-    row = routed(connect())
+def test_units_wait_and_move(api_client_factory: Connect) -> None:
+    row = create_routed_order(api_client_factory())
 
-    fulfillment_order = act(row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})["fulfillment_order"]
-    act(row, "release_hold")
+    fulfillment_order = perform_action(row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})[
+        "fulfillment_order"
+    ]
+    perform_action(row, "release_hold")
 
     assert fulfillment_order["fulfillment_holds"] == [{"reason": "awaiting_payment", "reason_notes": ""}]
     places = FulfillmentOrder({"id": row.id}).get("locations_for_move")

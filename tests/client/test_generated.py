@@ -12,14 +12,14 @@ from django.conf import settings
 
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server
+from tests.client.conftest import LiveServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 PACKAGE = "generated_client"
 
 
 @pytest.fixture(scope="session")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
+def generated_package(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the generator's output and the generated package, and make the package importable."""
     folder = tmp_path_factory.mktemp("generated")
     tool = Path(sys.executable).with_name("openapi-python-client")
@@ -32,33 +32,33 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> str:
     return process.stdout + process.stderr
 
 
-def part(name: str) -> Any:
+def import_generated(name: str) -> Any:
     return importlib.import_module(f"{PACKAGE}.{name}")
 
 
-def test_a_python_client_is_generated_without_a_warning(generated: str) -> None:
-    assert "warning" not in generated.lower(), generated
-    assert "skipping" not in generated.lower(), generated
-    assert len(list(Path(part("api").__path__[0]).rglob("*.py"))) > 100
+def test_a_python_client_is_generated_without_a_warning(generated_package: str) -> None:
+    assert "warning" not in generated_package.lower(), generated_package
+    assert "skipping" not in generated_package.lower(), generated_package
+    assert len(list(Path(import_generated("api").__path__[0]).rglob("*.py"))) > 100
 
 
-def test_the_generated_client_creates_reads_and_is_told_what_is_wrong(
-    generated: str, server: Server, client_shop: Shop
+def test_the_generated_client_creates_reads_and_gets_errors(
+    generated_package: str, server: LiveServer, server_shop: Shop
 ) -> None:
-    token = factories.make_token(factories.make_installation(client_shop, ("write_products",)))
-    client = part("client").AuthenticatedClient(
+    token = factories.make_token(factories.make_installation(server_shop, ("write_products",)))
+    client = import_generated("client").AuthenticatedClient(
         base_url=server.url, token=token, prefix="", auth_header_name="X-Shopify-Access-Token"
     )
-    models = part("models")
+    models = import_generated("models")
 
     def create(**fields: Any) -> Any:
         body = models.PostProductsBody.from_dict({"product": fields})
-        return part("api.products.post_products").sync(client=client, body=body)
+        return import_generated("api.products.post_products").sync(client=client, body=body)
 
     with client:
         product = create(title="Mug", tags="b, a", variants=[{"price": "9.50"}]).product
-        loaded_product = part("api.products.get_products_id").sync(id=product.id, client=client).product
-        products = part("api.products.get_products").sync(client=client, limit=5).products
+        loaded_product = import_generated("api.products.get_products_id").sync(id=product.id, client=client).product
+        products = import_generated("api.products.get_products").sync(client=client, limit=5).products
         refused = create(title="")
 
     assert (product.title, product.tags, product.variants[0].price) == ("Mug", "a, b", "9.50")

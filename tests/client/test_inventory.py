@@ -7,31 +7,31 @@ from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
 from tests.client.conftest import Connect
-from tests.inventory.factories import first_location, make_item, make_location, put
+from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 
 @pytest.fixture
-def item(client_shop: Shop) -> InventoryItem:
+def item(server_shop: Shop) -> InventoryItem:
     """Create an item with ten mugs at the first location."""
-    new_item = make_item(client_shop)
-    put(new_item, first_location(client_shop), 10)
+    new_item = make_item(server_shop)
+    set_stock(new_item, get_first_location(server_shop), 10)
     return new_item
 
 
-def levels(**query: object) -> list[tuple[int, int]]:
+def find_levels(**query: object) -> list[tuple[int, int]]:
     """Return ``(location, available)`` of the matching levels."""
     return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
 
 
-def test_locations_are_listed_counted_and_found(connect: Connect, client_shop: Shop) -> None:
-    connect()
-    depot = make_location(client_shop)
+def test_locations_are_listed_counted_and_found(api_client_factory: Connect, server_shop: Shop) -> None:
+    api_client_factory()
+    depot = make_location(server_shop)
 
     matching_location = shopify.Location.find(depot.pk)
 
-    assert [location.name for location in shopify.Location.find()] == ["Depot", first_location(client_shop).name]
+    assert [location.name for location in shopify.Location.find()] == ["Depot", get_first_location(server_shop).name]
     assert shopify.Location.count() == 2
     assert (
         matching_location.name,
@@ -43,18 +43,20 @@ def test_locations_are_listed_counted_and_found(connect: Connect, client_shop: S
         shopify.Location.find(depot.pk + 1)
 
 
-def test_a_location_tells_what_it_stocks(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
-    connect()
+def test_a_location_tells_what_it_stocks(api_client_factory: Connect, server_shop: Shop, item: InventoryItem) -> None:
+    api_client_factory()
 
-    location = shopify.Location.find(first_location(client_shop).pk)
+    location = shopify.Location.find(get_first_location(server_shop).pk)
     stocked = location.inventory_levels(limit=5)
 
     assert [(level.inventory_item_id, level.available) for level in stocked] == [(item.pk, 10)]
 
 
-def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect: Connect, client_shop: Shop) -> None:
-    connect()
-    ids = [make_item(client_shop, sku=sku).pk for sku in ("A-1", "A-2")]
+def test_inventory_items_are_listed_by_ids_found_and_saved_whole(
+    api_client_factory: Connect, server_shop: Shop
+) -> None:
+    api_client_factory()
+    ids = [make_item(server_shop, sku=sku).pk for sku in ("A-1", "A-2")]
 
     inventory_items = shopify.InventoryItem.find(ids=",".join(map(str, ids)))
     inventory_item = shopify.InventoryItem.find(ids[0])
@@ -73,8 +75,8 @@ def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect: Connec
     ) == ("A-1", "5.25", "CA", True)
 
 
-def test_an_items_bad_values_reach_the_client_by_field(connect: Connect, item: InventoryItem) -> None:
-    connect()
+def test_an_items_bad_values_reach_the_client_by_field(api_client_factory: Connect, item: InventoryItem) -> None:
+    api_client_factory()
 
     inventory_item = shopify.InventoryItem.find(item.pk)
     inventory_item.country_code_of_origin = "ZZ"
@@ -83,8 +85,8 @@ def test_an_items_bad_values_reach_the_client_by_field(connect: Connect, item: I
     assert inventory_item.errors.on("country_code_of_origin") == "is invalid"
 
 
-def test_the_item_of_a_variant_is_the_one_of_its_product(connect: Connect) -> None:
-    connect()
+def test_the_item_of_a_variant_is_the_one_of_its_product(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(
         {"title": "Mug", "variants": [{"sku": "MUG-9", "inventory_management": "shopify", "price": "9.00"}]}
     )
@@ -97,9 +99,9 @@ def test_the_item_of_a_variant_is_the_one_of_its_product(connect: Connect) -> No
     assert shopify.Variant.find(variant.id).inventory_quantity == 7
 
 
-def test_levels_are_set_and_adjusted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
-    connect()
-    row_id = first_location(client_shop).pk
+def test_levels_are_set_and_adjusted(api_client_factory: Connect, server_shop: Shop, item: InventoryItem) -> None:
+    api_client_factory()
+    row_id = get_first_location(server_shop).pk
 
     after_set = shopify.InventoryLevel.set(row_id, item.pk, 25)
     after_more = shopify.InventoryLevel.adjust(row_id, item.pk, 5)
@@ -107,51 +109,53 @@ def test_levels_are_set_and_adjusted(connect: Connect, client_shop: Shop, item: 
 
     assert (after_set.available, after_more.available, after_less.available) == (25, 30, 18)
     assert (after_less.location_id, after_less.inventory_item_id) == (row_id, item.pk)
-    assert levels(inventory_item_ids=item.pk) == [(row_id, 18)]
+    assert find_levels(inventory_item_ids=item.pk) == [(row_id, 18)]
 
 
-def test_levels_are_connected_found_and_deleted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
-    connect()
-    row_id, depot = first_location(client_shop).pk, make_location(client_shop).pk
+def test_levels_are_connected_found_and_deleted(
+    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
+) -> None:
+    api_client_factory()
+    row_id, depot = get_first_location(server_shop).pk, make_location(server_shop).pk
 
     connected = shopify.InventoryLevel.connect(depot, item.pk)
-    both = levels(inventory_item_ids=item.pk, location_ids=f"{row_id},{depot}")
+    both = find_levels(inventory_item_ids=item.pk, location_ids=f"{row_id},{depot}")
     shopify.InventoryLevel.find(inventory_item_ids=item.pk, location_ids=depot)[0].destroy()
 
     assert connected.available == 0
     assert both == sorted([(row_id, 10), (depot, 0)])
-    assert levels(location_ids=depot) == []
-    assert levels(location_ids=row_id) == [(row_id, 10)]
+    assert find_levels(location_ids=depot) == []
+    assert find_levels(location_ids=row_id) == [(row_id, 10)]
 
 
 def test_connecting_with_relocation_leaves_one_location(
-    connect: Connect, client_shop: Shop, item: InventoryItem
+    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
 ) -> None:
-    connect()
-    depot = make_location(client_shop).pk
+    api_client_factory()
+    depot = make_location(server_shop).pk
 
     shopify.InventoryLevel.connect(depot, item.pk, relocate_if_necessary=True)
 
-    assert levels(inventory_item_ids=item.pk) == [(first_location(client_shop).pk, 10), (depot, 0)]
+    assert find_levels(inventory_item_ids=item.pk) == [(get_first_location(server_shop).pk, 10), (depot, 0)]
 
 
 def test_setting_with_disconnection_leaves_one_location(
-    connect: Connect, client_shop: Shop, item: InventoryItem
+    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
 ) -> None:
-    connect()
-    depot = make_location(client_shop).pk
+    api_client_factory()
+    depot = make_location(server_shop).pk
 
     level = shopify.InventoryLevel.set(depot, item.pk, 3, disconnect_if_necessary=True)
 
     assert level.available == 3
-    assert (depot, 3) in levels(inventory_item_ids=item.pk)
+    assert (depot, 3) in find_levels(inventory_item_ids=item.pk)
 
 
 def test_levels_of_unknown_items_and_bad_amounts_raise(
-    connect: Connect, client_shop: Shop, item: InventoryItem
+    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
 ) -> None:
-    connect()
-    row_id = first_location(client_shop).pk
+    api_client_factory()
+    row_id = get_first_location(server_shop).pk
 
     with pytest.raises(ResourceNotFound):
         shopify.InventoryLevel.adjust(row_id, item.pk + 1, 1)
@@ -159,4 +163,4 @@ def test_levels_of_unknown_items_and_bad_amounts_raise(
         shopify.InventoryLevel.adjust(row_id, item.pk, "many")
     with pytest.raises(ResourceInvalid):
         shopify.InventoryLevel.find()
-    assert levels(inventory_item_ids=item.pk) == [(row_id, 10)]
+    assert find_levels(inventory_item_ids=item.pk) == [(row_id, 10)]

@@ -9,13 +9,13 @@ from tests.client.test_catalog import BAG
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 
-def field(**values: object) -> shopify.Metafield:
+def build_metafield(**values: object) -> shopify.Metafield:
     return shopify.Metafield({"namespace": "care", "key": "washing", "type": "single_line_text_field", **values})
 
 
 @pytest.mark.parametrize("kind", ["Product", "CustomCollection", "Variant"])
-def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -> None:
-    connect()
+def test_metafields_are_added_changed_and_deleted(api_client_factory: Connect, kind: str) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
     owner = {
         "Product": product,
@@ -23,7 +23,7 @@ def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -
         "Variant": product.variants[0],
     }[kind]
 
-    added = owner.add_metafield(field(value="cold"))
+    added = owner.add_metafield(build_metafield(value="cold"))
     (rows,) = owner.metafields()
     rows.value = "by hand"
     saved = rows.save()
@@ -44,12 +44,12 @@ def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -
     assert owner.metafields() == []
 
 
-def test_metafields_of_an_image_are_found_by_their_owner(connect: Connect) -> None:
-    connect()
+def test_metafields_of_an_image_are_found_by_their_owner(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
     image = product.images[0]
 
-    metafield = field(value="print", owner_id=image.id, owner_resource="product_image")
+    metafield = build_metafield(value="print", owner_id=image.id, owner_resource="product_image")
     saved = metafield.save()
     metafields = image.metafields()
 
@@ -57,21 +57,21 @@ def test_metafields_of_an_image_are_found_by_their_owner(connect: Connect) -> No
     assert [(row.id, row.value) for row in metafields] == [(metafield.id, "print")]
 
 
-def test_metafields_of_the_shop_are_its_own(connect: Connect) -> None:
-    connect()
-    shopify.Product.create(BAG).add_metafield(field(value="cold"))
+def test_metafields_of_the_shop_are_its_own(api_client_factory: Connect) -> None:
+    api_client_factory()
+    shopify.Product.create(BAG).add_metafield(build_metafield(value="cold"))
     shop = shopify.Shop.current()
 
-    shop.add_metafield(field(value="warm"))
+    shop.add_metafield(build_metafield(value="warm"))
 
     assert [row.value for row in shop.metafields()] == ["warm"]
 
 
-def test_a_metafield_whose_value_does_not_fit_its_type_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_metafield_with_an_invalid_value_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create(BAG)
 
-    refused = product.add_metafield(field(type="number_integer", value="many"))
+    refused = product.add_metafield(build_metafield(type="number_integer", value="many"))
 
     assert not refused.id
     assert list(refused.errors.errors) == ["value"]

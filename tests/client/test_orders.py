@@ -26,16 +26,16 @@ PAID = {"transactions": [{"kind": "sale", "amount": "24.00", "status": "success"
 AUTHORIZED = {"transactions": [{"kind": "authorization", "amount": "24.00", "status": "success", "gateway": "cards"}]}
 
 
-def make(**values: object) -> shopify.Order:
+def create_order(**values: object) -> shopify.Order:
     order = shopify.Order.create({**ORDER, **values})
     assert order.id, order.errors.full_messages()
     return order
 
 
-def test_an_order_is_made_and_found(connect: Connect) -> None:
-    connect()
+def test_an_order_is_made_and_found(api_client_factory: Connect) -> None:
+    api_client_factory()
 
-    order = make(**PAID)
+    order = create_order(**PAID)
     matching_order = shopify.Order.find(order.id)
 
     assert (matching_order.name, matching_order.total_price, matching_order.financial_status, matching_order.tags) == (
@@ -53,9 +53,9 @@ def test_an_order_is_made_and_found(connect: Connect) -> None:
     }
 
 
-def test_a_found_order_is_changed_and_saved_whole(connect: Connect) -> None:
-    connect()
-    order = make(**PAID)
+def test_a_found_order_is_changed_and_saved_whole(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order(**PAID)
 
     matching_order = shopify.Order.find(order.id)
     matching_order.note = "Ring once"
@@ -71,8 +71,8 @@ def test_a_found_order_is_changed_and_saved_whole(connect: Connect) -> None:
     assert (second_order.total_price, second_order.financial_status) == ("24.00", "paid")
 
 
-def test_totals_that_do_not_add_up_are_refused(connect: Connect) -> None:
-    connect()
+def test_totals_that_do_not_add_up_are_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     order = shopify.Order.create({**ORDER, "total_price": "1.00"})
 
@@ -81,9 +81,9 @@ def test_totals_that_do_not_add_up_are_refused(connect: Connect) -> None:
     assert shopify.Order.count(status="any") == 0
 
 
-def test_orders_are_listed_counted_and_narrowed(connect: Connect) -> None:
-    connect()
-    paid_order, pending = make(**PAID), make(customer={"email": "ben@example.com"})
+def test_orders_are_listed_counted_and_narrowed(api_client_factory: Connect) -> None:
+    api_client_factory()
+    paid_order, pending = create_order(**PAID), create_order(customer={"email": "ben@example.com"})
 
     assert [order.id for order in shopify.Order.find(status="any")] == [pending.id, paid_order.id]
     assert shopify.Order.count() == 2
@@ -93,9 +93,9 @@ def test_orders_are_listed_counted_and_narrowed(connect: Connect) -> None:
     assert [order.name for order in shopify.Customer.find(pending.customer.id).orders()] == ["#1002"]
 
 
-def test_an_order_is_closed_and_opened(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_an_order_is_closed_and_opened(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     order.close()
     closed_at = order.closed_at
@@ -108,9 +108,9 @@ def test_an_order_is_closed_and_opened(connect: Connect) -> None:
     assert [matching_order.id for matching_order in shopify.Order.find(status="open")] == [order.id]
 
 
-def test_an_order_is_cancelled_with_the_clients_parameters(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_an_order_is_cancelled_with_the_clients_parameters(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     order.cancel(reason="customer", email=False, restock=True)
     order.reload()
@@ -120,27 +120,27 @@ def test_an_order_is_cancelled_with_the_clients_parameters(connect: Connect) -> 
     assert shopify.Order.count(status="cancelled") == 1
 
 
-def test_an_unknown_reason_to_cancel_is_refused(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_an_unknown_reason_to_cancel_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     with pytest.raises(ResourceInvalid):
         order.cancel(reason="whim")
     assert shopify.Order.find(order.id).cancelled_at is None
 
 
-def test_a_cancelled_order_cannot_be_cancelled_again(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_a_cancelled_order_cannot_be_cancelled_again(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
     order.cancel()
 
     with pytest.raises(ResourceInvalid):
         order.cancel()
 
 
-def test_an_order_is_deleted(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_an_order_is_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     order.destroy()
 
@@ -149,9 +149,9 @@ def test_an_order_is_deleted(connect: Connect) -> None:
         shopify.Order.find(order.id)
 
 
-def test_transactions_are_made_listed_and_found(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_transactions_are_made_listed_and_found(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     sale = shopify.Transaction.create(
         {"order_id": order.id, "kind": "sale", "amount": "10.00", "gateway": "manual", "currency": "USD"}
@@ -170,9 +170,11 @@ def test_transactions_are_made_listed_and_found(connect: Connect) -> None:
 @pytest.mark.parametrize(
     ("amounts", "captured", "status"), [((), "24.00", "paid"), (("9.50",), "9.50", "partially_paid")]
 )
-def test_an_authorization_is_captured(connect: Connect, amounts: tuple[str, ...], captured: str, status: str) -> None:
-    connect()
-    order = make(**AUTHORIZED)
+def test_an_authorization_is_captured(
+    api_client_factory: Connect, amounts: tuple[str, ...], captured: str, status: str
+) -> None:
+    api_client_factory()
+    order = create_order(**AUTHORIZED)
 
     capture = order.capture(*amounts)
     order.reload()
@@ -182,9 +184,9 @@ def test_an_authorization_is_captured(connect: Connect, amounts: tuple[str, ...]
     assert order.financial_status == status
 
 
-def test_more_than_was_authorized_cannot_be_captured(connect: Connect) -> None:
-    connect()
-    order = make(**AUTHORIZED)
+def test_more_than_was_authorized_cannot_be_captured(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order(**AUTHORIZED)
 
     capture = order.capture("24.01")
 
@@ -193,9 +195,9 @@ def test_more_than_was_authorized_cannot_be_captured(connect: Connect) -> None:
     assert len(order.transactions()) == 1
 
 
-def test_an_authorization_is_voided(connect: Connect) -> None:
-    connect()
-    order = make(**AUTHORIZED)
+def test_an_authorization_is_voided(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order(**AUTHORIZED)
 
     void = shopify.Transaction.create({"order_id": order.id, "kind": "void", "parent_id": order.transactions()[0].id})
     order.reload()
@@ -204,9 +206,9 @@ def test_an_authorization_is_voided(connect: Connect) -> None:
     assert order.financial_status == "voided"
 
 
-def test_events_tell_what_happened_to_an_order(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_events_tell_what_happened_to_an_order(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
     order.close()
 
     events = order.events()
@@ -220,27 +222,27 @@ def test_events_tell_what_happened_to_an_order(connect: Connect) -> None:
     assert shopify.Event.count() >= 2
 
 
-def test_events_of_a_product_are_its_own(connect: Connect) -> None:
-    connect()
+def test_events_of_a_product_are_its_own(api_client_factory: Connect) -> None:
+    api_client_factory()
     product = shopify.Product.create({"title": "Mug"})
-    make()
+    create_order()
 
     assert [(event.subject_id, event.verb) for event in product.events()] == [(product.id, "create")]
 
 
-def test_events_of_orders_need_the_scope_of_orders(connect: Connect) -> None:
-    connect("write_orders", "write_customers")
-    order = make()
-    connect("read_products")
+def test_events_of_orders_need_the_scope_of_orders(api_client_factory: Connect) -> None:
+    api_client_factory("write_orders", "write_customers")
+    order = create_order()
+    api_client_factory("read_products")
 
     with pytest.raises(ForbiddenAccess):
         order.events()
     assert [event for event in shopify.Event.find() if event.subject_type == "Order"] == []
 
 
-def test_orders_have_metafields(connect: Connect) -> None:
-    connect()
-    order = make()
+def test_orders_have_metafields(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_order()
 
     order.add_metafield(
         shopify.Metafield({"namespace": "pack", "key": "weight", "type": "number_integer", "value": 700})

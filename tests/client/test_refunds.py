@@ -10,7 +10,7 @@ from tests.client.conftest import Connect
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 
-def paid_order() -> shopify.Order:
+def create_paid_order() -> shopify.Order:
     order = shopify.Order.create(
         {
             "line_items": [{"title": "Mug", "price": "10.00", "quantity": 3}],
@@ -22,9 +22,9 @@ def paid_order() -> shopify.Order:
     return order
 
 
-def test_a_refund_is_calculated_made_and_listed(connect: Connect) -> None:
-    connect()
-    order = paid_order()
+def test_a_refund_is_calculated_made_and_listed(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_paid_order()
     units = [{"line_item_id": order.line_items[0].id, "quantity": 2, "restock_type": "no_restock"}]
 
     calculated = shopify.Refund.calculate(order_id=order.id, shipping={"full_refund": True}, refund_line_items=units)
@@ -53,9 +53,9 @@ def test_a_refund_is_calculated_made_and_listed(connect: Connect) -> None:
     )
 
 
-def test_too_much_is_refused_by_name(connect: Connect) -> None:
-    connect()
-    order = paid_order()
+def test_too_much_is_refused_by_name(api_client_factory: Connect) -> None:
+    api_client_factory()
+    order = create_paid_order()
 
     refund = shopify.Refund(prefix_options={"order_id": order.id})
     refund.transactions = [{"kind": "refund", "amount": "35.01", "gateway": "manual"}]

@@ -14,8 +14,8 @@ import pytest
 
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server
-from tests.machine import soaked
+from tests.client.conftest import LiveServer
+from tests.machine import scale_for_soak
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -32,11 +32,11 @@ KINDS = {
 }
 
 
-def children(pid: int) -> list[str]:
+def get_child_pids(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-def ask(server: Server, path: str, token: str = "") -> float:
+def measure_response(server: LiveServer, path: str, token: str = "") -> float:
     """Return the seconds until a response, over a new connection.
 
     Raises:
@@ -50,11 +50,11 @@ def ask(server: Server, path: str, token: str = "") -> float:
     return time.monotonic() - began
 
 
-def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: float) -> None:
+def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: float) -> None:
     """Open silent sockets, and send other requests until the time is over."""
     # A connection may be early: the process that serves it is forked after the socket listens.
-    ask(server, "/healthz")
-    before = children(server.process.pid)
+    measure_response(server, "/healthz")
+    before = get_child_pids(server.process.pid)
     with ExitStack() as opened:
         silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
         for number in range(sockets):
@@ -66,8 +66,8 @@ def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: 
         alive: list[float] = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            alive.append(ask(server, "/healthz"))
-            ask(server, "/admin/api/2026-07/shop.json", token)
+            alive.append(measure_response(server, "/healthz"))
+            measure_response(server, "/admin/api/2026-07/shop.json", token)
             time.sleep(0.1)
 
         replies = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
@@ -75,25 +75,27 @@ def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: 
     assert replies == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
     assert statistics.median(alive) < 0.1
     assert statistics.quantiles(alive, n=20)[-1] < 0.5
-    assert children(server.process.pid) == before
+    assert get_child_pids(server.process.pid) == before
 
 
-def test_silent_clients_hold_nobody_up(server: Server, client_shop: Shop) -> None:
-    token = factories.make_token(factories.make_installation(client_shop))
+def test_silent_clients_do_not_block_others(server: LiveServer, server_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(server_shop))
 
-    everybody_else_is_served(server, token, sockets=60, seconds=13)
+    check_other_clients(server, token, sockets=60, seconds=13)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-def test_five_hundred_silent_clients_hold_nobody_up_for_five_minutes(server: Server, client_shop: Shop) -> None:
-    token = factories.make_token(factories.make_installation(client_shop))
+def test_five_hundred_silent_clients_do_not_block_others_for_five_minutes(
+    server: LiveServer, server_shop: Shop
+) -> None:
+    token = factories.make_token(factories.make_installation(server_shop))
 
-    everybody_else_is_served(server, token, sockets=500, seconds=soaked(300))
+    check_other_clients(server, token, sockets=500, seconds=scale_for_soak(300))
 
 
 @pytest.mark.soak
-def test_a_body_that_drips_ends_within_half_a_minute(server: Server, client_shop: Shop) -> None:
+def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, server_shop: Shop) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=1) as connection:
         connection.sendall(KINDS["large"])
         began = time.monotonic()

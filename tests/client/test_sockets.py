@@ -15,14 +15,14 @@ from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server
+from tests.client.conftest import LiveServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
 
 
-def ask(server: Server, head: str, body: bytes = b"", wait: float = 10) -> bytes:
+def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 10) -> bytes:
     """Send bytes, and read until the server sends no more."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
         connection.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
@@ -38,16 +38,16 @@ def ask(server: Server, head: str, body: bytes = b"", wait: float = 10) -> bytes
 
 
 @pytest.fixture
-def token(client_shop: Shop) -> str:
-    return factories.make_token(factories.make_installation(client_shop))
+def token(server_shop: Shop) -> str:
+    return factories.make_token(factories.make_installation(server_shop))
 
 
-def head(token: str, *lines: str, method: str = "POST") -> str:
+def build_head(token: str, *lines: str, method: str = "POST") -> str:
     start = f"{method} /admin/api/2026-07/script_tags.json?limit=1 HTTP/1.1"
     return "\n".join([start, "Host: 127.0.0.1", f"X-Shopify-Access-Token: {token}", *lines])
 
 
-def tags(shop: Shop) -> int:
+def get_script_tags(shop: Shop) -> int:
     with shop_scope(shop):
         return int(ScriptTag.objects.count())
 
@@ -87,75 +87,75 @@ def tags(shop: Shop) -> int:
         "upgrade",
     ],
 )
-def test_bodies_on_the_wire(server: Server, client_shop: Shop, token: str, case: Any) -> None:
+def test_bodies_on_the_wire(server: LiveServer, server_shop: Shop, token: str, case: Any) -> None:
     lines, body, statuses = case
-    reply = ask(server, head(token, *lines), body)
+    reply = send_bytes(server, build_head(token, *lines), body)
 
     status = int(reply.split()[1])
     assert status in statuses, reply[:300]
-    assert tags(client_shop) == (1 if status == 201 else 0)
+    assert get_script_tags(server_shop) == (1 if status == 201 else 0)
 
 
 @pytest.mark.parametrize(
     ("method", "statuses"), [("TRACE", {405}), ("CONNECT", {400, 405}), ("PATCH", {405}), ("OPTIONS", {405})]
 )
-def test_methods_on_the_wire(server: Server, token: str, method: str, statuses: set[int]) -> None:
-    reply = ask(server, head(token, "Content-Length: 0", method=method))
+def test_methods_on_the_wire(server: LiveServer, token: str, method: str, statuses: set[int]) -> None:
+    reply = send_bytes(server, build_head(token, "Content-Length: 0", method=method))
 
     assert reply == b"" or int(reply.split()[1]) in statuses, reply[:300]
 
 
-def test_headers_and_paths_that_are_too_long_are_refused(server: Server, token: str) -> None:
-    long_header = ask(server, head(token, f"X-Long: {'x' * 600_000}", method="GET"))
-    many_headers = ask(server, head(token, *(f"X-H{n}: 1" for n in range(300)), method="GET"))
-    long_path = ask(server, f"GET /{'x' * 9_000} HTTP/1.1\nHost: 127.0.0.1")
+def test_headers_and_paths_that_are_too_long_are_refused(server: LiveServer, token: str) -> None:
+    long_header = send_bytes(server, build_head(token, f"X-Long: {'x' * 600_000}", method="GET"))
+    many_headers = send_bytes(server, build_head(token, *(f"X-H{n}: 1" for n in range(300)), method="GET"))
+    long_path = send_bytes(server, f"GET /{'x' * 9_000} HTTP/1.1\nHost: 127.0.0.1")
 
-    assert status_and_errors(long_header) == (431, "Request Header Fields Too Large")
-    assert status_and_errors(many_headers) == (431, "Request Header Fields Too Large")
-    assert status_and_errors(long_path) == (414, "Request-URI Too Long")
+    assert parse_response(long_header) == (431, "Request Header Fields Too Large")
+    assert parse_response(many_headers) == (431, "Request Header Fields Too Large")
+    assert parse_response(long_path) == (414, "Request-URI Too Long")
 
 
-def status_and_errors(response: bytes) -> tuple[int, Any]:
+def parse_response(response: bytes) -> tuple[int, Any]:
     """Return the status of a response and its JSON errors."""
     return int(response.split()[1]), json.loads(response.partition(b"\r\n\r\n")[2])["errors"]
 
 
-def test_header_names_go_out_as_they_are_written(server: Server, token: str) -> None:
-    names = [line.partition(b":")[0] for line in ask(server, head(token, method="GET")).split(b"\r\n")[1:]]
+def test_header_names_go_out_as_they_are_written(server: LiveServer, token: str) -> None:
+    names = [line.partition(b":")[0] for line in send_bytes(server, build_head(token, method="GET")).split(b"\r\n")[1:]]
 
     assert {b"X-Shopify-Shop-Api-Call-Limit", b"X-Shopify-API-Version", b"X-Request-Id", b"Content-Type"} <= set(names)
 
 
-def test_a_body_that_ends_early_is_400_and_not_taken(server: Server, client_shop: Shop, token: str) -> None:
+def test_a_body_that_ends_early_is_400_and_not_taken(server: LiveServer, server_shop: Shop, token: str) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        text = head(token, "Content-Type: application/json", "Content-Length: 999").replace("\n", "\r\n")
+        text = build_head(token, "Content-Type: application/json", "Content-Length: 999").replace("\n", "\r\n")
         connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
         connection.shutdown(socket.SHUT_WR)
         content = connection.makefile("rb").read()
 
-    assert status_and_errors(content) == (400, "Bad Request")
-    assert tags(client_shop) == 0
+    assert parse_response(content) == (400, "Bad Request")
+    assert get_script_tags(server_shop) == 0
 
 
-def test_who_stops_sending_after_a_whole_request_is_answered(server: Server, client_shop: Shop, token: str) -> None:
+def test_who_stops_sending_after_a_whole_request_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
+        text = build_head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
         connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
         connection.shutdown(socket.SHUT_WR)
         content = connection.makefile("rb").read()
 
     assert content.startswith(b"HTTP/1.1 201 ")
-    assert tags(client_shop) == 1
+    assert get_script_tags(server_shop) == 1
 
 
-def test_http_2_is_not_spoken(server: Server) -> None:
-    reply = ask(server, "PRI * HTTP/2.0", b"SM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+def test_http_2_is_not_spoken(server: LiveServer) -> None:
+    reply = send_bytes(server, "PRI * HTTP/2.0", b"SM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
 
-    assert status_and_errors(reply) == (400, "Bad Request")
+    assert parse_response(reply) == (400, "Bad Request")
 
 
-def test_requests_in_one_packet_are_answered_in_turn(server: Server, token: str) -> None:
-    first = head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
+def test_requests_in_one_packet_are_answered_in_turn(server: LiveServer, token: str) -> None:
+    first = build_head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
     other = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(first + first + other)
@@ -166,8 +166,8 @@ def test_requests_in_one_packet_are_answered_in_turn(server: Server, token: str)
     assert places == sorted(set(places))
 
 
-def test_who_asks_whether_to_send_is_told(server: Server, client_shop: Shop, token: str) -> None:
-    text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}", "Expect: 100-continue")
+def test_an_expect_header_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
+    text = build_head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}", "Expect: 100-continue")
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
         replies = connection.recv(1000)
@@ -178,11 +178,11 @@ def test_who_asks_whether_to_send_is_told(server: Server, client_shop: Shop, tok
     assert response.startswith(b"HTTP/1.1 201 ")
 
 
-def test_headers_with_underscores_are_dropped(server: Server, token: str) -> None:
+def test_headers_with_underscores_are_dropped(server: LiveServer, token: str) -> None:
     path = "GET /admin/api/2026-07/script_tags.json HTTP/1.1\nHost: 127.0.0.1\n"
 
-    refused = ask(server, f"{path}X_Shopify_Access_Token: {token}")
-    beside = ask(server, f"{path}X-Shopify-Access-Token: {token}\nX_Shopify_Access_Token: bko_other")
+    refused = send_bytes(server, f"{path}X_Shopify_Access_Token: {token}")
+    beside = send_bytes(server, f"{path}X-Shopify-Access-Token: {token}\nX_Shopify_Access_Token: bko_other")
 
     assert refused.startswith(b"HTTP/1.1 401 ")
     assert beside.startswith(b"HTTP/1.1 200 ")
@@ -198,27 +198,27 @@ def test_headers_with_underscores_are_dropped(server: Server, token: str) -> Non
         "/admin//api/2026-07/script_tags.json",
     ],
 )
-def test_only_a_slash_is_a_slash(server: Server, token: str, path: str) -> None:
-    reply = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
+def test_only_a_slash_is_a_slash(server: LiveServer, token: str, path: str) -> None:
+    reply = send_bytes(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
 
     assert reply.startswith(b"HTTP/1.1 404 ")
     if b"/admin/api/" in path.replace("//", "/").encode():
-        assert status_and_errors(reply) == (404, "Not Found")
+        assert parse_response(reply) == (404, "Not Found")
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["token", "no token"])
 @pytest.mark.parametrize(
     "path", ["/<>", "/admin/api/2026-07/<>", "/admin/api/2026-07/products/<>.json", "/s/<>/admin/"]
 )
-def test_angle_brackets_in_a_path_are_no_defect(server: Server, token: str, path: str, is_known: bool) -> None:
+def test_angle_brackets_in_a_path_are_no_defect(server: LiveServer, token: str, path: str, is_known: bool) -> None:
     line = f"\nX-Shopify-Access-Token: {token}" if is_known else ""
-    reply = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1{line}")
+    reply = send_bytes(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1{line}")
 
     assert int(reply.split()[1]) in {302, 401, 404}, reply[:300]
 
 
 @pytest.mark.parametrize("length", [61 * 1024 * 1024, 200 * 1024 * 1024])
-def test_who_sends_far_too_much_reads_why_it_is_refused(server: Server, token: str, length: int) -> None:
+def test_who_sends_far_too_much_reads_why_it_is_refused(server: LiveServer, token: str, length: int) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
     client.request("POST", "/admin/api/2026-07/script_tags.json", b"x" * length, headers)
@@ -240,7 +240,7 @@ def test_who_sends_far_too_much_reads_why_it_is_refused(server: Server, token: s
         ("/admin/api/2026-07/script_tags.json", {"X-Shopify-Access-Token": "bko_none"}, 401),
     ],
 )
-def test_who_shows_nothing_can_send_little(server: Server, path: str, headers: dict[str, str], status: int) -> None:
+def test_who_shows_nothing_can_send_little(server: LiveServer, path: str, headers: dict[str, str], status: int) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     client.request("POST", path, b"x" * (64 * 1024 + 1), {**headers, "Content-Type": "application/json"})
 
@@ -248,7 +248,7 @@ def test_who_shows_nothing_can_send_little(server: Server, path: str, headers: d
     client.close()
 
 
-def test_a_large_body_arrives_whole(server: Server, client_shop: Shop, token: str) -> None:
+def test_a_large_body_arrives_whole(server: LiveServer, server_shop: Shop, token: str) -> None:
     text = json.dumps({"product": {"title": "Large", "body_html": "", "images": [{"attachment": "A" * 3_000_000}]}})
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
@@ -261,10 +261,12 @@ def test_a_large_body_arrives_whole(server: Server, client_shop: Shop, token: st
     client.close()
 
 
-def test_a_body_that_does_not_come_is_408_in_time(server: Server, client_shop: Shop, token: str) -> None:
+def test_a_body_that_does_not_come_is_408_in_time(server: LiveServer, server_shop: Shop, token: str) -> None:
     began = time.monotonic()
-    reply = ask(server, head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20)
+    reply = send_bytes(
+        server, build_head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20
+    )
 
-    assert status_and_errors(reply) == (408, "Request Timeout")
+    assert parse_response(reply) == (408, "Request Timeout")
     assert 7 < time.monotonic() - began < 12
-    assert tags(client_shop) == 0
+    assert get_script_tags(server_shop) == 0

@@ -10,30 +10,30 @@ import shopify
 from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 
 from tests.client.conftest import Connect
-from tests.content.conftest import SMALL_THEME, Origin, zipped
-from tests.media.pictures import plain
+from tests.content.conftest import SMALL_THEME, FileServer, create_zip
+from tests.media.pictures import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
-PNG = plain("PNG", (40, 20))
+PNG = make_plain_image("PNG", (40, 20))
 BYTES = bytes(range(256)) * 300
 WAIT_SECONDS = 120
 
 
 @pytest.fixture
-def origin() -> Iterator[Origin]:
+def origin() -> Iterator[FileServer]:
     """Yield a third-party web server."""
-    new_origin = Origin()
+    new_origin = FileServer()
     yield new_origin
     new_origin.close()
 
 
-def main_theme() -> shopify.Theme:
+def get_main_theme() -> shopify.Theme:
     (theme,) = shopify.Theme.find(role="main")
     return theme
 
 
-def processed(theme: shopify.Theme) -> shopify.Theme:
+def wait_until_processed(theme: shopify.Theme) -> shopify.Theme:
     """Return the theme once a worker has processed it."""
     until = time.monotonic() + WAIT_SECONDS
     while (matching_theme := shopify.Theme.find(theme.id)).processing:
@@ -42,47 +42,49 @@ def processed(theme: shopify.Theme) -> shopify.Theme:
     return matching_theme
 
 
-def new_asset(theme: shopify.Theme, key: str, **values: str) -> shopify.Asset:
+def build_asset(theme: shopify.Theme, key: str, **values: str) -> shopify.Asset:
     return shopify.Asset({"theme_id": theme.id, "key": key, **values})
 
 
-def content(theme: shopify.Theme, key: str) -> bytes:
+def get_content(theme: shopify.Theme, key: str) -> bytes:
     return base64.b64decode(shopify.Asset.find(key, theme_id=theme.id).attachment)
 
 
-def test_a_theme_comes_from_an_archive_elsewhere(connect: Connect, worker: None, origin: Origin) -> None:
-    connect()
-    before = main_theme()
+def test_a_theme_comes_from_an_archive_elsewhere(api_client_factory: Connect, worker: None, origin: FileServer) -> None:
+    api_client_factory()
+    before = get_main_theme()
 
     theme = shopify.Theme.create(
-        {"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))}
+        {"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", create_zip(SMALL_THEME))}
     )
-    finished_theme = processed(theme)
+    finished_theme = wait_until_processed(theme)
 
     assert theme.errors.full_messages() == []
     assert (finished_theme.previewable, finished_theme.role) == (True, "main")
     assert shopify.Theme.find(before.id).role == "unpublished"
     assert sorted(asset.key for asset in shopify.Asset.find(theme_id=theme.id)) == sorted(SMALL_THEME)
-    assert content(finished_theme, "assets/logo.png") == SMALL_THEME["assets/logo.png"]
+    assert get_content(finished_theme, "assets/logo.png") == SMALL_THEME["assets/logo.png"]
     assert shopify.Asset.find("templates/index.liquid", theme_id=theme.id).value == "<h1>Hello</h1>"
 
 
-def test_an_archive_that_is_none_leaves_the_published_theme(connect: Connect, worker: None, origin: Origin) -> None:
-    connect()
-    before = main_theme()
+def test_an_archive_that_is_none_leaves_the_published_theme(
+    api_client_factory: Connect, worker: None, origin: FileServer
+) -> None:
+    api_client_factory()
+    before = get_main_theme()
 
     theme = shopify.Theme.create({"name": "Dusk", "role": "main", "src": origin.offer("/dusk.zip", b"<html></html>")})
-    finished_theme = processed(theme)
+    finished_theme = wait_until_processed(theme)
 
     assert (finished_theme.previewable, finished_theme.role) == (False, "unpublished")
-    assert main_theme().id == before.id
+    assert get_main_theme().id == before.id
 
 
-def test_themes_are_renamed_published_and_deleted(connect: Connect, worker: None) -> None:
-    connect()
-    before = main_theme()
+def test_themes_are_renamed_published_and_deleted(api_client_factory: Connect, worker: None) -> None:
+    api_client_factory()
+    before = get_main_theme()
 
-    new_theme = processed(shopify.Theme.create({"name": "Dawn"}))
+    new_theme = wait_until_processed(shopify.Theme.create({"name": "Dawn"}))
     new_theme.name = "Noon"
     new_theme.role = "main"
     published = new_theme.save()
@@ -96,8 +98,8 @@ def test_themes_are_renamed_published_and_deleted(connect: Connect, worker: None
         new_theme.destroy()
 
 
-def test_a_role_that_no_theme_has_is_refused(connect: Connect) -> None:
-    connect()
+def test_a_role_that_no_theme_has_is_refused(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     theme = shopify.Theme.create({"name": "Dawn", "role": "star"})
 
@@ -105,11 +107,11 @@ def test_a_role_that_no_theme_has_is_refused(connect: Connect) -> None:
     assert theme.errors.on("role") == "is not included in the list"
 
 
-def test_text_assets_are_put_found_changed_and_deleted(connect: Connect) -> None:
-    connect()
-    theme = main_theme()
+def test_text_assets_are_put_found_changed_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
+    theme = get_main_theme()
 
-    asset = new_asset(theme, "assets/extra.css", value="a { color: red }\r\n/* é */")
+    asset = build_asset(theme, "assets/extra.css", value="a { color: red }\r\n/* é */")
     saved = asset.save()
     matching_asset = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
     before = matching_asset.value
@@ -131,11 +133,11 @@ def test_text_assets_are_put_found_changed_and_deleted(connect: Connect) -> None
 
 
 @pytest.mark.parametrize("data", [BYTES, PNG, b"\x00", "plain text é".encode()], ids=["all", "png", "nul", "text"])
-def test_binary_assets_come_back_byte_for_byte(connect: Connect, data: bytes) -> None:
-    connect()
-    theme = main_theme()
+def test_binary_assets_come_back_byte_for_byte(api_client_factory: Connect, data: bytes) -> None:
+    api_client_factory()
+    theme = get_main_theme()
 
-    asset = new_asset(theme, "assets/thing.bin")
+    asset = build_asset(theme, "assets/thing.bin")
     asset.attach(data)
     saved = asset.save()
     matching_asset = shopify.Asset.find("assets/thing.bin", theme_id=theme.id)
@@ -143,15 +145,15 @@ def test_binary_assets_come_back_byte_for_byte(connect: Connect, data: bytes) ->
         served = response.read()
 
     assert saved, asset.errors.full_messages()
-    assert content(theme, "assets/thing.bin") == data
+    assert get_content(theme, "assets/thing.bin") == data
     assert matching_asset.size == len(data)
     assert served == data
 
 
-def test_a_binary_asset_saved_whole_stays_what_it_is(connect: Connect) -> None:
-    connect()
-    theme = main_theme()
-    asset = new_asset(theme, "assets/logo.png")
+def test_a_binary_asset_saved_whole_stays_what_it_is(api_client_factory: Connect) -> None:
+    api_client_factory()
+    theme = get_main_theme()
+    asset = build_asset(theme, "assets/logo.png")
     asset.attach(PNG)
     asset.save()
 
@@ -159,37 +161,37 @@ def test_a_binary_asset_saved_whole_stays_what_it_is(connect: Connect) -> None:
     saved = matching_asset.save()
 
     assert saved, matching_asset.errors.full_messages()
-    assert content(theme, "assets/logo.png") == PNG
+    assert get_content(theme, "assets/logo.png") == PNG
 
 
-def test_assets_are_copied_from_a_key_and_from_elsewhere(connect: Connect, origin: Origin) -> None:
-    connect()
-    theme = main_theme()
-    new_asset(theme, "assets/one.css", value="a { color: red }").save()
+def test_assets_are_copied_from_a_key_and_from_elsewhere(api_client_factory: Connect, origin: FileServer) -> None:
+    api_client_factory()
+    theme = get_main_theme()
+    build_asset(theme, "assets/one.css", value="a { color: red }").save()
 
-    copied = new_asset(theme, "assets/two.css", source_key="assets/one.css").save()
-    fetched = new_asset(theme, "assets/three.png", src=origin.offer("/logo.png", PNG)).save()
+    copied = build_asset(theme, "assets/two.css", source_key="assets/one.css").save()
+    fetched = build_asset(theme, "assets/three.png", src=origin.offer("/logo.png", PNG)).save()
 
     assert copied
     assert shopify.Asset.find("assets/two.css", theme_id=theme.id).value == "a { color: red }"
     assert fetched
-    assert content(theme, "assets/three.png") == PNG
+    assert get_content(theme, "assets/three.png") == PNG
 
 
 @pytest.mark.parametrize("key", ["layout/../x.liquid", "elsewhere/a.css", "plain"])
-def test_keys_that_no_theme_has_are_refused(connect: Connect, key: str) -> None:
-    connect()
-    theme = main_theme()
+def test_keys_that_no_theme_has_are_refused(api_client_factory: Connect, key: str) -> None:
+    api_client_factory()
+    theme = get_main_theme()
 
-    asset = new_asset(theme, key, value="x")
+    asset = build_asset(theme, key, value="x")
 
     assert not asset.save()
     assert asset.errors.full_messages() == ["key is invalid"]
 
 
-def test_the_layout_cannot_be_deleted(connect: Connect) -> None:
-    connect()
-    theme = main_theme()
+def test_the_layout_cannot_be_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
+    theme = get_main_theme()
     layout = shopify.Asset.find("layout/theme.liquid", theme_id=theme.id)
 
     with pytest.raises(ResourceInvalid):

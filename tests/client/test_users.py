@@ -10,11 +10,11 @@ from tests.client.conftest import Connect
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 
-def test_the_staff_is_read(connect: Connect, client_shop: Shop) -> None:
-    Shop.objects.filter(pk=client_shop.pk).update(plan=Shop.Plan.PREMIUM)
-    owner = factories.make_member(client_shop, owner=True, first_name="Ada")
-    other = factories.make_member(client_shop, "orders")
-    connect("read_users")
+def test_the_staff_is_read(api_client_factory: Connect, server_shop: Shop) -> None:
+    Shop.objects.filter(pk=server_shop.pk).update(plan=Shop.Plan.PREMIUM)
+    owner = factories.make_member(server_shop, owner=True, first_name="Ada")
+    other = factories.make_member(server_shop, "orders")
+    api_client_factory("read_users")
 
     first = shopify.User.find(limit=1)
     second = first.next_page()

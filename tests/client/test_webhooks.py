@@ -23,8 +23,8 @@ mutation webhookSubscriptionCreate($topic: WebhookSubscriptionTopic!, $webhookSu
 LIST = "{ webhookSubscriptions(first: 5) { edges { node { id topic format } } } }"
 
 
-def test_subscriptions_are_made_found_changed_counted_and_deleted(connect: Connect) -> None:
-    connect()
+def test_subscriptions_are_made_found_changed_counted_and_deleted(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     webhook = shopify.Webhook.create({"topic": "orders/create", "address": ADDRESS, "format": "json"})
     assert webhook.errors.full_messages() == []
@@ -47,8 +47,8 @@ def test_subscriptions_are_made_found_changed_counted_and_deleted(connect: Conne
         shopify.Webhook.find(webhook.id)
 
 
-def test_what_does_not_fit_is_told_by_field(connect: Connect) -> None:
-    connect()
+def test_errors_are_reported_by_field(api_client_factory: Connect) -> None:
+    api_client_factory()
 
     refused = shopify.Webhook.create({"topic": "no/topic", "address": "nowhere", "format": "json"})
 
@@ -56,8 +56,8 @@ def test_what_does_not_fit_is_told_by_field(connect: Connect) -> None:
     assert {"topic", "address"} <= set(refused.errors.errors)
 
 
-def test_subscriptions_are_made_and_listed_over_graphql(connect: Connect) -> None:
-    connect()
+def test_subscriptions_are_made_and_listed_over_graphql(api_client_factory: Connect) -> None:
+    api_client_factory()
     variables = {"topic": "ORDERS_CREATE", "webhookSubscription": {"uri": ADDRESS, "format": "JSON"}}
 
     webhook_subscription_create = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"][

@@ -26,7 +26,7 @@ from apps.shops.models import Shop
 LAYOUT = "layout/theme.liquid"
 
 
-class Origin:
+class FileServer:
     """A local web server with responses set by the test."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -71,17 +71,17 @@ class Origin:
 
 
 @pytest.fixture
-def origin(settings: Any) -> Iterator[Origin]:
+def file_server(settings: Any) -> Iterator[FileServer]:
     """Return a third-party web server that the guarded client may reach."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
-    server = Origin()
+    server = FileServer()
     yield server
     server.close()
 
 
 @pytest.fixture
-def secure_origin(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
+def secure_file_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     """Return the same server with TLS and a certificate that the client trusts."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
@@ -91,7 +91,7 @@ def secure_origin(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     context.load_cert_chain(file)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     create_tls_context.cache_clear()
-    server = Origin(context)
+    server = FileServer(context)
     yield server
     server.close()
     create_tls_context.cache_clear()
@@ -119,7 +119,7 @@ def _certificate() -> bytes:
     return private + certificate.public_bytes(pem)
 
 
-def zipped(files: Mapping[str, bytes | str]) -> bytes:
+def create_zip(files: Mapping[str, bytes | str]) -> bytes:
     """Return a valid archive of the files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

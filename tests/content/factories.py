@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.content.domain import articles, assets, blob_store, blogs, store_files, themes
 from apps.content.models import Article, AssetVersion, Blog, StoreFile, Theme
-from tests.media.pictures import plain
+from tests.media.pictures import make_plain_image
 
 
 def make_blog() -> Blog:
@@ -34,4 +34,6 @@ def make_draft() -> tuple[Theme, AssetVersion]:
 
 def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
     """Create an image for texts, in the current shop."""
-    return store_files.save_store_file(plain("PNG", (4, 3), color=color), name, actor="system", at=timezone.now())
+    return store_files.save_store_file(
+        make_plain_image("PNG", (4, 3), color=color), name, actor="system", at=timezone.now()
+    )

@@ -22,10 +22,10 @@ from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.content.conftest import Origin
+from tests.content.conftest import FileServer
 from tests.content.test_blogs import make_article, make_blog
 from tests.factories import make_member
-from tests.media.pictures import encode, plain
+from tests.media.pictures import encode_image, make_plain_image
 from tests.wire_tables import assert_fits
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -41,11 +41,11 @@ def articles(blog: dict[str, Any]) -> str:
     return f"blogs/{blog['id']}/articles"
 
 
-def picture(width: int = 4, height: int = 3) -> str:
-    return base64.b64encode(plain("PNG", (width, height))).decode()
+def create_image(width: int = 4, height: int = 3) -> str:
+    return base64.b64encode(make_plain_image("PNG", (width, height))).decode()
 
 
-def local(url: str) -> str:
+def get_local_path(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.path}?{parts.query}"
 
@@ -60,7 +60,7 @@ def test_every_route_answers_in_the_shape_that_clients_know(
         "tags": "winter, walks",
         "body_html": "<p>It snowed.</p>",
         "published_at": "2026-03-01T10:00:00+00:00",
-        "image": {"attachment": picture(), "alt": "Snow"},
+        "image": {"attachment": create_image(), "alt": "Snow"},
     }
 
     created = api.post(f"{articles}.json", {"article": body})
@@ -247,14 +247,14 @@ def test_markup_at_the_limits_is_kept_byte_for_byte(api: ApiClient, articles: st
 
 
 def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, articles: str) -> None:
-    data = plain("PNG", (40, 30))
+    data = make_plain_image("PNG", (40, 30))
     body = {"attachment": base64.b64encode(data).decode(), "alt": "Snow", "filename": "First snow!.gif"}
     created = api.post(f"{articles}.json", {"article": {"title": "x", "image": body}}).json()["article"]
     image = created["image"]
 
-    response = Client().get(local(image["src"]))
-    smaller = Client().get(local(image["src"].replace(".png", "_20x20.png")))
-    missing = Client().get(local(image["src"].replace(".png", "_20x20x20.png")))
+    response = Client().get(get_local_path(image["src"]))
+    smaller = Client().get(get_local_path(image["src"].replace(".png", "_20x20.png")))
+    missing = Client().get(get_local_path(image["src"].replace(".png", "_20x20x20.png")))
     removed = api.put(f"{articles}/{created['id']}.json", {"article": {"image": ""}}).json()["article"]
 
     assert (image["alt"], image["width"], image["height"]) == ("Snow", 40, 30)
@@ -266,11 +266,11 @@ def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, art
     assert int.from_bytes(smaller.content[16:20]) == 20
     assert missing.status_code == 404
     assert "image" not in removed
-    assert Client().get(local(image["src"])).status_code == 404
+    assert Client().get(get_local_path(image["src"])).status_code == 404
 
 
-def test_a_picture_is_fetched_from_its_source(api: ApiClient, articles: str, origin: Origin) -> None:
-    src = origin.offer("/pictures/snow%20man.png", plain("PNG", (8, 6)))
+def test_a_picture_is_fetched_from_its_source(api: ApiClient, articles: str, file_server: FileServer) -> None:
+    src = file_server.offer("/pictures/snow%20man.png", make_plain_image("PNG", (8, 6)))
 
     article = api.post(f"{articles}.json", {"article": {"title": "x", "image": {"src": src}}}).json()["article"]
 
@@ -279,7 +279,7 @@ def test_a_picture_is_fetched_from_its_source(api: ApiClient, articles: str, ori
 
 
 def test_sending_an_article_back_whole_keeps_its_picture(api: ApiClient, articles: str) -> None:
-    body = {"title": "x", "image": {"attachment": picture(), "alt": "Snow"}}
+    body = {"title": "x", "image": {"attachment": create_image(), "alt": "Snow"}}
     article = api.post(f"{articles}.json", {"article": body}).json()["article"]
     article["image"]["alt"] = "More snow"
 
@@ -296,7 +296,7 @@ def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[
 
     answers = [
         api.get(path),
-        api.put(path, {"article": {"title": "Mine", "image": {"attachment": picture()}}}),
+        api.put(path, {"article": {"title": "Mine", "image": {"attachment": create_image()}}}),
         api.delete(path),
     ]
 
@@ -338,7 +338,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     api: ApiClient, blog: dict[str, Any], articles: str, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(count):
-        make_article(api, blog["id"], tags="a, b", image={"attachment": picture()})
+        make_article(api, blog["id"], tags="a, b", image={"attachment": create_image()})
 
     with django_assert_num_queries(4):  # token, blog, page, rows
         response = api.get(f"{articles}.json")
@@ -380,7 +380,7 @@ def test_a_picture_that_takes_the_place_of_another_within_the_same_second_has_an
     api: ApiClient, articles: str
 ) -> None:
     def of(colour: str) -> dict[str, Any]:
-        data = encode(Image.new("RGB", (20, 20), colour), "PNG")
+        data = encode_image(Image.new("RGB", (20, 20), colour), "PNG")
         return {"attachment": base64.b64encode(data).decode(), "filename": "snow.png"}
 
     with time_machine.travel(NOON, tick=False):
@@ -391,8 +391,8 @@ def test_a_picture_that_takes_the_place_of_another_within_the_same_second_has_an
     before, after = article["image"]["src"], replaced["image"]["src"]
     assert before.partition("?")[0] == after.partition("?")[0]
     assert before != after == same["image"]["src"]
-    assert "max-age=31536000" in Client().get(local(after))["Cache-Control"]
-    assert "max-age=31536000" not in Client().get(local(before))["Cache-Control"]
+    assert "max-age=31536000" in Client().get(get_local_path(after))["Cache-Control"]
+    assert "max-age=31536000" not in Client().get(get_local_path(before))["Cache-Control"]
 
 
 def test_deleting_a_blog_holds_few_texts_at_a_time(api: ApiClient, shop: Shop, articles: str) -> None:

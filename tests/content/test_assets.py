@@ -19,8 +19,8 @@ from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.media.storage import get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.content.conftest import LAYOUT, Origin
-from tests.content.test_themes import create, main_theme
+from tests.content.conftest import LAYOUT, FileServer
+from tests.content.test_themes import get_main_theme, post_theme
 from tests.wire_tables import assert_fits
 
 Put = Callable[..., Response]
@@ -30,7 +30,7 @@ BINARY = bytes(range(256)) * 5
 
 @pytest.fixture
 def theme(api: ApiClient) -> dict[str, Any]:
-    return main_theme(api)
+    return get_main_theme(api)
 
 
 @pytest.fixture
@@ -39,18 +39,18 @@ def path(theme: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def put(api: ApiClient, path: str) -> Put:
+def put_asset(api: ApiClient, path: str) -> Put:
     return lambda key, **fields: api.put(path, {"asset": {"key": key, **fields}})
 
 
-def read(api: ApiClient, path: str, key: str) -> dict[str, Any]:
+def read_asset(api: ApiClient, path: str, key: str) -> dict[str, Any]:
     response = api.get(path, **{"asset[key]": key})
     assert response.status_code == 200, response.content
     return response.json()["asset"]
 
 
-def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path: str, put: Put) -> None:
-    assert_fits("asset", "PUT /themes/{id}/assets.json", put("assets/a.css", value="a{}").json())
+def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path: str, put_asset: Put) -> None:
+    assert_fits("asset", "PUT /themes/{id}/assets.json", put_asset("assets/a.css", value="a{}").json())
     single = api.get(path, **{"asset[key]": LAYOUT}).json()
     assert_fits("asset", "GET /themes/{id}/assets.json", {**api.get(path).json(), **single})
     deleted = api.delete(f"{path}?asset[key]=assets/a.css")
@@ -58,10 +58,10 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path
     assert deleted.json() == {"message": "assets/a.css was successfully deleted"}
 
 
-def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: str, put: Put) -> None:
+def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: str, put_asset: Put) -> None:
     text = "<p>Grüße {{ '{' }}</p>\r\n"
 
-    response = put("templates/customers/login.liquid", value=text)
+    response = put_asset("templates/customers/login.liquid", value=text)
 
     asset = response.json()["asset"]
     assert response.status_code == 200
@@ -75,14 +75,14 @@ def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: 
         "checksum": hashlib.md5(text.encode()).hexdigest(),
         "theme_id": theme["id"],
     }
-    assert read(api, path, asset["key"]) == asset | {"value": text}
+    assert read_asset(api, path, asset["key"]) == asset | {"value": text}
     assert all("value" not in listed_asset for listed_asset in api.get(path).json()["assets"])
 
 
-def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, path: str, put: Put) -> None:
-    asset = put("assets/logo.png", attachment=base64.b64encode(BINARY).decode()).json()["asset"]
+def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, path: str, put_asset: Put) -> None:
+    asset = put_asset("assets/logo.png", attachment=base64.b64encode(BINARY).decode()).json()["asset"]
 
-    content = read(api, path, "assets/logo.png")
+    content = read_asset(api, path, "assets/logo.png")
     parts = urlsplit(asset["public_url"])
     served = Client().get(f"{parts.path}?{parts.query}")
 
@@ -108,8 +108,8 @@ def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, pa
         ("assets/theme.js", "application/javascript; charset=utf-8"),
     ],
 )
-def test_nothing_is_served_as_a_document_of_our_origin(put: Put, key: str, kind: str) -> None:
-    asset = put(key, value="<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").json()["asset"]
+def test_nothing_is_served_as_a_document_of_our_origin(put_asset: Put, key: str, kind: str) -> None:
+    asset = put_asset(key, value="<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").json()["asset"]
 
     served = Client().get(urlsplit(asset["public_url"]).path)
 
@@ -127,12 +127,14 @@ def test_files_outside_of_assets_are_not_public(theme: dict[str, Any]) -> None:
     assert Client().get(f"/storefront/stranger.example/themes/{theme['id']}/assets/theme.css").status_code == 404
 
 
-def test_a_file_is_copied_by_source_key_and_fetched_by_src(api: ApiClient, path: str, put: Put, origin: Origin) -> None:
-    copied = put("layout/alternate.liquid", source_key=LAYOUT)
-    fetched = put("assets/photo.jpg", src=origin.offer("/a.jpg", BINARY))
+def test_a_file_is_copied_by_source_key_and_fetched_by_src(
+    api: ApiClient, path: str, put_asset: Put, file_server: FileServer
+) -> None:
+    copied = put_asset("layout/alternate.liquid", source_key=LAYOUT)
+    fetched = put_asset("assets/photo.jpg", src=file_server.offer("/a.jpg", BINARY))
 
-    assert copied.json()["asset"]["checksum"] == read(api, path, LAYOUT)["checksum"]
-    assert base64.b64decode(read(api, path, "assets/photo.jpg")["attachment"]) == BINARY
+    assert copied.json()["asset"]["checksum"] == read_asset(api, path, LAYOUT)["checksum"]
+    assert base64.b64decode(read_asset(api, path, "assets/photo.jpg")["attachment"]) == BINARY
     assert fetched.json()["asset"]["size"] == len(BINARY)
 
 
@@ -198,12 +200,12 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
     ],
 )  # fmt: skip
 def test_content_that_does_not_belong_into_a_theme_is_refused(
-    shop: Shop, put: Put, key: str, fields: dict[str, Any], message: str
+    shop: Shop, put_asset: Put, key: str, fields: dict[str, Any], message: str
 ) -> None:
     with shop_scope(shop):
         before = FileContent.objects.count()
 
-    response = put(key, **fields)
+    response = put_asset(key, **fields)
 
     assert (response.status_code, response.json()) == (422, {"errors": {"asset": [message]}})
     with shop_scope(shop):
@@ -214,8 +216,8 @@ def test_content_that_does_not_belong_into_a_theme_is_refused(
 @pytest.mark.parametrize(
     "text", ['{"a": }', "", "NaN", '{"a": -Infinity}', "[" * 100_000, "{} // more", "\ufeff{}"], ids=lambda t: t[:12]
 )
-def test_json_must_parse(put: Put, text: str) -> None:
-    broken = put("config/settings_data.json", value=text)
+def test_json_must_parse(put_asset: Put, text: str) -> None:
+    broken = put_asset("config/settings_data.json", value=text)
 
     assert broken.status_code == 422
     (message,) = broken.json()["errors"]["asset"]
@@ -224,8 +226,8 @@ def test_json_must_parse(put: Put, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['/*\n * Made by hand.\n */\n{"sections": {}}', "1" * 5000, "1e999", "null"])
-def test_json_may_begin_with_a_comment_and_hold_any_number(put: Put, text: str) -> None:
-    assert put("templates/index.json", value=text).status_code == 200
+def test_json_may_begin_with_a_comment_and_hold_any_number(put_asset: Put, text: str) -> None:
+    assert put_asset("templates/index.json", value=text).status_code == 200
 
 
 def test_the_layout_stays_and_a_missing_file_is_not_found(api: ApiClient, path: str) -> None:
@@ -235,7 +237,7 @@ def test_the_layout_stays_and_a_missing_file_is_not_found(api: ApiClient, path: 
     assert api.delete(f"{path}?asset[key]=assets/none.css").status_code == 404
     assert api.get(path, **{"asset[key]": "assets/none.css"}).status_code == 404
     assert api.delete(path).status_code == 400
-    assert read(api, path, LAYOUT)["value"]
+    assert read_asset(api, path, LAYOUT)["value"]
 
 
 def test_fields_narrow_the_list_and_the_single_file(api: ApiClient, path: str) -> None:
@@ -248,8 +250,8 @@ def test_fields_narrow_the_list_and_the_single_file(api: ApiClient, path: str) -
     assert sorted(bare) == ["checksum"]
 
 
-def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
-    put("snippets/own.liquid", value="own")
+def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path: str, put_asset: Put) -> None:
+    put_asset("snippets/own.liquid", value="own")
     with shop_scope(shop):
         other = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
     elsewhere = f"themes/{other.pk}/assets.json"
@@ -262,7 +264,7 @@ def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path
 
     assert [response.status_code for response in answers] == [404, 404]
     assert copied.status_code == 422
-    assert read(api, path, "snippets/own.liquid")["value"] == "own"
+    assert read_asset(api, path, "snippets/own.liquid")["value"] == "own"
     assert api.get(elsewhere).json() == {"assets": []}
 
 
@@ -282,11 +284,11 @@ def test_marketplace_apps_need_a_second_scope_to_write(client_with: ClientWith, 
     assert holder.put(path, body).status_code == 200
 
 
-def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
+def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path: str, put_asset: Put) -> None:
     key = "snippets/note.liquid"
-    put(key, value="one")
-    put(key, value="two")
-    put(key, value="two")
+    put_asset(key, value="one")
+    put_asset(key, value="two")
+    put_asset(key, value="two")
     api.delete(f"{path}?asset[key]={key}")
 
     with shop_scope(shop):
@@ -294,7 +296,7 @@ def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path:
         assert [blob_store.read_blob(version.content) for version in versions] == [b"one", b"two"]
         assert {version.actor for version in versions} == {f"app:{api.installation.app_id}"}
         assets.restore_asset_version(versions[0], actor="staff:1", at=timezone.now())
-    assert read(api, path, key)["value"] == "one"
+    assert read_asset(api, path, key)["value"] == "one"
 
 
 def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> None:
@@ -324,21 +326,23 @@ def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[st
 
 
 def test_a_save_moves_the_theme_and_records_it(
-    api: ApiClient, shop: Shop, theme: dict[str, Any], path: str, put: Put
+    api: ApiClient, shop: Shop, theme: dict[str, Any], path: str, put_asset: Put
 ) -> None:
     before = api.get(path)
 
-    put("assets/a.css", value="a{}")
+    put_asset("assets/a.css", value="a{}")
 
     assert api.get(path)["ETag"] != before["ETag"]
     with shop_scope(shop):
         event = Event.objects.order_by("-id")[0]
     assert (event.topic, event.subject_id, event.message) == ("themes/update", theme["id"], "Saved assets/a.css")
-    assert main_theme(api)["updated_at"] >= theme["updated_at"]
+    assert get_main_theme(api)["updated_at"] >= theme["updated_at"]
 
 
-def test_contents_are_cleared_when_nothing_refers_to_them(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
-    put("assets/kept.css", value="kept{}")
+def test_contents_are_cleared_when_nothing_refers_to_them(
+    api: ApiClient, shop: Shop, path: str, put_asset: Put
+) -> None:
+    put_asset("assets/kept.css", value="kept{}")
     later = timezone.now() + blob_store.GRACE_PERIOD + timedelta(minutes=1)
     with shop_scope(shop):
         loose = blob_store.store_blob(b"nobody wants this")
@@ -358,7 +362,7 @@ def test_contents_are_cleared_when_nothing_refers_to_them(api: ApiClient, shop: 
         get_content_storage().open(loose.name)
 
 
-def test_deleting_a_theme_frees_what_no_other_uses(api: ApiClient, shop: Shop, origin: Origin) -> None:
+def test_deleting_a_theme_frees_what_no_other_uses(api: ApiClient, shop: Shop, file_server: FileServer) -> None:
     with shop_scope(shop):
         theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
         own, shared = blob_store.store_blob(b"only here"), Asset.objects.get(key=LAYOUT).content
@@ -405,7 +409,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 
 def test_an_asset_of_a_processing_theme_is_not_written(api: ApiClient) -> None:
-    theme = create(api)
+    theme = post_theme(api)
 
     response = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
 

@@ -140,17 +140,17 @@ def test_delete_takes_the_articles_along_and_records_each(api: ApiClient, shop: 
     assert sorted(topics) == ["articles/delete", "articles/delete", "blogs/delete"]
 
 
-def test_another_shops_blog_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+def test_another_shops_blog_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
     blog = make_blog(api)
     path = f"blogs/{blog['id']}.json"
 
     answers = [
-        foreign_api.get(path),
-        foreign_api.put(path, {"blog": {"title": "Mine"}}),
-        foreign_api.delete(path),
-        foreign_api.get(f"blogs/{blog['id']}/articles.json"),
-        foreign_api.get(f"blogs/{blog['id']}/articles/tags.json"),
-        foreign_api.post(f"blogs/{blog['id']}/articles.json", {"article": {"title": "x"}}),
+        other_shop_api.get(path),
+        other_shop_api.put(path, {"blog": {"title": "Mine"}}),
+        other_shop_api.delete(path),
+        other_shop_api.get(f"blogs/{blog['id']}/articles.json"),
+        other_shop_api.get(f"blogs/{blog['id']}/articles/tags.json"),
+        other_shop_api.post(f"blogs/{blog['id']}/articles.json", {"article": {"title": "x"}}),
     ]
 
     assert [response.status_code for response in answers] == [404] * 6

@@ -16,7 +16,7 @@ from apps.jobs.models import Job
 from apps.media.storage import get_content_storage
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.content.conftest import SMALL_THEME, zipped
+from tests.content.conftest import SMALL_THEME, create_zip
 
 # The client library emits deprecation warnings about itself.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")]
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime
 def test_themes_live_in_a_bucket_from_upload_to_clearing(bucket: None) -> None:
     shop = factories.make_shop(domain="bucket.example")
     with shop_scope(shop):
-        upload = blob_store.store_blob(zipped(SMALL_THEME))
+        upload = blob_store.store_blob(create_zip(SMALL_THEME))
         theme = themes.create_theme(name="Cloud", upload=upload, actor="staff:1", at=timezone.now())
         job = Job.objects.get(task=themes.EXTRACT_TASK)
 

@@ -16,65 +16,65 @@ from apps.jobs.models import Job
 from apps.media.storage import ContentFileStorage, get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
-from tests.content.test_archive import Entry, make_zip
-from tests.content.test_themes import create, main_theme, shown
+from tests.content.conftest import LAYOUT, SMALL_THEME, FileServer, create_zip
+from tests.content.test_archive import ZipEntry, make_zip
+from tests.content.test_themes import get_main_theme, get_theme, post_theme
 
 RunJobs = Callable[[], list[Job]]
 SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
-GOOD = Entry(LAYOUT)
+GOOD = ZipEntry(LAYOUT)
 
 
-def damaged() -> bytes:
+def create_damaged_zip() -> bytes:
     """Return an archive with a damaged last entry after many valid ones."""
-    packed = bytearray(zipped({f"assets/{number}.txt": f"text {number}" * 50 for number in range(300)}))
+    packed = bytearray(create_zip({f"assets/{number}.txt": f"text {number}" * 50 for number in range(300)}))
     at = packed.rindex(b"PK\x03\x04") + 60
     packed[at] ^= 0xFF
     return bytes(packed)
 
 
-def overlapping() -> bytes:
-    entry = Entry("assets/a.txt", b"\x00" * 100_000)
-    return make_zip(GOOD, entry, *(Entry(f"assets/{number}.txt", entry.data, offset=37) for number in range(50)))
+def create_overlapping_zip() -> bytes:
+    entry = ZipEntry("assets/a.txt", b"\x00" * 100_000)
+    return make_zip(GOOD, entry, *(ZipEntry(f"assets/{number}.txt", entry.data, offset=37) for number in range(50)))
 
 
-def bomb(entries: int) -> bytes:
+def create_zip_bomb(entries: int) -> bytes:
     row = b"\x00" * (20 * 1024 * 1024 - 1)
-    return zipped({f"assets/{number}.bin": row for number in range(entries)})
+    return create_zip({f"assets/{number}.bin": row for number in range(entries)})
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
-    "parent": lambda: make_zip(GOOD, Entry("../../x.liquid")),
-    "absolute": lambda: make_zip(GOOD, Entry("/layout/x.liquid")),
-    "drive": lambda: make_zip(GOOD, Entry("C:\\x.liquid")),
-    "backslash": lambda: make_zip(GOOD, Entry("layout\\..\\x")),
-    "nul": lambda: make_zip(GOOD, Entry(b"layout/a\x00b.liquid")),
-    "device name": lambda: make_zip(GOOD, Entry("layout/CON")),
-    "long name": lambda: make_zip(GOOD, Entry("layout/" + "a" * 300)),
-    "empty name": lambda: make_zip(GOOD, Entry("")),
-    "symlink": lambda: make_zip(GOOD, Entry("layout/link", b"/etc/passwd", attributes=SYMLINK)),
-    "device": lambda: make_zip(GOOD, Entry("layout/null", attributes=DEVICE)),
-    "encrypted": lambda: make_zip(GOOD, Entry("layout/secret.liquid", flags=0x0801)),
-    "method 99": lambda: make_zip(GOOD, Entry("layout/odd.liquid", method=99)),
-    "truncated": lambda: zipped(SMALL_THEME)[:-30],
+    "parent": lambda: make_zip(GOOD, ZipEntry("../../x.liquid")),
+    "absolute": lambda: make_zip(GOOD, ZipEntry("/layout/x.liquid")),
+    "drive": lambda: make_zip(GOOD, ZipEntry("C:\\x.liquid")),
+    "backslash": lambda: make_zip(GOOD, ZipEntry("layout\\..\\x")),
+    "nul": lambda: make_zip(GOOD, ZipEntry(b"layout/a\x00b.liquid")),
+    "device name": lambda: make_zip(GOOD, ZipEntry("layout/CON")),
+    "long name": lambda: make_zip(GOOD, ZipEntry("layout/" + "a" * 300)),
+    "empty name": lambda: make_zip(GOOD, ZipEntry("")),
+    "symlink": lambda: make_zip(GOOD, ZipEntry("layout/link", b"/etc/passwd", attributes=SYMLINK)),
+    "device": lambda: make_zip(GOOD, ZipEntry("layout/null", attributes=DEVICE)),
+    "encrypted": lambda: make_zip(GOOD, ZipEntry("layout/secret.liquid", flags=0x0801)),
+    "method 99": lambda: make_zip(GOOD, ZipEntry("layout/odd.liquid", method=99)),
+    "truncated": lambda: create_zip(SMALL_THEME)[:-30],
     "empty file": lambda: b"",
     "html": lambda: b"<!doctype html><h1>Not here</h1>",
     "twice": lambda: make_zip(GOOD, GOOD),
-    "same after folding": lambda: make_zip(GOOD, Entry("layout/Theme.liquid")),
-    "same after nfc": lambda: make_zip(GOOD, Entry("x/\u00e9"), Entry("x/e\u0301")),
-    "overlapping": overlapping,
-    "bomb": lambda: bomb(13),
-    "huge text": lambda: zipped({LAYOUT: b"x" * (256 * 1024 + 1)}),
-    "10,001 entries": lambda: zipped({f"assets/{number}.txt": b"" for number in range(10_001)}),
-    "lying size": lambda: make_zip(GOOD, Entry("assets/a.txt", b"x" * 1000, size=10)),
-    "lying crc": lambda: make_zip(GOOD, Entry("assets/a.txt", b"x" * 1000, crc=1)),
-    "damaged at the end": damaged,
-    "no theme": lambda: zipped({".git/config": "x", "readme.txt": "x"}),
-    "nested only": lambda: zipped({"theme.zip": zipped(SMALL_THEME)}),
+    "same after folding": lambda: make_zip(GOOD, ZipEntry("layout/Theme.liquid")),
+    "same after nfc": lambda: make_zip(GOOD, ZipEntry("x/\u00e9"), ZipEntry("x/e\u0301")),
+    "overlapping": create_overlapping_zip,
+    "bomb": lambda: create_zip_bomb(13),
+    "huge text": lambda: create_zip({LAYOUT: b"x" * (256 * 1024 + 1)}),
+    "10,001 entries": lambda: create_zip({f"assets/{number}.txt": b"" for number in range(10_001)}),
+    "lying size": lambda: make_zip(GOOD, ZipEntry("assets/a.txt", b"x" * 1000, size=10)),
+    "lying crc": lambda: make_zip(GOOD, ZipEntry("assets/a.txt", b"x" * 1000, crc=1)),
+    "damaged at the end": create_damaged_zip,
+    "no theme": lambda: create_zip({".git/config": "x", "readme.txt": "x"}),
+    "nested only": lambda: create_zip({"theme.zip": create_zip(SMALL_THEME)}),
 }
 
 
-def stored_files() -> set[Path]:
+def list_stored_files() -> set[Path]:
     storage = get_content_storage()
     assert isinstance(storage, ContentFileStorage)
     return {path for path in Path(storage.location).rglob("*") if path.is_file()}
@@ -82,19 +82,19 @@ def stored_files() -> set[Path]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_refused_with_a_reason_and_leaves_nothing(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs, name: str
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs, name: str
 ) -> None:
-    main = main_theme(api)
+    main = get_main_theme(api)
     with shop_scope(shop):
         contents_before = set(FileContent.objects.values_list("pk", flat=True))
-    files_before = stored_files()
-    theme = create(api, src=origin.offer("/theme.zip", HOSTILE[name]()), role="main")
+    files_before = list_stored_files()
+    theme = post_theme(api, src=file_server.offer("/theme.zip", HOSTILE[name]()), role="main")
 
     (job,) = run_jobs()
 
-    after = shown(api, theme)
+    after = get_theme(api, theme)
     assert (after["processing"], after["previewable"], after["role"]) == (False, False, "unpublished")
-    assert main_theme(api)["id"] == main["id"]
+    assert get_main_theme(api)["id"] == main["id"]
     assert job.state == Job.State.FAILED
     assert api.get(f"themes/{theme['id']}/assets.json").json() == {"assets": []}
     with shop_scope(shop):
@@ -102,12 +102,14 @@ def test_a_hostile_archive_is_refused_with_a_reason_and_leaves_nothing(
         assert row.failure.startswith(("The ", "“", "A ", "The name"))
         assert row.failure == job.error
         assert set(FileContent.objects.values_list("pk", flat=True)) == contents_before
-    assert stored_files() == files_before
+    assert list_stored_files() == files_before
     assert api.delete(f"themes/{theme['id']}.json").status_code == 200
 
 
-def test_an_unknown_directory_is_skipped(api: ApiClient, origin: Origin, run_jobs: RunJobs) -> None:
-    theme = create(api, src=origin.offer("/t.zip", zipped({LAYOUT: "x", ".git/config": "x", "node_modules/a.js": "x"})))
+def test_an_unknown_directory_is_skipped(api: ApiClient, file_server: FileServer, run_jobs: RunJobs) -> None:
+    theme = post_theme(
+        api, src=file_server.offer("/t.zip", create_zip({LAYOUT: "x", ".git/config": "x", "node_modules/a.js": "x"}))
+    )
 
     run_jobs()
 
@@ -116,9 +118,9 @@ def test_an_unknown_directory_is_skipped(api: ApiClient, origin: Origin, run_job
 
 
 def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theme = create(api, src=origin.offer("/t.zip", zipped(SMALL_THEME)))
+    theme = post_theme(api, src=file_server.offer("/t.zip", create_zip(SMALL_THEME)))
     real = ContentFileStorage._save
 
     def full(*_: object) -> str:
@@ -126,7 +128,7 @@ def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
 
     monkeypatch.setattr(ContentFileStorage, "_save", full)
     (job,) = run_jobs()
-    waiting = shown(api, theme)
+    waiting = get_theme(api, theme)
     monkeypatch.setattr(ContentFileStorage, "_save", real)
     with shop_scope(shop):
         Job.objects.update(due_at=Now())
@@ -134,27 +136,27 @@ def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
 
     assert (job.state, waiting["processing"]) == (Job.State.WAITING, True)
     assert "No space left" in job.error
-    assert shown(api, theme)["previewable"] is True
+    assert get_theme(api, theme)["previewable"] is True
 
 
 def test_a_job_that_runs_twice_changes_nothing_the_second_time(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
-    theme = create(api, src=origin.offer("/t.zip", zipped(SMALL_THEME)))
+    theme = post_theme(api, src=file_server.offer("/t.zip", create_zip(SMALL_THEME)))
     (job,) = run_jobs()
-    before = shown(api, theme)
+    before = get_theme(api, theme)
 
     with shop_scope(shop):
         theme_extraction.extract_theme(job, theme_id=theme["id"])
         assert not themes.install_theme_files(theme["id"], {}, actor="system", at=timezone.now())
 
-    assert shown(api, theme) == before
-    assert len(origin.requests) == 1
+    assert get_theme(api, theme) == before
+    assert len(file_server.requests) == 1
 
 
 def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
     with shop_scope(shop):
-        upload = blob_store.store_blob(zipped(SMALL_THEME))
+        upload = blob_store.store_blob(create_zip(SMALL_THEME))
         theme = themes.create_theme(name="Uploaded", upload=upload, actor="staff:1", at=timezone.now())
 
     run_jobs()
@@ -166,21 +168,21 @@ def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop,
         assert blob_store.get_unreferenced_blobs().filter(pk=upload.pk).exists()
 
 
-def test_contents_that_somebody_else_uses_survive_a_refused_archive(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+def test_shared_contents_survive_a_refused_archive(
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
     with shop_scope(shop):
         mine = blob_store.store_blob(b"text 0" * 50)
-    theme = create(api, src=origin.offer("/t.zip", damaged()))
+    theme = post_theme(api, src=file_server.offer("/t.zip", create_damaged_zip()))
 
     run_jobs()
 
-    assert shown(api, theme)["previewable"] is False
+    assert get_theme(api, theme)["previewable"] is False
     with shop_scope(shop):
         assert blob_store.read_blob(FileContent.objects.get(pk=mine.pk)) == b"text 0" * 50
 
 
 def test_bombs_of_these_tests_are_bombs() -> None:
-    assert len(bomb(13)) < 1024 * 1024
-    with zipfile.ZipFile(io.BytesIO(bomb(13))) as archive:
+    assert len(create_zip_bomb(13)) < 1024 * 1024
+    with zipfile.ZipFile(io.BytesIO(create_zip_bomb(13))) as archive:
         assert sum(info.file_size for info in archive.infolist()) > 250 * 1024 * 1024

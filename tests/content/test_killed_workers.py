@@ -29,9 +29,9 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.client.conftest import database_url
-from tests.content.conftest import LAYOUT, zipped
-from tests.machine import patience
+from tests.client.conftest import get_database_url
+from tests.content.conftest import LAYOUT, create_zip
+from tests.machine import get_time_limit
 
 pytestmark = [
     pytest.mark.slow,
@@ -67,14 +67,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "media"
 
 
-class Worker:
+class KillableWorker:
     """A worker on the test's database, with processes that can be killed one after another."""
 
     def __init__(self, folder: Path) -> None:
         env = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "backoffice.settings",
-            "DATABASE_URL": database_url(),
+            "DATABASE_URL": get_database_url(),
             "BACKOFFICE_DATA_DIR": str(folder.parent),
             "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
         }
@@ -109,19 +109,19 @@ class Worker:
 
 
 @pytest.fixture
-def worker(folder: Path) -> Iterator[Worker]:
-    started = Worker(folder)
+def worker(folder: Path) -> Iterator[KillableWorker]:
+    started = KillableWorker(folder)
     yield started
     started.stop()
 
 
-def new_theme(archive: bytes) -> tuple[Theme, Job]:
+def create_theme_job(archive: bytes) -> tuple[Theme, Job]:
     upload = blob_store.store_blob(archive)
     theme = themes.create_theme(name="Killed", upload=upload, role="main", actor="staff:1", at=timezone.now())
     return theme, Job.objects.get(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk})
 
 
-def check(theme: Theme, files: dict[str, bytes]) -> bool:
+def is_complete(theme: Theme, files: dict[str, bytes]) -> bool:
     """Return True if the theme is complete; otherwise check that nothing of it is visible."""
     theme.refresh_from_db()
     assets = dict(Asset.objects.filter(theme=theme).values_list("key", "content__size"))
@@ -134,7 +134,7 @@ def check(theme: Theme, files: dict[str, bytes]) -> bool:
     return True
 
 
-def served_elsewhere() -> int:
+def count_other_connections() -> int:
     """Return the number of other database connections: a killed process's statements end before its connection does."""
     if connection.vendor != "postgresql":
         return 0
@@ -146,7 +146,7 @@ def served_elsewhere() -> int:
 
 
 def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_completes(
-    folder: Path, worker: Worker, monkeypatch: Any
+    folder: Path, worker: KillableWorker, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(jobs, "_notifiers", [])
     shop: Shop = factories.make_shop()
@@ -157,8 +157,8 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         files = {LAYOUT: b"<html></html>", **noise}
         with shop_scope(shop):
             Theme.objects.filter(name="Killed", role="unpublished").delete()
-            theme, job = new_theme(zipped(files))
-        before = served_elsewhere()
+            theme, job = create_theme_job(create_zip(files))
+        before = count_other_connections()
         process = worker.begin(job)
         began = time.monotonic()
         if moment:
@@ -167,22 +167,22 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         worker.wait()
-        deadline = time.monotonic() + patience(30)
-        while served_elsewhere() > before and time.monotonic() < deadline:
+        deadline = time.monotonic() + get_time_limit(30)
+        while count_other_connections() > before and time.monotonic() < deadline:
             time.sleep(0.01)
         if moment == 0:
             # The first worker is not killed, to learn how long the others take.
             seconds = time.monotonic() - began
 
         with shop_scope(shop):
-            complete = check(theme, files)
+            complete = is_complete(theme, files)
             Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(lease_until=timezone.now() - SECOND)
         assert complete or moment
         if not complete:
             midway += 1
             assert jobs.run_job(job.key)
             with shop_scope(shop):
-                assert check(theme, files)
+                assert is_complete(theme, files)
                 for asset in Asset.objects.filter(theme=theme).select_related("content")[:20]:
                     assert blob_store.read_blob(asset.content) == files[asset.key]
 

@@ -20,7 +20,7 @@ from apps.media.storage import ContentFileStorage, StorageFailed, get_content_st
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
-from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
+from tests.content.conftest import LAYOUT, SMALL_THEME, FileServer, create_zip
 from tests.content.test_scripts import make_tag
 from tests.panel.conftest import Panel
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:Depreca
 
 
 @pytest.fixture
-def main(shop: Shop) -> Theme:
+def main_theme_with_lost_file(shop: Shop) -> Theme:
     """Create the published theme, with one file lost by the storage."""
     with shop_scope(shop):
         theme = Theme.objects.get(role="main")
@@ -41,7 +41,7 @@ def main(shop: Shop) -> Theme:
 
 
 @pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Simulate a full disk."""
 
     def save(*_: Any) -> str:
@@ -52,18 +52,20 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.undo()
 
 
-def files(theme: Theme) -> str:
+def list_assets(theme: Theme) -> str:
     return f"themes/{theme.pk}/assets.json"
 
 
 def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
-    api: ApiClient, shop: Shop, main: Theme, caplog: pytest.LogCaptureFixture
+    api: ApiClient, shop: Shop, main_theme_with_lost_file: Theme, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, "apps.media.storage"):
-        single = api.get(files(main), **{"asset[key]": KEY})
-        copied = api.put(files(main), {"asset": {"key": "assets/copy.css", "source_key": KEY}})
-        public = Client().get(f"/storefront/{shop.domain}/themes/{main.pk}/{KEY}")
-    response = api.get(files(main))
+        single = api.get(list_assets(main_theme_with_lost_file), **{"asset[key]": KEY})
+        copied = api.put(
+            list_assets(main_theme_with_lost_file), {"asset": {"key": "assets/copy.css", "source_key": KEY}}
+        )
+        public = Client().get(f"/storefront/{shop.domain}/themes/{main_theme_with_lost_file.pk}/{KEY}")
+    response = api.get(list_assets(main_theme_with_lost_file))
 
     assert (single.status_code, single.json()) == (
         503,
@@ -77,23 +79,23 @@ def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
 
 
 def test_uploading_the_same_bytes_again_heals_every_theme_that_has_them(
-    api: ApiClient, shop: Shop, main: Theme
+    api: ApiClient, shop: Shop, main_theme_with_lost_file: Theme
 ) -> None:
     with shop_scope(shop):
-        copy = themes.duplicate_theme(main, actor="system", at=timezone.now())
-    assert api.get(files(copy), **{"asset[key]": KEY}).status_code == 503
+        copy = themes.duplicate_theme(main_theme_with_lost_file, actor="system", at=timezone.now())
+    assert api.get(list_assets(copy), **{"asset[key]": KEY}).status_code == 503
 
-    second_response = api.put(files(main), {"asset": {"key": KEY, "value": STYLE.decode()}})
+    second_response = api.put(list_assets(main_theme_with_lost_file), {"asset": {"key": KEY, "value": STYLE.decode()}})
 
     assert second_response.status_code == 200
-    assert api.get(files(copy), **{"asset[key]": KEY}).json()["asset"]["value"] == STYLE.decode()
+    assert api.get(list_assets(copy), **{"asset[key]": KEY}).json()["asset"]["value"] == STYLE.decode()
 
 
-def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop: Shop, full: None) -> None:
+def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop: Shop, full_disk: None) -> None:
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
 
-    refused = api.put(files(main), {"asset": {"key": KEY, "value": "new"}})
+    refused = api.put(list_assets(main), {"asset": {"key": KEY, "value": "new"}})
 
     assert (refused.status_code, refused.json()) == (
         503,
@@ -104,32 +106,34 @@ def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop
         assert not FileContent.objects.filter(stored=False).exclude(pk__in=blob_store.get_unreferenced_blobs()).exists()
 
 
-def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main: Theme) -> None:
+def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main_theme_with_lost_file: Theme) -> None:
     panel = Panel(factories.make_member(shop, "themes"), shop)
-    page = panel.get("content_theme_code", main.pk, key=KEY)
-    searched = panel.get("content_theme_code", main.pk, q="charset")
-    downloaded = panel.get("content_theme_download", main.pk)
+    page = panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY)
+    searched = panel.get("content_theme_code", main_theme_with_lost_file.pk, q="charset")
+    downloaded = panel.get("content_theme_download", main_theme_with_lost_file.pk)
     md5 = page.context["asset"].content.md5
 
-    saved = panel.post("content_theme_code", main.pk, key=KEY, expected=md5, text="b { color: blue }")
+    saved = panel.post(
+        "content_theme_code", main_theme_with_lost_file.pk, key=KEY, expected=md5, text="b { color: blue }"
+    )
 
     assert (page.status_code, searched.status_code) == (200, 200)
     assert b"This file is missing from the storage" in page.content
     assert [hit.key for hit in searched.context["hits"]] == [LAYOUT]
     assert downloaded.status_code == 302
     assert saved.status_code == 302
-    assert panel.get("content_theme_code", main.pk, key=KEY).context["text"] == "b { color: blue }"
+    assert panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY).context["text"] == "b { color: blue }"
     with shop_scope(shop):
-        version = AssetVersion.objects.get(theme=main, key=KEY)
-    compared = panel.get("content_theme_version", main.pk, version.pk)
-    restored = panel.post("content_theme_version", main.pk, version.pk)
+        version = AssetVersion.objects.get(theme=main_theme_with_lost_file, key=KEY)
+    compared = panel.get("content_theme_version", main_theme_with_lost_file.pk, version.pk)
+    restored = panel.post("content_theme_version", main_theme_with_lost_file.pk, version.pk)
     assert (compared.status_code, restored.status_code) == (200, 302)
-    assert panel.get("content_theme_code", main.pk, key=KEY).context["text"] == "b { color: blue }"
+    assert panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY).context["text"] == "b { color: blue }"
 
 
 def test_an_upload_that_was_lost_is_tried_again_and_fails_the_theme_in_the_end(shop: Shop) -> None:
     with shop_scope(shop):
-        upload = blob_store.store_blob(zipped(SMALL_THEME))
+        upload = blob_store.store_blob(create_zip(SMALL_THEME))
         theme = themes.create_theme(name="Lost", upload=upload, actor="staff:1", at=timezone.now())
         get_content_storage().delete(upload.name)
         job = Job.objects.get()
@@ -139,8 +143,8 @@ def test_an_upload_that_was_lost_is_tried_again_and_fails_the_theme_in_the_end(s
     assert theme.processing
 
 
-def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, secure_origin: Origin) -> None:
-    src = secure_origin.offer("/script.js", b"hello()")
+def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, secure_file_server: FileServer) -> None:
+    src = secure_file_server.offer("/script.js", b"hello()")
     with shop_scope(shop):
         tag = make_tag(api, shop, src, cache=True)
         now = timezone.now()
@@ -152,9 +156,9 @@ def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, se
         assert script_loader.get_cached_script(tag, at=now + timedelta(minutes=1)) == b"hello()"
 
 
-def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, main: Theme) -> None:
+def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, main_theme_with_lost_file: Theme) -> None:
     with shop_scope(shop):
-        layout = Asset.objects.select_related("content").get(theme=main, key=LAYOUT)
+        layout = Asset.objects.select_related("content").get(theme=main_theme_with_lost_file, key=LAYOUT)
     Path(get_content_storage().path(layout.content.name)).write_bytes(b"<html>other</html>")
     errors = StringIO()
 

@@ -29,13 +29,13 @@ ANDROID = {
 }
 
 
-def create(api: ApiClient, body: dict[str, Any]) -> dict[str, Any]:
+def create_app(api: ApiClient, body: dict[str, Any]) -> dict[str, Any]:
     response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
     assert response.status_code == 201, response.content
     return response.json()["mobile_platform_application"]
 
 
-def change(api: ApiClient, app: dict[str, Any], body: dict[str, Any]) -> Response:
+def update_app(api: ApiClient, app: dict[str, Any], body: dict[str, Any]) -> Response:
     return api.put(f"{ROUTE}/{app['id']}.json", {"mobile_platform_application": body})
 
 
@@ -52,7 +52,7 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient) -> N
 
 
 def test_create_answers_plain_booleans_and_neutral_values(api: ApiClient) -> None:
-    app = create(api, IOS)
+    app = create_app(api, IOS)
 
     assert app | {"id": 0, "created_at": "", "updated_at": ""} == {
         "id": 0,
@@ -75,7 +75,7 @@ def test_switches_are_also_taken_as_the_objects_of_the_overview(api: ApiClient) 
         "app_clip_application_id": "X1Y2.example.app.Clip",
     }
 
-    app = create(api, IOS | values)
+    app = create_app(api, IOS | values)
 
     assert (app["enabled_shared_webcredentials"], app["enabled_app_clips"]) == (True, True)
 
@@ -106,10 +106,10 @@ def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: dict
         assert not MobilePlatformApplication.objects.exists()
 
 
-def test_an_app_is_registered_once_per_platform(api: ApiClient, foreign_api: ApiClient) -> None:
-    create(api, IOS)
-    create(api, ANDROID | {"application_id": IOS["application_id"]})
-    create(foreign_api, IOS)
+def test_an_app_is_registered_once_per_platform(api: ApiClient, other_shop_api: ApiClient) -> None:
+    create_app(api, IOS)
+    create_app(api, ANDROID | {"application_id": IOS["application_id"]})
+    create_app(other_shop_api, IOS)
 
     second_response = api.post(f"{ROUTE}.json", {"mobile_platform_application": IOS})
 
@@ -120,38 +120,42 @@ def test_an_app_is_registered_once_per_platform(api: ApiClient, foreign_api: Api
 
 
 def test_an_android_app_with_fingerprints_cannot_become_an_ios_app(api: ApiClient) -> None:
-    app = create(api, ANDROID)
+    app = create_app(api, ANDROID)
 
-    refused = change(api, app, {"platform": "ios"})
-    changed = change(api, app, {"platform": "ios", "sha256_cert_fingerprints": []})
+    refused = update_app(api, app, {"platform": "ios"})
+    changed = update_app(api, app, {"platform": "ios", "sha256_cert_fingerprints": []})
 
     assert (refused.status_code, list(refused.json()["errors"])) == (422, ["sha256_cert_fingerprints"])
     assert changed.json()["mobile_platform_application"]["platform"] == "ios"
 
 
 def test_fingerprints_are_shown_in_upper_case_once(api: ApiClient) -> None:
-    app = create(api, ANDROID | {"sha256_cert_fingerprints": [PRINT.lower(), PRINT]})
+    app = create_app(api, ANDROID | {"sha256_cert_fingerprints": [PRINT.lower(), PRINT]})
 
     assert app["sha256_cert_fingerprints"] == [PRINT]
 
 
-def test_another_shops_app_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
-    app = create(api, IOS)
+def test_another_shops_app_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
+    app = create_app(api, IOS)
     path = f"{ROUTE}/{app['id']}.json"
 
-    answers = [foreign_api.get(path), change(foreign_api, app, {"platform": "android"}), foreign_api.delete(path)]
+    answers = [
+        other_shop_api.get(path),
+        update_app(other_shop_api, app, {"platform": "android"}),
+        other_shop_api.delete(path),
+    ]
 
     assert [response.status_code for response in answers] == [404] * 3
     assert api.get(path).json()["mobile_platform_application"] == app
 
 
-def test_phones_find_their_apps_at_the_shops_own_domain(api: ApiClient, foreign_api: ApiClient) -> None:
-    create(api, IOS | {"enabled_app_clips": True, "app_clip_application_id": "X1Y2.example.app.Clip"})
-    create(api, IOS | {"application_id": "X1Y2.silent", "enabled_universal_or_app_links": False,
+def test_phones_find_their_apps_at_the_shops_own_domain(api: ApiClient, other_shop_api: ApiClient) -> None:
+    create_app(api, IOS | {"enabled_app_clips": True, "app_clip_application_id": "X1Y2.example.app.Clip"})
+    create_app(api, IOS | {"application_id": "X1Y2.silent", "enabled_universal_or_app_links": False,
                        "enabled_shared_webcredentials": False})  # fmt: skip
-    create(api, ANDROID)
-    create(api, ANDROID | {"application_id": "silent.app", "enabled_universal_or_app_links": False})
-    create(foreign_api, IOS | {"application_id": "ZZZZ.stranger"})
+    create_app(api, ANDROID)
+    create_app(api, ANDROID | {"application_id": "silent.app", "enabled_universal_or_app_links": False})
+    create_app(other_shop_api, IOS | {"application_id": "ZZZZ.stranger"})
     shop = Client(headers={"Host": "acme.example"})
 
     apple = shop.get("/.well-known/apple-app-site-association")
@@ -177,8 +181,8 @@ def test_phones_find_their_apps_at_the_shops_own_domain(api: ApiClient, foreign_
 
 
 def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
-    app = create(api, IOS)
-    change(api, app, {"enabled_app_clips": True})
+    app = create_app(api, IOS)
+    update_app(api, app, {"enabled_app_clips": True})
     api.delete(f"{ROUTE}/{app['id']}.json")
 
     with shop_scope(shop):
@@ -191,7 +195,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(count):
-        create(api, IOS | {"application_id": f"app-{number}"})
+        create_app(api, IOS | {"application_id": f"app-{number}"})
 
     with django_assert_num_queries(3):  # token, page, rows
         response = api.get(f"{ROUTE}.json")

@@ -20,7 +20,7 @@ from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, Response
-from tests.races import at_once, meanwhile, unguarded, without
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -33,12 +33,12 @@ SHOPS_AND_THEMES = {"shops_shop", "content_theme"}
         pytest.param(50, id="50 rounds", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
     ]
 )
-def rounds(request: pytest.FixtureRequest) -> int:
+def repetitions(request: pytest.FixtureRequest) -> int:
     """How often a race is run: some interleavings are rare."""
     return int(request.param)
 
 
-def drafts(shop: Shop, count: int) -> list[Theme]:
+def create_drafts(shop: Shop, count: int) -> list[Theme]:
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
         return [
@@ -46,21 +46,21 @@ def drafts(shop: Shop, count: int) -> list[Theme]:
         ]
 
 
-def publish(theme: Theme) -> Callable[[], Any]:
+def publish_in_transaction(theme: Theme) -> Callable[[], Any]:
     return lambda: themes.publish_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
-def delete(theme: Theme) -> Callable[[], Any]:
+def delete_in_transaction(theme: Theme) -> Callable[[], Any]:
     return lambda: themes.delete_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
 @pytest.mark.race(control="test_without_the_lock_the_index_still_allows_one_published_theme_only")
-def test_two_publishes_at_once_always_leave_exactly_one_published_theme(rounds: int) -> None:
+def test_two_publishes_at_once_always_leave_exactly_one_published_theme(repetitions: int) -> None:
     shop = factories.make_shop()
-    first_draft, two = drafts(shop, 2)
+    first_draft, two = create_drafts(shop, 2)
 
-    for _ in range(rounds):
-        results = at_once(shop, publish(first_draft), publish(two))
+    for _ in range(repetitions):
+        results = run_concurrently(shop, publish_in_transaction(first_draft), publish_in_transaction(two))
 
         assert results == [None, None]
         with shop_scope(shop):
@@ -71,33 +71,33 @@ def test_two_publishes_at_once_always_leave_exactly_one_published_theme(rounds: 
 def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> None:
     """Control without the lock: both replace the published theme, and the database refuses the second."""
     shop = factories.make_shop()
-    first_draft, two = drafts(shop, 2)
+    first_draft, two = create_drafts(shop, 2)
 
     with pytest.raises(IntegrityError, match="content_theme_one_main_per_shop"):
-        unguarded(shop, publish(first_draft), publish(two), locks=SHOPS_AND_THEMES)
+        run_unguarded(shop, publish_in_transaction(first_draft), publish_in_transaction(two), locks=SHOPS_AND_THEMES)
 
 
 def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
     """Control without the lock: the deletion sees a draft, and customers are left without a theme."""
     shop = factories.make_shop()
-    (draft,) = drafts(shop, 1)
+    (draft,) = create_drafts(shop, 1)
 
-    unguarded(shop, publish(draft), delete(draft), locks=SHOPS_AND_THEMES)
+    run_unguarded(shop, publish_in_transaction(draft), delete_in_transaction(draft), locks=SHOPS_AND_THEMES)
 
     with shop_scope(shop):
         assert not Theme.objects.filter(role="main").exists()
 
 
 @pytest.mark.race(control="test_without_the_lock_a_theme_is_deleted_that_was_just_published")
-def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one(rounds: int) -> None:
+def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one(repetitions: int) -> None:
     shop = factories.make_shop()
 
-    for _ in range(rounds // 2):
-        (draft,) = drafts(shop, 1)
-        results = at_once(
+    for _ in range(repetitions // 2):
+        (draft,) = create_drafts(shop, 1)
+        results = run_concurrently(
             shop,
-            publish(draft),
-            delete(draft),
+            publish_in_transaction(draft),
+            delete_in_transaction(draft),
             expected_errors=(DomainError, Theme.DoesNotExist),
         )
         assert any(isinstance(result, DomainError | Theme.DoesNotExist) for result in results)
@@ -109,9 +109,9 @@ def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_o
 @pytest.mark.race(control="test_without_the_shops_lock_there_is_a_21st_theme")
 def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
     shop = factories.make_shop()
-    drafts(shop, 14)
+    create_drafts(shop, 14)
 
-    results = at_once(
+    results = run_concurrently(
         shop, *[lambda: themes.create_theme(name="New", actor="staff:1", at=timezone.now()) for _ in range(10)]
     )
 
@@ -129,7 +129,7 @@ def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
     def create() -> Theme:
         return themes.create_theme(name="New", actor="staff:1", at=timezone.now())
 
-    unguarded(shop, create, create, locks={"shops_shop"})
+    run_unguarded(shop, create, create, locks={"shops_shop"})
 
     with shop_scope(shop):
         assert Theme.objects.count() == 21
@@ -144,24 +144,24 @@ def api() -> ApiClient:
     return ApiClient(factories.make_token(installation), installation)
 
 
-def statuses(api: ApiClient, *requests: Callable[[], Response]) -> list[int]:
-    return [response.status_code for response in at_once(api.installation.shop, *requests)]
+def get_statuses(api: ApiClient, *requests: Callable[[], Response]) -> list[int]:
+    return [response.status_code for response in run_concurrently(api.installation.shop, *requests)]
 
 
-def deletions(shop: Shop, topic: str, subject: int) -> int:
+def count_deletion_events(shop: Shop, topic: str, subject: int) -> int:
     with shop_scope(shop):
         return Event.objects.filter(topic=topic, subject_id=subject).count()
 
 
 @pytest.mark.race(control="test_without_the_blogs_lock_the_foreign_key_tells_that_it_went")
-def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient, rounds: int) -> None:
+def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
-    for number in range(rounds // 2):
+    for number in range(repetitions // 2):
         with shop_scope(shop):
             blog = blogs.create_blog({"title": f"Blog {number}"}, actor="system", at=timezone.now())
         path, body = f"blogs/{blog.pk}/articles.json", {"article": {"title": "Hello", "tags": "a"}}
 
-        first, deleted, second = statuses(
+        first, deleted, second = get_statuses(
             api,
             partial(api.post, path, body),
             partial(api.delete, f"blogs/{blog.pk}.json"),
@@ -181,7 +181,7 @@ def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
     pk = blog.pk
 
     with pytest.raises(IntegrityError, match="is not present"):
-        unguarded(
+        run_unguarded(
             shop,
             lambda: blogs.delete_blog(blog, actor="system", at=timezone.now()),
             lambda: articles.create_article(pk, {"title": "Hello"}, actor="system", at=timezone.now()),
@@ -190,16 +190,16 @@ def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
 
 
 @pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
-def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, rounds: int) -> None:
+def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
-    for _ in range(rounds // 2):
+    for _ in range(repetitions // 2):
         with shop_scope(shop):
             article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
         path = f"blogs/{blog.pk}/articles/{article.pk}.json"
 
-        changed, *deleted = statuses(
+        changed, *deleted = get_statuses(
             api,
             partial(api.put, path, {"article": {"title": "Again", "tags": "b"}}),
             partial(api.delete, path),
@@ -208,17 +208,17 @@ def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, r
 
         assert changed in {200, 404}
         assert sorted(deleted) == [200, 404]
-        assert deletions(shop, "articles/delete", article.pk) == 1
+        assert count_deletion_events(shop, "articles/delete", article.pk) == 1
 
 
 @pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
-def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient, rounds: int) -> None:
+def test_a_theme_is_deleted_once_under_concurrent_changes(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
-    for _ in range(rounds // 2):
-        (theme,) = drafts(shop, 1)
+    for _ in range(repetitions // 2):
+        (theme,) = create_drafts(shop, 1)
         path, files = f"themes/{theme.pk}.json", f"themes/{theme.pk}/assets.json"
 
-        renamed, saved, removed, *deleted = statuses(
+        renamed, saved, removed, *deleted = get_statuses(
             api,
             partial(api.put, path, {"theme": {"name": "Other"}}),
             partial(api.put, files, {"asset": {"key": "assets/a.css", "value": "a{}"}}),
@@ -229,35 +229,37 @@ def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient, rou
 
         assert {renamed, saved, removed} <= {200, 404}
         assert sorted(deleted) == [200, 404]
-        assert deletions(shop, "themes/delete", theme.pk) == 1
+        assert count_deletion_events(shop, "themes/delete", theme.pk) == 1
 
 
 def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClient) -> None:
     """Control without the lock: both find the row, and both record its deletion."""
     shop = api.installation.shop
-    (theme,) = drafts(shop, 1)
-    article, _ = read_twice(shop)
+    (theme,) = create_drafts(shop, 1)
+    article, _ = load_article_twice(shop)
 
     def delete_article() -> None:
         articles.delete_article(Article.objects.get(pk=article.pk), actor="staff:1", at=timezone.now())
 
-    unguarded(shop, delete_article, delete_article, locks={"content_blog", "content_article"})
-    unguarded(shop, delete(theme), delete(theme), locks=SHOPS_AND_THEMES)
+    run_unguarded(shop, delete_article, delete_article, locks={"content_blog", "content_article"})
+    run_unguarded(shop, delete_in_transaction(theme), delete_in_transaction(theme), locks=SHOPS_AND_THEMES)
 
-    assert deletions(shop, "articles/delete", article.pk) == 2
-    assert deletions(shop, "themes/delete", theme.pk) == 2
+    assert count_deletion_events(shop, "articles/delete", article.pk) == 2
+    assert count_deletion_events(shop, "themes/delete", theme.pk) == 2
 
 
 @pytest.mark.race(control="test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle")
 def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(
-    api: ApiClient, rounds: int
+    api: ApiClient, repetitions: int
 ) -> None:
     shop = api.installation.shop
-    first_draft, two = drafts(shop, 2)
-    for number in range(rounds // 2):
+    first_draft, two = create_drafts(shop, 2)
+    for number in range(repetitions // 2):
         bodies = {theme.pk: {"theme": {"role": "main", "name": f"{theme} {number}"}} for theme in (first_draft, two)}
 
-        results = statuses(api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()])
+        results = get_statuses(
+            api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()]
+        )
 
         assert results == [200, 200]
 
@@ -266,7 +268,7 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
 def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
     """Control: publishing another theme locks the shop first and the published theme second."""
     shop = factories.make_shop()
-    (draft,) = drafts(shop, 1)
+    (draft,) = create_drafts(shop, 1)
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
 
@@ -276,7 +278,7 @@ def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circ
             themes.publish_theme(main, actor="staff:1", at=timezone.now())
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, lock_shop, send_back, then=lambda: themes.lock_theme(draft))
+        run_while_uncommitted(shop, lock_shop, send_back, then=lambda: themes.lock_theme(draft))
 
 
 @pytest.mark.race(control="test_without_the_blogs_lock_articles_want_the_same_handle")
@@ -289,7 +291,7 @@ def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
         attrs = {"title": "Hello", "tags": "a, b"}
         return articles.create_article(blog.pk, attrs, actor="staff:1", at=timezone.now())
 
-    results = at_once(shop, *[write] * 8)
+    results = run_concurrently(shop, *[write] * 8)
 
     assert {result.handle for result in results} == {"hello", *(f"hello-{number}" for number in range(1, 8))}
     with shop_scope(shop):
@@ -307,7 +309,7 @@ def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
         return articles.create_article(blog.pk, {"title": "Hello"}, actor="staff:1", at=timezone.now())
 
     with pytest.raises(IntegrityError, match="content_article_handle_once_per_blog"):
-        unguarded(shop, write, write, locks={"content_blog"})
+        run_unguarded(shop, write, write, locks={"content_blog"})
 
 
 @pytest.mark.race(control="test_without_the_unique_key_the_same_bytes_are_two_contents")
@@ -315,7 +317,9 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
     shop = factories.make_shop()
     datas = [f"text {number}".encode() for number in range(40)]
 
-    results = at_once(shop, *[lambda: blob_store.store_blobs(datas), lambda: blob_store.store_blobs(datas[::-1])] * 4)
+    results = run_concurrently(
+        shop, *[lambda: blob_store.store_blobs(datas), lambda: blob_store.store_blobs(datas[::-1])] * 4
+    )
 
     assert {tuple(sorted(row.pk for row in rows)) for rows in results} == {tuple(sorted(row.pk for row in results[0]))}
     with shop_scope(shop):
@@ -326,18 +330,18 @@ def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
     """Control: no check before the insert."""
     shop = factories.make_shop()
 
-    with without(FileContent, "shop_id", "sha256"):
-        unguarded(shop, lambda: blob_store.store_blob(b"text"), lambda: blob_store.store_blob(b"text"))
+    with without_constraint(FileContent, "shop_id", "sha256"):
+        run_unguarded(shop, lambda: blob_store.store_blob(b"text"), lambda: blob_store.store_blob(b"text"))
 
         with shop_scope(shop):
             assert FileContent.objects.filter(size=4).count() == 2
 
 
 @pytest.mark.race(control="test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer")
-def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(rounds: int) -> None:
+def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(repetitions: int) -> None:
     shop = factories.make_shop()
 
-    for number in range(rounds // 2):
+    for number in range(repetitions // 2):
         data = f"wanted {number}".encode()
         with shop_scope(shop):
             FileContent.objects.filter(pk=blob_store.store_blob(data).pk).update(
@@ -347,7 +351,7 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(roun
         def clear() -> int:
             return blob_store.delete_unused_blobs(timezone.now())
 
-        result_1, _ = at_once(shop, partial(blob_store.store_blob, data), clear)
+        result_1, _ = run_concurrently(shop, partial(blob_store.store_blob, data), clear)
 
         with shop_scope(shop):
             assert blob_store.read_blob(FileContent.objects.get(pk=result_1.pk, stored=True)) == data
@@ -360,7 +364,7 @@ def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> N
         content = blob_store.store_blob(b"wanted")
         FileContent.objects.filter(pk=content.pk).update(used_at=timezone.now() - blob_store.GRACE_PERIOD * 2)
 
-    unguarded(
+    run_unguarded(
         shop,
         lambda: blob_store.store_blob(b"wanted"),
         lambda: blob_store.delete_unused_blobs(timezone.now()),
@@ -371,11 +375,11 @@ def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> N
         assert not FileContent.objects.get(pk=content.pk).stored
 
 
-def changed(article: Article, **attrs: object) -> Callable[[], Any]:
+def change_article(article: Article, **attrs: object) -> Callable[[], Any]:
     return lambda: articles.update_article(article, dict(attrs), actor="staff:1", at=timezone.now())
 
 
-def read_twice(shop: Shop) -> tuple[Article, Article]:
+def load_article_twice(shop: Shop) -> tuple[Article, Article]:
     """Return one article as two requests have read it before either wrote."""
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
@@ -384,7 +388,7 @@ def read_twice(shop: Shop) -> tuple[Article, Article]:
         return Article.objects.get(pk=article.pk), Article.objects.get(pk=article.pk)
 
 
-def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
+def get_outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
     """Return the tags of the article, of its rows and of its blog, and all its versions."""
     with shop_scope(shop):
         row = Article.objects.get(pk=article.pk)
@@ -394,14 +398,16 @@ def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str],
 
 
 @pytest.mark.race(control="test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text")
-def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(rounds: int) -> None:
+def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(repetitions: int) -> None:
     shop = factories.make_shop()
-    for _ in range(rounds // 2):
-        first, two = read_twice(shop)
+    for _ in range(repetitions // 2):
+        first, two = load_article_twice(shop)
 
-        at_once(shop, changed(first, tags="b", body_html="second"), changed(two, tags="a", body_html="third"))
+        run_concurrently(
+            shop, change_article(first, tags="b", body_html="second"), change_article(two, tags="a", body_html="third")
+        )
 
-        tags, rows, of_blog, texts = outcome(shop, first)
+        tags, rows, of_blog, texts = get_outcome(shop, first)
         assert tags == rows == of_blog
         assert texts == {"first", "second", "third"}
 
@@ -409,14 +415,14 @@ def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(rounds: int
 def test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text() -> None:
     """Control without the locks on blog and article: both store the first text as the replaced version."""
     shop = factories.make_shop()
-    first, two = read_twice(shop)
+    first, two = load_article_twice(shop)
 
-    unguarded(
+    run_unguarded(
         shop,
-        changed(first, tags="b", body_html="second"),
-        changed(two, tags="c", body_html="third"),
+        change_article(first, tags="b", body_html="second"),
+        change_article(two, tags="c", body_html="third"),
         locks={"content_blog", "content_article"},
     )
 
-    *_, texts = outcome(shop, first)
+    *_, texts = get_outcome(shop, first)
     assert texts == {"first", "third"}, "the second text is nowhere, as if nobody had written it"

@@ -17,7 +17,7 @@ from tests.factories import ScriptTagFactory
 SRC = "https://scripts.example/a.js"
 
 
-def create(api: ApiClient, **fields: object) -> dict[str, Any]:
+def create_script_tag(api: ApiClient, **fields: object) -> dict[str, Any]:
     response = api.post("script_tags.json", {"script_tag": {"src": SRC, "event": "onload", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["script_tag"]
@@ -74,7 +74,7 @@ def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: str
 
 
 def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient) -> None:
-    tag = create(api, display_scope="all")
+    tag = create_script_tag(api, display_scope="all")
 
     response = api.put(f"script_tags/{tag['id']}.json", {"script_tag": {"id": 1, "cache": True, "created_at": "x"}})
 
@@ -84,7 +84,7 @@ def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient) -> 
 
 
 def test_delete_removes_the_tag(api: ApiClient) -> None:
-    tag = create(api)
+    tag = create_script_tag(api)
 
     response = api.delete(f"script_tags/{tag['id']}.json")
 
@@ -93,7 +93,7 @@ def test_delete_removes_the_tag(api: ApiClient) -> None:
 
 
 def test_tags_of_another_app_do_not_exist(api: ApiClient, client_with: ClientWith) -> None:
-    tag = create(api)
+    tag = create_script_tag(api)
     stranger = client_with("write_script_tags")
 
     path = f"script_tags/{tag['id']}.json"
@@ -106,8 +106,8 @@ def test_tags_of_another_app_do_not_exist(api: ApiClient, client_with: ClientWit
 
 
 def test_list_and_count_take_the_filters(api: ApiClient) -> None:
-    first = create(api)
-    create(api, src="https://scripts.example/b.js")
+    first = create_script_tag(api)
+    create_script_tag(api, src="https://scripts.example/b.js")
 
     script_tags = api.get("script_tags.json", src=SRC).json()["script_tags"]
 
@@ -124,9 +124,9 @@ def test_count_is_deprecated_and_says_why(api: ApiClient) -> None:
 
 
 def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, client_with: ClientWith) -> None:
-    create(api)
+    create_script_tag(api)
     keeper = client_with("write_script_tags")
-    script_tag = create(keeper)
+    script_tag = create_script_tag(keeper)
 
     app_installation.uninstall_app(api.installation, actor="staff:1", at=timezone.now())
 
@@ -138,7 +138,7 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
 
 
 def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
-    tag = create(api)
+    tag = create_script_tag(api)
     api.put(f"script_tags/{tag['id']}.json", {"script_tag": {"cache": True}})
     api.delete(f"script_tags/{tag['id']}.json")
 

@@ -12,9 +12,9 @@ from apps.content.models import Asset, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
-from tests.content.test_themes import main_theme
-from tests.each import Each
+from tests.content.conftest import LAYOUT, SMALL_THEME, create_zip
+from tests.content.test_themes import get_main_theme
+from tests.each import Subtests
 
 REFUSED = {
     "layout/theme.liquid/x": "key and layout/theme.liquid can't be both a file and a folder",
@@ -31,8 +31,8 @@ REFUSED = {
 
 
 def test_a_key_that_no_archive_may_have_is_refused(api: ApiClient, shop: Shop) -> None:
-    theme = main_theme(api)
-    with Each() as checks:
+    theme = get_main_theme(api)
+    with Subtests() as checks:
         for key, reason in REFUSED.items():
             with checks(key):
                 response = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": key, "value": "x"}})
@@ -43,7 +43,7 @@ def test_a_key_that_no_archive_may_have_is_refused(api: ApiClient, shop: Shop) -
 
 
 def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
-    path = f"themes/{main_theme(api)['id']}/assets.json"
+    path = f"themes/{get_main_theme(api)['id']}/assets.json"
     assert api.put(path, {"asset": {"key": "assets/icons/a.svg", "value": "x"}}).status_code == 200
 
     file = api.put(path, {"asset": {"key": "assets/icons", "value": "x"}})
@@ -55,7 +55,7 @@ def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
 
 def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(api: ApiClient, shop: Shop) -> None:
     """Try each key by PUT; download the theme of all accepted keys and import it again completely."""
-    path = f"themes/{main_theme(api)['id']}/assets.json"
+    path = f"themes/{get_main_theme(api)['id']}/assets.json"
     keys = [
         *REFUSED,
         "assets/a.b.c",
@@ -100,4 +100,4 @@ def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch
 def test_an_archive_without_a_layout_is_no_theme(shop: Shop) -> None:
     files = {key: data for key, data in SMALL_THEME.items() if key != LAYOUT}
     with shop_scope(shop), pytest.raises(ArchiveRefused, match=r"no layout/theme\.liquid"):
-        theme_extraction.store_archive_files(io.BytesIO(zipped(files)), lambda result, total: None)
+        theme_extraction.store_archive_files(io.BytesIO(create_zip(files)), lambda result, total: None)

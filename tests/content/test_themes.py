@@ -15,23 +15,23 @@ from apps.jobs.models import Job
 from apps.media.storage import get_content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
-from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
+from tests.content.conftest import LAYOUT, SMALL_THEME, FileServer, create_zip
 from tests.wire_tables import assert_fits
 
 RunJobs = Callable[[], list[Job]]
 
 
-def main_theme(api: ApiClient) -> dict[str, Any]:
+def get_main_theme(api: ApiClient) -> dict[str, Any]:
     return api.get("themes.json", role="main").json()["themes"][0]
 
 
-def create(api: ApiClient, **fields: object) -> dict[str, Any]:
+def post_theme(api: ApiClient, **fields: object) -> dict[str, Any]:
     response = api.post("themes.json", {"theme": {"name": "Dawn", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["theme"]
 
 
-def shown(api: ApiClient, theme: dict[str, Any]) -> dict[str, Any]:
+def get_theme(api: ApiClient, theme: dict[str, Any]) -> dict[str, Any]:
     return api.get(f"themes/{theme['id']}.json").json()["theme"]
 
 
@@ -58,13 +58,15 @@ def test_a_new_shop_has_a_published_theme_that_works(api: ApiClient) -> None:
     assert "templates/index.liquid" in keys
 
 
-def test_a_theme_comes_out_of_an_archive_byte_for_byte(api: ApiClient, origin: Origin, run_jobs: RunJobs) -> None:
-    src = origin.offer("/theme.zip", zipped({f"dawn-1.0/{key}": data for key, data in SMALL_THEME.items()}))
-    theme = create(api, src=src)
+def test_a_theme_comes_out_of_an_archive_byte_for_byte(
+    api: ApiClient, file_server: FileServer, run_jobs: RunJobs
+) -> None:
+    src = file_server.offer("/theme.zip", create_zip({f"dawn-1.0/{key}": data for key, data in SMALL_THEME.items()}))
+    theme = post_theme(api, src=src)
 
     jobs = run_jobs()
 
-    result = shown(api, theme)
+    result = get_theme(api, theme)
     assert (theme["role"], theme["previewable"], theme["processing"]) == ("unpublished", False, True)
     assert (result["role"], result["previewable"], result["processing"]) == ("unpublished", True, False)
     assert "src" not in theme
@@ -76,47 +78,47 @@ def test_a_theme_comes_out_of_an_archive_byte_for_byte(api: ApiClient, origin: O
 
 
 def test_a_theme_without_a_source_is_filled_with_a_minimal_one(api: ApiClient, run_jobs: RunJobs) -> None:
-    theme = create(api)
+    theme = post_theme(api)
 
     run_jobs()
 
-    assert shown(api, theme)["previewable"] is True
+    assert get_theme(api, theme)["previewable"] is True
     assert len(api.get(f"themes/{theme['id']}/assets.json").json()["assets"]) >= 5
 
 
 def test_role_main_publishes_when_the_files_are_there_and_not_before(
-    api: ApiClient, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
-    old = main_theme(api)
-    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)), role="main")
-    before = main_theme(api)
+    old = get_main_theme(api)
+    theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)), role="main")
+    before = get_main_theme(api)
 
     run_jobs()
 
     assert theme["role"] == "unpublished"
     assert before["id"] == old["id"]
-    assert main_theme(api)["id"] == theme["id"]
-    assert shown(api, old)["role"] == "unpublished"
+    assert get_main_theme(api)["id"] == theme["id"]
+    assert get_theme(api, old)["role"] == "unpublished"
 
 
 def test_publishing_a_processing_theme_takes_effect_when_it_is_done(api: ApiClient, run_jobs: RunJobs) -> None:
-    theme = create(api)
+    theme = post_theme(api)
 
     response = api.put(f"themes/{theme['id']}.json", {"theme": {"id": theme["id"], "role": "main"}})
     run_jobs()
 
     assert (response.status_code, response.json()["theme"]["role"]) == (200, "unpublished")
-    assert main_theme(api)["id"] == theme["id"]
+    assert get_main_theme(api)["id"] == theme["id"]
 
 
 def test_publishing_switches_and_records_both(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
-    old, theme = main_theme(api), create(api)
+    old, theme = get_main_theme(api), post_theme(api)
     run_jobs()
 
     response = api.put(f"themes/{theme['id']}.json", {"theme": {"role": "main", "name": "Dusk"}})
 
     assert (response.json()["theme"]["role"], response.json()["theme"]["name"]) == ("main", "Dusk")
-    assert shown(api, old)["role"] == "unpublished"
+    assert get_theme(api, old)["role"] == "unpublished"
     with shop_scope(shop):
         events = list(Event.objects.filter(subject_type="content.theme").order_by("-id")[:3])
     assert [(event.topic, event.subject_id) for event in reversed(events)] == [
@@ -160,28 +162,28 @@ def test_demo_and_development_themes_cannot_be_published(
     renamed = api.put(f"themes/{theme.pk}.json", {"theme": {"role": role, "name": "Bought"}})
 
     assert (response.status_code, list(response.json()["errors"])) == (422, ["role"])
-    assert renamed.json()["theme"] | {"updated_at": ""} == shown(api, {"id": theme.pk}) | {"updated_at": ""}
+    assert renamed.json()["theme"] | {"updated_at": ""} == get_theme(api, {"id": theme.pk}) | {"updated_at": ""}
     assert (renamed.json()["theme"]["name"], renamed.json()["theme"]["role"]) == ("Bought", role)
 
 
 def test_the_published_theme_cannot_be_unpublished_by_itself(api: ApiClient) -> None:
-    main = main_theme(api)
+    main = get_main_theme(api)
 
     response = api.put(f"themes/{main['id']}.json", {"theme": {"role": "unpublished"}})
 
     assert (response.status_code, list(response.json()["errors"])) == (422, ["role"])
-    assert main_theme(api)["id"] == main["id"]
+    assert get_main_theme(api)["id"] == main["id"]
 
 
 def test_delete_answers_the_theme_and_refuses_the_published_and_the_processing(
     api: ApiClient, shop: Shop, run_jobs: RunJobs
 ) -> None:
-    main, theme = main_theme(api), create(api)
+    main, theme = get_main_theme(api), post_theme(api)
     path = f"themes/{theme['id']}.json"
 
     refused = [api.delete(path), api.delete(f"themes/{main['id']}.json")]
     run_jobs()
-    before = shown(api, theme)
+    before = get_theme(api, theme)
     deleted = api.delete(path)
 
     assert [response.status_code for response in refused] == [422, 422]
@@ -195,7 +197,7 @@ def test_delete_answers_the_theme_and_refuses_the_published_and_the_processing(
 
 def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
     for _ in range(19):
-        create(api)
+        post_theme(api)
 
     response = api.post("themes.json", {"theme": {"name": "Too much"}})
 
@@ -207,30 +209,30 @@ def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
 
 
 def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
-    theme = create(api, src=origin.url("/theme.zip"), role="main")
+    theme = post_theme(api, src=file_server.url("/theme.zip"), role="main")
 
     jobs = run_jobs()
-    failed = shown(api, theme)
+    failed = get_theme(api, theme)
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         assert row.failure == "Could not download the archive: status 404."
         themes.retry_theme(row, actor="staff:1", at=timezone.now())
         with pytest.raises(themes.NotRetryable):
             themes.retry_theme(row, actor="staff:1", at=timezone.now())
-    origin.offer("/theme.zip", zipped(SMALL_THEME))
+    file_server.offer("/theme.zip", create_zip(SMALL_THEME))
     run_jobs()
 
     assert [job.state for job in jobs] == ["failed"]
     assert (failed["processing"], failed["previewable"], failed["role"]) == (False, False, "unpublished")
-    assert shown(api, theme)["role"] == "main"
+    assert get_theme(api, theme)["role"] == "main"
 
 
 def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
-    theme = create(api, src=origin.url("/none.zip"))
+    theme = post_theme(api, src=file_server.url("/none.zip"))
     run_jobs()
     path = f"themes/{theme['id']}"
 
@@ -243,8 +245,10 @@ def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
     assert api.delete(f"{path}.json").status_code == 200
 
 
-def test_a_copy_takes_rows_and_no_contents(api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs) -> None:
-    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)))
+def test_a_copy_takes_rows_and_no_contents(
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
+) -> None:
+    theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)))
     run_jobs()
 
     with shop_scope(shop):
@@ -260,15 +264,15 @@ def test_a_copy_takes_rows_and_no_contents(api: ApiClient, shop: Shop, origin: O
 
 
 def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
-    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
-    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)))
+    theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)))
     run_jobs()
 
     with shop_scope(shop), theme_extraction.create_theme_archive(Theme.objects.get(pk=theme["id"])) as file:
         packed = file.read()
-    origin.offer("/again.zip", packed)
-    second_theme = create(api, src=origin.url("/again.zip"))
+    file_server.offer("/again.zip", packed)
+    second_theme = post_theme(api, src=file_server.url("/again.zip"))
     run_jobs()
 
     with shop_scope(shop):
@@ -280,10 +284,10 @@ def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
 
 
 def test_equal_contents_are_stored_once_per_shop(
-    api: ApiClient, shop: Shop, other_shop: Shop, origin: Origin, run_jobs: RunJobs
+    api: ApiClient, shop: Shop, other_shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
     files = {LAYOUT: "same", "snippets/a.liquid": "same", "assets/a.txt": "same"}
-    create(api, src=origin.offer("/theme.zip", zipped(files)))
+    post_theme(api, src=file_server.offer("/theme.zip", create_zip(files)))
     run_jobs()
 
     with shop_scope(shop):
@@ -297,26 +301,26 @@ def test_equal_contents_are_stored_once_per_shop(
         assert not FileContent.objects.filter(size=4).exists()
 
 
-def test_another_shops_theme_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
-    main = main_theme(api)
+def test_another_shops_theme_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
+    main = get_main_theme(api)
     path = f"themes/{main['id']}"
 
     answers = [
-        foreign_api.get(f"{path}.json"),
-        foreign_api.put(f"{path}.json", {"theme": {"name": "Mine"}}),
-        foreign_api.delete(f"{path}.json"),
-        foreign_api.get(f"{path}/assets.json"),
-        foreign_api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}}),
-        foreign_api.delete(f"{path}/assets.json?asset[key]=assets/theme.css"),
+        other_shop_api.get(f"{path}.json"),
+        other_shop_api.put(f"{path}.json", {"theme": {"name": "Mine"}}),
+        other_shop_api.delete(f"{path}.json"),
+        other_shop_api.get(f"{path}/assets.json"),
+        other_shop_api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}}),
+        other_shop_api.delete(f"{path}/assets.json?asset[key]=assets/theme.css"),
     ]
 
     assert [response.status_code for response in answers] == [404] * 6
-    assert shown(api, main) == main
+    assert get_theme(api, main) == main
 
 
 def test_themes_are_listed_by_name(api: ApiClient) -> None:
-    create(api, name="Zephyr")
-    create(api, name="Alpine")
+    post_theme(api, name="Zephyr")
+    post_theme(api, name="Alpine")
 
     names = [theme["name"] for theme in api.get("themes.json").json()["themes"]]
 
@@ -328,7 +332,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(count - 1):
-        create(api)
+        post_theme(api)
     api.get("shop.json")
 
     with django_assert_num_queries(3):  # token, page, rows
@@ -344,14 +348,14 @@ def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
     assert reader.post("themes.json", {"theme": {"name": "x"}}).status_code == 403
 
 
-def failed_wish(shop: Shop) -> Theme:
+def create_failed_theme(shop: Shop) -> Theme:
     """Create a theme that should have been published but could not be downloaded."""
     theme = themes.create_theme(name="Late", role="main", actor="system", at=timezone.now())
     themes.mark_theme_failed(theme.pk, reason="No such host", actor="system", at=timezone.now())
     return Theme.objects.get(pk=theme.pk)
 
 
-def finish(theme: Theme) -> None:
+def finish_theme(theme: Theme) -> None:
     themes.retry_theme(theme, actor="system", at=timezone.now())
     files = {asset.key: asset.content for asset in Asset.objects.select_related("content").filter(theme__role="main")}
     themes.install_theme_files(theme.pk, files, actor="system", at=timezone.now())
@@ -359,21 +363,21 @@ def finish(theme: Theme) -> None:
 
 def test_a_theme_that_failed_is_still_published_by_a_later_try(shop: Shop) -> None:
     with shop_scope(shop):
-        theme = failed_wish(shop)
+        theme = create_failed_theme(shop)
 
-        finish(theme)
+        finish_theme(theme)
 
         assert Theme.objects.get(role="main").pk == theme.pk
 
 
-def test_who_publishes_another_theme_meanwhile_has_the_last_word(shop: Shop) -> None:
+def test_publishing_another_theme_concurrently_wins(shop: Shop) -> None:
     """Check a late retry of the failed theme: the theme that was published since stays published."""
     with shop_scope(shop):
-        theme = failed_wish(shop)
+        theme = create_failed_theme(shop)
         selected = themes.duplicate_theme(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
         themes.publish_theme(selected, actor="staff:1", at=timezone.now())
 
-        finish(theme)
+        finish_theme(theme)
 
         assert Theme.objects.get(role="main").pk == selected.pk
         assert Theme.objects.get(pk=theme.pk).previewable

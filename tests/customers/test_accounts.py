@@ -29,7 +29,7 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
-from tests.customers.test_customers_api import create
+from tests.customers.test_customers_api import post_customer
 
 PASSWORD = {"password": "correct horse", "password_confirmation": "correct horse"}
 
@@ -40,14 +40,14 @@ def customer(shop: Shop) -> Customer:
         return make_customer(email="anna@example.com", first_name="Anna")
 
 
-def link(api: ApiClient, customer: Customer) -> str:
+def get_activation_link(api: ApiClient, customer: Customer) -> str:
     response = api.post(f"customers/{customer.pk}/account_activation_url.json")
     assert response.status_code == 200, response.content
     url: str = response.json()["account_activation_url"]
     return url.removeprefix(settings.BASE_URL)
 
 
-def reload(customer: Customer) -> Customer:
+def reload_customer(customer: Customer) -> Customer:
     with shop_scope(customer.shop):
         customer.refresh_from_db()
     return customer
@@ -64,7 +64,7 @@ def run_jobs(shop: Shop) -> None:
 
 
 def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Shop, customer: Customer) -> None:
-    url, browser = link(api, customer), Client(enforce_csrf_checks=True)
+    url, browser = get_activation_link(api, customer), Client(enforce_csrf_checks=True)
 
     page = browser.get(url)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
@@ -76,7 +76,7 @@ def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Sho
     assert b"Your account is active" in response.content
     assert page["Referrer-Policy"] == "no-referrer"
     assert "no-store" in page["Cache-Control"]
-    assert reload(customer).state == "enabled"
+    assert reload_customer(customer).state == "enabled"
     assert customer.check_password("correct horse")
     assert customer.password.startswith("argon2")
     assert api.get(f"customers/{customer.pk}.json").json()["customer"]["state"] == "enabled"
@@ -89,7 +89,7 @@ def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Sho
     "address", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
 )
 def test_the_page_of_an_activation_leads_nowhere_else(api: ApiClient, customer: Customer, address: str) -> None:
-    text = f"{link(api, customer)}?{urlencode({'next': address})}"
+    text = f"{get_activation_link(api, customer)}?{urlencode({'next': address})}"
 
     pages = [Client().get(text), Client().post(text, {**PASSWORD, "next": address})]
 
@@ -101,10 +101,10 @@ def test_the_page_of_an_activation_leads_nowhere_else(api: ApiClient, customer: 
 
 
 def test_the_page_needs_the_form_that_it_showed(api: ApiClient, customer: Customer) -> None:
-    response = Client(enforce_csrf_checks=True).post(link(api, customer), PASSWORD)
+    response = Client(enforce_csrf_checks=True).post(get_activation_link(api, customer), PASSWORD)
 
     assert response.status_code == 403
-    assert reload(customer).state == "disabled"
+    assert reload_customer(customer).state == "disabled"
 
 
 @pytest.mark.parametrize(
@@ -119,17 +119,17 @@ def test_the_page_needs_the_form_that_it_showed(api: ApiClient, customer: Custom
 def test_a_bad_password_leaves_the_link_alive(
     api: ApiClient, customer: Customer, password: str, confirmation: str, says: str
 ) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
 
     refused = Client().post(url, {"password": password, "password_confirmation": confirmation})
 
     assert refused.status_code == 422
     assert says in refused.content.decode()
-    assert reload(customer).state == "disabled"
+    assert reload_customer(customer).state == "disabled"
     assert Client().post(url, PASSWORD).status_code == 200
 
 
-def flip(url: str, position: int) -> str:
+def flip_bit(url: str, position: int) -> str:
     """Return the URL with one bit of one character flipped."""
     index = url.rindex("/") + 1 + position
     return url[:index] + chr(ord(url[index]) ^ 1) + url[index + 1 :]
@@ -138,21 +138,21 @@ def flip(url: str, position: int) -> str:
 def test_every_dead_link_is_refused_in_the_same_words(api: ApiClient, shop: Shop, customer: Customer) -> None:
     with shop_scope(shop):
         other, used_up = make_customer(), make_customer()
-    used = link(api, used_up)
+    used = get_activation_link(api, used_up)
     assert Client().post(used, PASSWORD).status_code == 200
-    replaced = link(api, customer)
-    reloaded = link(api, customer)
+    replaced = get_activation_link(api, customer)
+    reloaded = get_activation_link(api, customer)
     token = reloaded.rsplit("/", 1)[1]
     with shop_scope(shop):
-        nonce = reload(customer).activation_nonce
+        nonce = reload_customer(customer).activation_nonce
     dead = {
         "used": used,
         "replaced": replaced,
         "other customer": reloaded.replace(f"/{customer.pk}/", f"/{other.pk}/"),
         "missing customer": reloaded.replace(f"/{customer.pk}/", "/999999/"),
         "other shop": reloaded.replace("/acme/", "/nowhere/"),
-        "bit of the nonce": flip(reloaded, 0),
-        "bit of the signature": flip(reloaded, len(token) - 2),
+        "bit of the nonce": flip_bit(reloaded, 0),
+        "bit of the signature": flip_bit(reloaded, len(token) - 2),
         "nonce alone": reloaded.replace(token, nonce),
         "no signature": reloaded.replace(token, f"{nonce}."),
         "not ascii": reloaded.replace(token, "ünïcode.x"),
@@ -166,13 +166,13 @@ def test_every_dead_link_is_refused_in_the_same_words(api: ApiClient, shop: Shop
 
     assert {response.status_code for response in answers.values()} == {410}
     assert len({response.content for response in answers.values()}) == 1
-    assert (reload(customer).state, reload(other).state) == ("disabled", "disabled")
+    assert (reload_customer(customer).state, reload_customer(other).state) == ("disabled", "disabled")
     assert Client().post(reloaded, PASSWORD).status_code == 200
 
 
 def test_a_link_lives_for_30_days(api: ApiClient, customer: Customer) -> None:
     with time_machine.travel(timezone.now()) as clock:
-        url = link(api, customer)
+        url = get_activation_link(api, customer)
         clock.shift(timedelta(days=30, seconds=-5))
         alive = Client().get(url).status_code
         clock.shift(timedelta(seconds=10))
@@ -182,7 +182,7 @@ def test_a_link_lives_for_30_days(api: ApiClient, customer: Customer) -> None:
 
 
 def test_the_link_of_a_later_password_is_dead(api: ApiClient, shop: Shop, customer: Customer) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
     with shop_scope(shop):
         Customer.objects.filter(pk=customer.pk).update(state=Customer.State.ENABLED)
 
@@ -191,7 +191,7 @@ def test_the_link_of_a_later_password_is_dead(api: ApiClient, shop: Shop, custom
 
 @pytest.mark.parametrize(("email", "status"), [("eve@example.com", 410), ("", 410), ("ANNA@example.com", 200)])
 def test_a_link_that_went_to_another_email_is_dead(api: ApiClient, customer: Customer, email: str, status: int) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
 
     api.put(f"customers/{customer.pk}.json", {"customer": {"email": email, "last_name": "Berg"}})
 
@@ -206,7 +206,7 @@ def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop,
 
     # Not even the email that was still waiting.
     assert mail.outbox == []
-    assert changed.json()["customer"]["state"] == reload(customer).state == "disabled"
+    assert changed.json()["customer"]["state"] == reload_customer(customer).state == "disabled"
     api.post(f"customers/{customer.pk}/send_invite.json")
     run_jobs(shop)
     assert [message.to for message in mail.outbox] == [["new@example.com"]]
@@ -226,7 +226,7 @@ def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
 
 
 def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Customer, settings: Any) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
     former, settings.SECRET_KEY = settings.SECRET_KEY, "another"
     refused = Client().get(url)
     settings.SECRET_KEY_FALLBACKS = [former]
@@ -235,20 +235,20 @@ def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Cu
 
 
 def test_another_purposes_token_does_not_activate(api: ApiClient, shop: Shop, customer: Customer) -> None:
-    url = link(api, customer)
-    nonce = reload(customer).activation_nonce
+    url = get_activation_link(api, customer)
+    nonce = reload_customer(customer).activation_nonce
     forged = tokens.create_token("password_reset", shop_id=shop.pk, customer_id=customer.pk, nonce=nonce)
 
     response = Client().post(url.rsplit("/", 1)[0] + "/" + forged, PASSWORD)
 
     assert response.status_code == 410
-    assert reload(customer).state == "disabled"
+    assert reload_customer(customer).state == "disabled"
 
 
 def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
     api: ApiClient, shop: Shop, customer: Customer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
     counts = {"signatures": 0, "hashes": 0}
     sign, make = tokens._signature, hashers.make_password
 
@@ -263,7 +263,7 @@ def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
     monkeypatch.setattr(tokens, "_signature", counted_sign)
     monkeypatch.setattr(hashers, "make_password", counted_make)
     steps = []
-    for target in (flip(url, 3), url.replace(f"/{customer.pk}/", "/999999/")):
+    for target in (flip_bit(url, 3), url.replace(f"/{customer.pk}/", "/999999/")):
         counts.update(signatures=0, hashes=0)
         with CaptureQueriesContext(
             connection,
@@ -278,7 +278,7 @@ def test_a_kept_answer_holds_no_activation_link(api: ApiClient, shop: Shop, cust
     path = f"customers/{customer.pk}/account_activation_url.json"
     first = api.post(path, {}, Idempotency_Key="k")
     url = first.json()["account_activation_url"]
-    nonce = reload(customer).activation_nonce
+    nonce = reload_customer(customer).activation_nonce
 
     with shop_scope(shop):
         content = bytes(IdempotencyKey.objects.get().body)
@@ -296,14 +296,14 @@ def test_a_kept_answer_holds_no_activation_link(api: ApiClient, shop: Shop, cust
 def test_declining_ends_the_invitation(api: ApiClient, shop: Shop, customer: Customer) -> None:
     api.post(f"customers/{customer.pk}/send_invite.json")
     with shop_scope(shop):
-        invited = reload(customer)
+        invited = reload_customer(customer)
         url = accounts.build_activation_url(invited, invited.activation_nonce).removeprefix(settings.BASE_URL)
 
     offered = Client().get(url)
     declined = Client().post(url, {"decline": "1"})
 
     assert b"Decline invitation" in offered.content
-    assert (declined.status_code, reload(customer).state) == (200, "declined")
+    assert (declined.status_code, reload_customer(customer).state) == (200, "declined")
     assert Client().get(url).status_code == 410
 
 
@@ -311,7 +311,7 @@ def test_declining_ends_the_invitation(api: ApiClient, shop: Shop, customer: Cus
 
 
 def test_an_enabled_account_gets_no_link_and_no_invitation(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com", password="secret", password_confirmation="secret")
+    customer = post_customer(api, email="a@example.com", password="secret", password_confirmation="secret")
 
     answers = [
         api.post(f"customers/{customer['id']}/{name}.json") for name in ("account_activation_url", "send_invite")
@@ -323,7 +323,7 @@ def test_an_enabled_account_gets_no_link_and_no_invitation(api: ApiClient) -> No
     ] * 2
 
 
-def test_without_accounts_nobody_is_invited(api: ApiClient, shop: Shop, customer: Customer) -> None:
+def test_without_accounts_no_customer_is_invited(api: ApiClient, shop: Shop, customer: Customer) -> None:
     Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
 
     answers = [
@@ -334,22 +334,22 @@ def test_without_accounts_nobody_is_invited(api: ApiClient, shop: Shop, customer
 
     assert [response.status_code for response in answers] == [422] * 3
     assert answers[2].json() == {"errors": {"send_email_invite": ["customer accounts are disabled"]}}
-    assert reload(customer).state == "disabled"
+    assert reload_customer(customer).state == "disabled"
 
 
 def test_links_are_dead_while_the_shop_has_no_accounts(api: ApiClient, shop: Shop, customer: Customer) -> None:
-    url = link(api, customer)
+    url = get_activation_link(api, customer)
     Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
 
     refused = Client().get(url)
 
-    assert (refused.status_code, reload(customer).state) == (410, "disabled")
+    assert (refused.status_code, reload_customer(customer).state) == (410, "disabled")
     Shop.objects.filter(pk=shop.pk).update(customer_accounts="optional")
     assert Client().get(url).status_code == 200
 
 
 def test_disabling_makes_the_password_useless(api: ApiClient, shop: Shop) -> None:
-    pk = create(api, email="a@example.com", password="secret")["id"]
+    pk = post_customer(api, email="a@example.com", password="secret")["id"]
     with shop_scope(shop):
         customer = accounts.disable_account(Customer.objects.get(pk=pk), actor="staff:1", at=timezone.now())
 
@@ -360,7 +360,7 @@ def test_disabling_makes_the_password_useless(api: ApiClient, shop: Shop) -> Non
 
 
 def test_passwords_are_nowhere_but_in_their_hash(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com", password="marker-password", send_email_welcome=True)
+    customer = post_customer(api, email="a@example.com", password="marker-password", send_email_welcome=True)
 
     with shop_scope(shop):
         stored_customer = Customer.objects.get(pk=customer["id"])
@@ -385,7 +385,7 @@ def test_an_invitation_says_what_was_used_and_is_sent(api: ApiClient, shop: Shop
     run_jobs(shop)
 
     assert (response.status_code, response.json()) == (201, {"customer_invite": values})
-    assert reload(customer).state == "invited"
+    assert reload_customer(customer).state == "invited"
     [message] = mail.outbox
     assert (message.to, message.bcc, message.from_email, message.subject) == (
         ["other@example.com"],
@@ -435,7 +435,7 @@ def test_an_invitation_that_cannot_be_sent_is_refused(
 
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
-    assert reload(customer).state == "disabled"
+    assert reload_customer(customer).state == "disabled"
     with shop_scope(shop):
         assert not Invitation.objects.exists()
         assert not Job.objects.exists()
@@ -455,8 +455,8 @@ def test_an_invitation_is_sent_once_and_not_after_its_link_was_replaced(
 
 
 def test_creation_invites_and_welcomes_where_asked(api: ApiClient, shop: Shop) -> None:
-    invited = create(api, email="a@example.com", send_email_invite=True)
-    welcomed = create(api, email="b@example.com", first_name="Bo", password="secret", send_email_welcome=True)
+    invited = post_customer(api, email="a@example.com", send_email_invite=True)
+    welcomed = post_customer(api, email="b@example.com", first_name="Bo", password="secret", send_email_welcome=True)
     run_jobs(shop)
 
     assert (invited["state"], welcomed["state"]) == ("invited", "enabled")

@@ -32,13 +32,13 @@ def customer(shop: Shop) -> Customer:
         return make_customer(email="anna@example.com")
 
 
-def create(api: ApiClient, customer: Customer, **fields: Any) -> dict[str, Any]:
+def create_address(api: ApiClient, customer: Customer, **fields: Any) -> dict[str, Any]:
     response = api.post(f"customers/{customer.pk}/addresses.json", {"address": {**FULL, **fields}})
     assert response.status_code == 201, response.content
     return response.json()["customer_address"]
 
 
-def default_of(customer: Customer) -> int | None:
+def get_default_id(customer: Customer) -> int | None:
     with shop_scope(customer.shop):
         customer.refresh_from_db()
     return customer.default_address_id
@@ -48,7 +48,7 @@ def test_answers_fit_the_wire_table(api: ApiClient, customer: Customer) -> None:
     base = f"customers/{customer.pk}/addresses"
     created = api.post(f"{base}.json", {"address": FULL})
     pk = created.json()["customer_address"]["id"]
-    other = create(api, customer)["id"]
+    other = create_address(api, customer)["id"]
 
     assert created.status_code == 201
     assert created["Location"].endswith(f"/{base}/{pk}.json")
@@ -77,7 +77,7 @@ def test_answers_fit_the_wire_table(api: ApiClient, customer: Customer) -> None:
 def test_country_and_province_are_completed(
     api: ApiClient, customer: Customer, values: dict[str, Any], expected_output: tuple[str | None, ...]
 ) -> None:
-    address = create(api, customer, **values)
+    address = create_address(api, customer, **values)
 
     names = ("country", "country_code", "province", "province_code")
     assert tuple(address[name] for name in names) == expected_output
@@ -114,7 +114,7 @@ def test_a_whole_name_is_taken_apart_where_no_part_is_given(api: ApiClient, cust
         "Lindqvist",
         full["name"],
     )
-    assert create(api, customer, name="Somebody Else")["name"] == "Anna Lindqvist"
+    assert create_address(api, customer, name="Somebody Else")["name"] == "Anna Lindqvist"
 
 
 def test_the_name_that_answers_have_is_taken_as_a_wrapper(api: ApiClient, customer: Customer) -> None:
@@ -124,7 +124,7 @@ def test_the_name_that_answers_have_is_taken_as_a_wrapper(api: ApiClient, custom
 
 
 def test_of_a_code_and_its_name_the_changed_one_counts(api: ApiClient, customer: Customer) -> None:
-    address = create(api, customer)
+    address = create_address(api, customer)
 
     body = {**address, "country": "Sweden"}
     changed = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": body})
@@ -139,7 +139,7 @@ def test_of_a_code_and_its_name_the_changed_one_counts(api: ApiClient, customer:
 
 
 def test_a_whole_address_sent_back_changes_nothing(api: ApiClient, customer: Customer) -> None:
-    address = create(api, customer)
+    address = create_address(api, customer)
 
     response = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": address})
 
@@ -147,13 +147,13 @@ def test_a_whole_address_sent_back_changes_nothing(api: ApiClient, customer: Cus
 
 
 def test_the_first_address_is_the_default_until_another_is(api: ApiClient, customer: Customer) -> None:
-    first, second = create(api, customer), create(api, customer)
+    first, second = create_address(api, customer), create_address(api, customer)
 
     response = api.put(f"customers/{customer.pk}/addresses/{second['id']}/default.json")
 
     assert (first["default"], second["default"]) == (True, False)
     assert response.json()["customer_address"] == {**second, "default": True}
-    assert default_of(customer) == second["id"]
+    assert get_default_id(customer) == second["id"]
     displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
     assert {row["id"]: row["default"] for row in displayed_customer["addresses"]} == {
         first["id"]: False,
@@ -162,7 +162,7 @@ def test_the_first_address_is_the_default_until_another_is(api: ApiClient, custo
 
 
 def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:
-    first, second = create(api, customer), create(api, customer)
+    first, second = create_address(api, customer), create_address(api, customer)
     base = f"customers/{customer.pk}/addresses"
 
     refused = api.delete(f"{base}/{first['id']}.json")
@@ -173,25 +173,25 @@ def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:
     }
     assert api.delete(f"{base}/{second['id']}.json").json() == {}
     assert api.delete(f"{base}/{first['id']}.json").json() == {}
-    assert default_of(customer) is None
+    assert get_default_id(customer) is None
     assert api.get(f"customers/{customer.pk}.json").json()["customer"]["default_address"] is None
 
 
-def bulk(api: ApiClient, customer: Customer, query: str) -> Any:
+def update_in_bulk(api: ApiClient, customer: Customer, query: str) -> Any:
     return api.put(f"customers/{customer.pk}/addresses/set.json?{query}")
 
 
 def test_bulk_deletes_all_or_none(api: ApiClient, customer: Customer, shop: Shop) -> None:
-    first, second, third = (create(api, customer)["id"] for _ in range(3))
+    first, second, third = (create_address(api, customer)["id"] for _ in range(3))
     with shop_scope(shop):
         foreign = make_address(make_customer()).pk
 
     refused = [
-        bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={foreign}"),
-        bulk(api, customer, f"operation=destroy&address_ids[]={first}&address_ids[]={third}"),
+        update_in_bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={foreign}"),
+        update_in_bulk(api, customer, f"operation=destroy&address_ids[]={first}&address_ids[]={third}"),
     ]
     ids = [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]]
-    response = bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={third}")
+    response = update_in_bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={third}")
 
     assert [(server_response.status_code, list(server_response.json()["errors"])) for server_response in refused] == [
         (422, ["address_ids"]),
@@ -216,7 +216,7 @@ def test_bulk_deletes_all_or_none(api: ApiClient, customer: Customer, shop: Shop
 def test_bulk_refuses_a_query_that_it_cannot_read(
     api: ApiClient, customer: Customer, query: str, parameter: str
 ) -> None:
-    response = bulk(api, customer, query)
+    response = update_in_bulk(api, customer, query)
 
     assert response.status_code == 400
     assert list(response.json()["errors"]) == [parameter]
@@ -241,7 +241,7 @@ def test_a_changed_address_moves_the_customer(api: ApiClient, shop: Shop, custom
     path = f"customers/{customer.pk}.json"
     e_tags = [api.get(path)["ETag"]]
 
-    address = create(api, customer)
+    address = create_address(api, customer)
     e_tags.append(api.get(path)["ETag"])
     api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": {"city": "Lund"}})
     e_tags.append(api.get(path)["ETag"])
@@ -257,7 +257,7 @@ def test_a_changed_address_moves_the_customer(api: ApiClient, shop: Shop, custom
 
 
 def test_list_pages_by_id(api: ApiClient, customer: Customer) -> None:
-    ids = [create(api, customer)["id"] for _ in range(3)]
+    ids = [create_address(api, customer)["id"] for _ in range(3)]
 
     page = api.get(f"customers/{customer.pk}/addresses.json", limit=2)
 
@@ -265,24 +265,26 @@ def test_list_pages_by_id(api: ApiClient, customer: Customer) -> None:
     assert 'rel="next"' in page["Link"]
 
 
-def with_addresses(api: ApiClient, *addresses: dict[str, Any]) -> dict[str, Any]:
+def create_customer_with_addresses(api: ApiClient, *addresses: dict[str, Any]) -> dict[str, Any]:
     body = {"customer": {"first_name": "Ann", "addresses": list(addresses)}}
     new_customer: dict[str, Any] = api.post("customers.json", body).json()["customer"]
     return new_customer
 
 
-def lines_of(customer: dict[str, Any]) -> list[str]:
+def get_address_lines(customer: dict[str, Any]) -> list[str]:
     return sorted(address["address1"] for address in customer["addresses"])
 
 
 def test_addresses_of_a_changed_customer_are_set(api: ApiClient) -> None:
-    new_customer = with_addresses(api, {"address1": "Stays"}, {"address1": "Changes"}, {"address1": "Goes"})
+    new_customer = create_customer_with_addresses(
+        api, {"address1": "Stays"}, {"address1": "Changes"}, {"address1": "Goes"}
+    )
     by_line = {address["address1"]: address for address in new_customer["addresses"]}
     stays = [by_line["Stays"], by_line["Changes"] | {"address1": "Changed"}, {"address1": "New", "country": "Sweden"}]
 
     changed = api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": stays}}).json()["customer"]
 
-    assert lines_of(changed) == ["Changed", "New", "Stays"]
+    assert get_address_lines(changed) == ["Changed", "New", "Stays"]
     ids = {address["address1"]: address["id"] for address in changed["addresses"]}
     assert (ids["Stays"], ids["Changed"]) == (by_line["Stays"]["id"], by_line["Changes"]["id"])
     assert changed["default_address"]["address1"] == "Stays"
@@ -290,7 +292,7 @@ def test_addresses_of_a_changed_customer_are_set(api: ApiClient) -> None:
 
 
 def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api: ApiClient) -> None:
-    new_customer = with_addresses(api, {"address1": "Old"}, {"address1": "Other"})
+    new_customer = create_customer_with_addresses(api, {"address1": "Old"}, {"address1": "Other"})
 
     path = f"customers/{new_customer['id']}.json"
     changed = api.put(path, {"customer": {"addresses": [{"address1": "First"}, {"address1": "Second"}]}}).json()
@@ -305,7 +307,7 @@ def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop
 
     A client that sends this list back does not mean to delete the other addresses.
     """
-    new_customer = with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
+    new_customer = create_customer_with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
     displayed_customer = api.get(f"customers/{new_customer['id']}.json").json()["customer"]
 
     api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": displayed_customer["addresses"][:9]}})
@@ -318,7 +320,7 @@ def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop
     "value", ["x", [1], [{"id": 2**40, "address1": "A"}], [{"address1": "A", "country": "Nowhere"}], [{}]]
 )
 def test_addresses_that_do_not_fit_change_nothing(api: ApiClient, value: Any) -> None:
-    new_customer = with_addresses(api, {"address1": "Stays"})
+    new_customer = create_customer_with_addresses(api, {"address1": "Stays"})
 
     refused = api.put(f"customers/{new_customer['id']}.json", {"customer": {"note": "x", "addresses": value}})
 
@@ -328,7 +330,7 @@ def test_addresses_that_do_not_fit_change_nothing(api: ApiClient, value: Any) ->
 
 
 def test_an_address_can_be_named_once(api: ApiClient) -> None:
-    new_customer = with_addresses(api, {"address1": "A"})
+    new_customer = create_customer_with_addresses(api, {"address1": "A"})
     twice = [new_customer["addresses"][0], new_customer["addresses"][0] | {"address1": "B"}]
 
     refused = api.put(f"customers/{new_customer['id']}.json", {"customer": {"addresses": twice}})
@@ -341,7 +343,7 @@ def test_an_address_can_be_named_once(api: ApiClient) -> None:
 )
 def test_a_line_of_an_address_comes_back_blank_or_absent_as_it_was_sent(api: ApiClient, field: str) -> None:
     other = "city" if field == "address1" else "address1"
-    customer = with_addresses(api, {other: "Main Street", field: ""})
+    customer = create_customer_with_addresses(api, {other: "Main Street", field: ""})
     path = f"customers/{customer['id']}/addresses"
     blank, absent = customer["addresses"][0], api.post(f"{path}.json", {"address": {other: "B", field: None}}).json()
 
@@ -364,7 +366,7 @@ def test_an_order_shows_its_address_with_blank_lines_as_they_were_sent(api: ApiC
 
 def test_the_longest_names_are_shown_whole_and_taken_back(api: ApiClient, customer: Customer) -> None:
     longest = "x" * 255
-    address = create(api, customer, first_name=longest, last_name=longest)
+    address = create_address(api, customer, first_name=longest, last_name=longest)
     path = f"customers/{customer.pk}/addresses/{address['id']}.json"
 
     assert address["name"] == f"{longest} {longest}"
@@ -375,7 +377,7 @@ def test_the_longest_names_are_shown_whole_and_taken_back(api: ApiClient, custom
 
 @pytest.mark.parametrize("name", ["x" * 256, f"{'x' * 256} y", f"y {'x' * 256}"])
 def test_a_part_of_a_name_that_is_too_long_is_refused(api: ApiClient, customer: Customer, name: str) -> None:
-    address = create(api, customer)
+    address = create_address(api, customer)
 
     response = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": {"name": name}})
 

@@ -9,27 +9,27 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.customers.test_customers_api import create
+from tests.customers.test_customers_api import post_customer
 
 SUBSCRIBED = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2026-01-02T03:04:05Z"}
 
 
-def update(api: ApiClient, customer: dict[str, Any], **fields: Any) -> Any:
+def update_customer(api: ApiClient, customer: dict[str, Any], **fields: Any) -> Any:
     return api.put(f"customers/{customer['id']}.json", {"customer": fields})
 
 
-def history(shop: Shop, pk: int) -> list[tuple[str, str]]:
+def get_history(shop: Shop, pk: int) -> list[tuple[str, str]]:
     with shop_scope(shop):
         return list(ConsentChange.objects.filter(customer_id=pk).order_by("id").values_list("channel", "state"))
 
 
-def topics(shop: Shop) -> list[str]:
+def get_topics(shop: Shop) -> list[str]:
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith="customers").order_by("id").values_list("topic", flat=True))
 
 
 def test_a_customer_has_consented_to_nothing_at_first(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
 
     assert customer["email_marketing_consent"] == {
         "state": "not_subscribed",
@@ -40,14 +40,14 @@ def test_a_customer_has_consented_to_nothing_at_first(api: ApiClient) -> None:
 
 
 def test_consent_given_at_creation_is_shown_and_noted(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+    customer = post_customer(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
 
     assert customer["email_marketing_consent"] == {**SUBSCRIBED, "consent_updated_at": "2026-01-01T22:04:05-05:00"}
-    assert history(shop, customer["id"]) == [("email", "subscribed")]
+    assert get_history(shop, customer["id"]) == [("email", "subscribed")]
 
 
 def test_consent_without_a_date_is_of_now(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com", email_marketing_consent={"state": "subscribed"})
+    customer = post_customer(api, email="a@example.com", email_marketing_consent={"state": "subscribed"})
 
     assert customer["email_marketing_consent"]["consent_updated_at"] == customer["created_at"]
 
@@ -82,30 +82,30 @@ def test_consent_is_refused(api: ApiClient, fields: dict[str, Any], errors: dict
 
 
 def test_update_of_a_customer_without_email_needs_one_first(api: ApiClient) -> None:
-    customer = create(api, first_name="A")
+    customer = post_customer(api, first_name="A")
 
-    refused = update(api, customer, email_marketing_consent=SUBSCRIBED)
-    both = update(api, customer, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+    refused = update_customer(api, customer, email_marketing_consent=SUBSCRIBED)
+    both = update_customer(api, customer, email="a@example.com", email_marketing_consent=SUBSCRIBED)
 
     assert (refused.status_code, refused.json()) == (422, {"errors": {"email_marketing_consent": ["needs an email"]}})
     assert both.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
 
 
-def test_changes_are_noted_and_told(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com", phone="+14155550123")
+def test_changes_are_recorded_and_sent(api: ApiClient, shop: Shop) -> None:
+    customer = post_customer(api, email="a@example.com", phone="+14155550123")
 
-    update(api, customer, email_marketing_consent={"state": "pending"})
-    update(api, customer, email_marketing_consent={"state": "pending"})
-    update(api, customer, sms_marketing_consent={"state": "subscribed", "consent_collected_from": "SHOP"})
-    update(api, customer, email_marketing_consent={"state": "subscribed"})
+    update_customer(api, customer, email_marketing_consent={"state": "pending"})
+    update_customer(api, customer, email_marketing_consent={"state": "pending"})
+    update_customer(api, customer, sms_marketing_consent={"state": "subscribed", "consent_collected_from": "SHOP"})
+    update_customer(api, customer, email_marketing_consent={"state": "subscribed"})
 
-    assert history(shop, customer["id"]) == [("email", "pending"), ("sms", "subscribed"), ("email", "subscribed")]
+    assert get_history(shop, customer["id"]) == [("email", "pending"), ("sms", "subscribed"), ("email", "subscribed")]
     email, sms = "customers_email_marketing_consent/update", "customers_marketing_consent/update"
-    assert [topic for topic in topics(shop) if "consent" in topic] == [email, sms, email]
+    assert [topic for topic in get_topics(shop) if "consent" in topic] == [email, sms, email]
 
 
 def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: Shop) -> None:
-    customer = create(
+    customer = post_customer(
         api,
         email="a@example.com",
         phone="+14155550123",
@@ -114,27 +114,27 @@ def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: S
     )
 
     # A client that sends the whole object back means the old consent for the old address.
-    changed = update(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
+    changed = update_customer(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
 
     assert changed["email_marketing_consent"]["state"] == "not_subscribed"
     assert changed["email_marketing_consent"]["consent_updated_at"] is None
     assert changed["sms_marketing_consent"] == customer["sms_marketing_consent"]
-    assert history(shop, customer["id"])[-1] == ("email", "not_subscribed")
+    assert get_history(shop, customer["id"])[-1] == ("email", "not_subscribed")
 
 
 def test_another_spelling_of_the_email_keeps_the_consent(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+    customer = post_customer(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
 
-    changed = update(api, customer, email="A@example.com").json()["customer"]
+    changed = update_customer(api, customer, email="A@example.com").json()["customer"]
 
     assert changed["email"] == "A@example.com"
     assert changed["email_marketing_consent"]["state"] == "subscribed"
 
 
-def test_a_new_consent_beside_a_new_email_is_for_the_new_one(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com")
+def test_a_new_consent_with_a_new_email_applies_to_the_new_email(api: ApiClient) -> None:
+    customer = post_customer(api, email="a@example.com")
 
-    changed = update(api, customer, email="b@example.com", email_marketing_consent={"state": "subscribed"})
+    changed = update_customer(api, customer, email="b@example.com", email_marketing_consent={"state": "subscribed"})
 
     assert changed.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
 
@@ -149,9 +149,9 @@ def test_a_new_consent_beside_a_new_email_is_for_the_new_one(api: ApiClient) -> 
     ],
 )
 def test_accepts_marketing_says_the_same_in_old_words(api: ApiClient, before: str, accepts: bool, after: str) -> None:
-    customer = create(api, email="a@example.com", email_marketing_consent={"state": before})
+    customer = post_customer(api, email="a@example.com", email_marketing_consent={"state": before})
 
-    changed = update(
+    changed = update_customer(
         api,
         customer,
         accepts_marketing=accepts,

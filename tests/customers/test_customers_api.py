@@ -39,7 +39,7 @@ FULL = {
 }
 
 
-def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def post_customer(api: ApiClient, **fields: Any) -> dict[str, Any]:
     response = api.post("customers.json", {"customer": fields})
     assert response.status_code == 201, response.content
     return response.json()["customer"]
@@ -72,12 +72,12 @@ def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_create_answers_what_is_stored(api: ApiClient, fields: dict[str, Any]) -> None:
-    customer = create(api, **fields)
+    customer = post_customer(api, **fields)
 
     assert api.get(f"customers/{customer['id']}.json").json()["customer"] == customer
 
 
-def order_history(shop: Shop, pk: int) -> None:
+def create_order_history(shop: Shop, pk: int) -> None:
     with shop_scope(shop):
         Customer.objects.filter(pk=pk).update(last_order_id=450, last_order_name="#1001", multipass_identifier="m")
 
@@ -120,7 +120,7 @@ def test_create_answers_every_field_of_the_table(api: ApiClient) -> None:
 def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
     created = api.post("customers.json", {"customer": {**FULL, "metafields": []}}).json()
     pk = created["customer"]["id"]
-    order_history(shop, pk)
+    create_order_history(shop, pk)
 
     for route, body in (
         ("POST /customers.json", created),
@@ -208,14 +208,14 @@ def test_create_refuses_what_does_not_fit(
     ["anna@example.com", "ANNA@example.com", " anna@EXAMPLE.com ", "anna@Example.COM"],
 )
 def test_an_email_is_taken_in_any_spelling(api: ApiClient, email: str) -> None:
-    create(api, email="Anna@example.com")
+    post_customer(api, email="Anna@example.com")
 
     response = api.post("customers.json", {"customer": {"email": email}})
 
     assert (response.status_code, response.json()) == (422, {"errors": {"email": ["has already been taken"]}})
 
 
-def test_an_email_whose_domain_is_too_long_in_ascii_is_refused(api: ApiClient) -> None:
+def test_an_email_domain_that_is_too_long_in_ascii_is_refused(api: ApiClient) -> None:
     label = "".join(chr(0x4E00 + 97 * n % 0x4F00) for n in range(16))
     email = f"ada@{'.'.join([label] * 14)}.example"
     assert len(email) <= 255
@@ -227,7 +227,7 @@ def test_an_email_whose_domain_is_too_long_in_ascii_is_refused(api: ApiClient) -
 
 
 def test_an_email_is_taken_in_any_unicode_form(api: ApiClient) -> None:
-    create(api, email="anna@bücher.example")
+    post_customer(api, email="anna@bücher.example")
 
     answers = [
         api.post("customers.json", {"customer": {"email": email}})
@@ -240,18 +240,18 @@ def test_an_email_is_taken_in_any_unicode_form(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("phone", ["+14155550123", "415 555 0123", "(415) 555-0123", "001 1 415 555 0123"[4:]])
 def test_a_phone_is_taken_in_any_spelling(api: ApiClient, phone: str) -> None:
-    create(api, first_name="A", phone="+1 415-555-0123")
+    post_customer(api, first_name="A", phone="+1 415-555-0123")
 
     response = api.post("customers.json", {"customer": {"first_name": "B", "phone": phone}})
 
     assert (response.status_code, response.json()) == (422, {"errors": {"phone": ["has already been taken"]}})
 
 
-def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreign_api: ApiClient) -> None:
-    create(api, email="anna@example.com")
-    create(api, first_name="B", phone="+14155550123")
-    create(foreign_api, email="other@example.com")
-    changed = create(api, email="c@example.com")
+def test_a_taken_email_and_a_taken_phone_are_reported_together(api: ApiClient, other_shop_api: ApiClient) -> None:
+    post_customer(api, email="anna@example.com")
+    post_customer(api, first_name="B", phone="+14155550123")
+    post_customer(other_shop_api, email="other@example.com")
+    changed = post_customer(api, email="c@example.com")
     both = {"email": "ANNA@example.com", "phone": "(415) 555-0123"}
     texts = ["has already been taken"]
 
@@ -275,18 +275,18 @@ def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreig
     assert api.get(f"customers/{changed['id']}.json").json()["customer"] == changed
 
 
-def test_another_shop_may_have_the_same_customer(api: ApiClient, foreign_api: ApiClient) -> None:
-    create(api, email="anna@example.com", phone="+14155550123")
+def test_another_shop_may_have_the_same_customer(api: ApiClient, other_shop_api: ApiClient) -> None:
+    post_customer(api, email="anna@example.com", phone="+14155550123")
 
-    assert create(foreign_api, email="anna@example.com", phone="+14155550123")["email"] == "anna@example.com"
+    assert post_customer(other_shop_api, email="anna@example.com", phone="+14155550123")["email"] == "anna@example.com"
 
 
 def test_customers_without_email_and_phone_do_not_collide(api: ApiClient) -> None:
-    assert [create(api, first_name="A")["email"], create(api, first_name="A")["phone"]] == [None, None]
+    assert [post_customer(api, first_name="A")["email"], post_customer(api, first_name="A")["phone"]] == [None, None]
 
 
 def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient) -> None:
-    before = create(api, **FULL)
+    before = post_customer(api, **FULL)
     body = {"id": 1, "note": None, "tags": "new", "orders_count": 7, "total_spent": "5.00", "state": "enabled"}
 
     response = api.put(f"customers/{before['id']}.json", {"customer": body})
@@ -298,7 +298,7 @@ def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient) -> 
 
 
 def test_update_with_the_whole_object_changes_nothing(api: ApiClient, shop: Shop) -> None:
-    before = create(
+    before = post_customer(
         api, **FULL, email_marketing_consent={"state": "subscribed", "consent_updated_at": "2026-01-01T10:00:00Z"}
     )
 
@@ -310,8 +310,8 @@ def test_update_with_the_whole_object_changes_nothing(api: ApiClient, shop: Shop
 
 
 def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
-    create(api, email="anna@example.com")
-    other = create(api, email="bo@example.com", note="Mine")
+    post_customer(api, email="anna@example.com")
+    other = post_customer(api, email="bo@example.com", note="Mine")
 
     response = api.put(f"customers/{other['id']}.json", {"customer": {"email": "ANNA@example.com", "note": "x"}})
 
@@ -320,10 +320,10 @@ def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
 
 
 def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
     fields = [name for name in customer if name not in {"email", "verified_email", "tax_exempt"}]
 
-    full_customer = create(api, email="b@example.com", **dict.fromkeys(fields))
+    full_customer = post_customer(api, email="b@example.com", **dict.fromkeys(fields))
     response = api.put(f"customers/{customer['id']}.json", {"customer": dict.fromkeys(fields)})
 
     assert (response.status_code, response.json()["customer"]["tax_exemptions"]) == (200, [])
@@ -336,7 +336,7 @@ def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> No
 
 
 def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
-    customer = create(api, first_name="Anna")
+    customer = post_customer(api, first_name="Anna")
 
     response = api.put(f"customers/{customer['id']}.json", {"customer": {"first_name": ""}})
 
@@ -345,7 +345,7 @@ def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
 
 
 def test_update_ignores_what_only_a_create_takes(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
 
     api.put(
         f"customers/{customer['id']}.json",
@@ -358,7 +358,7 @@ def test_update_ignores_what_only_a_create_takes(api: ApiClient, shop: Shop) -> 
 
 
 def test_a_changed_email_is_not_verified_any_more(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com", verified_email=True)
+    customer = post_customer(api, email="a@example.com", verified_email=True)
 
     changed = api.put(f"customers/{customer['id']}.json", {"customer": {"email": "b@example.com"}}).json()["customer"]
 
@@ -378,17 +378,17 @@ def test_unknown_customers_are_404(api: ApiClient) -> None:
 
 
 def test_delete_removes_the_customer_and_all_below(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, **FULL)
+    customer = post_customer(api, **FULL)
 
     response = api.delete(f"customers/{customer['id']}.json")
 
     assert (response.status_code, response.json()) == (200, {})
     assert api.get(f"customers/{customer['id']}.json").status_code == 404
-    assert create(api, email=FULL["email"])["id"] != customer["id"]
+    assert post_customer(api, email=FULL["email"])["id"] != customer["id"]
 
 
 def test_delete_with_orders_is_refused(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
     with shop_scope(shop):
         Customer.objects.filter(pk=customer["id"]).update(orders_count=1)
 
@@ -399,7 +399,7 @@ def test_delete_with_orders_is_refused(api: ApiClient, shop: Shop) -> None:
 
 
 def test_list_is_newest_first_and_takes_the_filters(api: ApiClient) -> None:
-    ids = [create(api, email=f"{name}@example.com")["id"] for name in "abc"]
+    ids = [post_customer(api, email=f"{name}@example.com")["id"] for name in "abc"]
 
     def listed(**query: Any) -> list[int]:
         return [row["id"] for row in api.get("customers.json", **query).json()["customers"]]
@@ -413,7 +413,7 @@ def test_list_is_newest_first_and_takes_the_filters(api: ApiClient) -> None:
 
 
 def test_fields_narrow_the_object(api: ApiClient) -> None:
-    customer = create(api, **FULL)
+    customer = post_customer(api, **FULL)
 
     body = api.get(f"customers/{customer['id']}.json", fields="id, email,password,search_text,email_key").json()
 
@@ -421,7 +421,7 @@ def test_fields_narrow_the_object(api: ApiClient) -> None:
 
 
 def test_only_the_ten_most_recently_updated_addresses_are_shown(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
     with shop_scope(shop):
         row = Customer.objects.get(pk=customer["id"])
         addresses = [make_address(row, address1=f"Street {number}") for number in range(12)]
@@ -438,7 +438,7 @@ def test_only_the_ten_most_recently_updated_addresses_are_shown(api: ApiClient, 
 
 
 def test_currency_is_the_last_orders(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="a@example.com")
+    customer = post_customer(api, email="a@example.com")
     with shop_scope(shop):
         Customer.objects.filter(pk=customer["id"]).update(last_order_currency="JPY", total_spent="12.5")
 
@@ -448,7 +448,7 @@ def test_currency_is_the_last_orders(api: ApiClient, shop: Shop) -> None:
 
 
 def test_every_change_writes_one_event_without_personal_data(api: ApiClient, shop: Shop) -> None:
-    customer = create(api, email="secret-mail@example.com", first_name="Secretname")
+    customer = post_customer(api, email="secret-mail@example.com", first_name="Secretname")
     api.put(f"customers/{customer['id']}.json", {"customer": {"email": "other-secret@example.com", "tags": "x"}})
     api.delete(f"customers/{customer['id']}.json")
 
@@ -481,7 +481,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     ids=["ascii", "emoji", "combining", "right to left", "zero width"],
 )
 def test_names_at_the_limit_come_back_as_they_were_sent(api: ApiClient, text: str) -> None:
-    customer = create(api, last_name=text)
+    customer = post_customer(api, last_name=text)
 
     assert customer["last_name"] == text
     assert api.post("customers.json", {"customer": {"last_name": text + "é"}}).status_code == 422

@@ -33,9 +33,9 @@ from apps.shops.models import App, Shop
 from apps.staff.models import SavedView
 from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
 from tests.conftest import ApiClient, ClientWith
-from tests.customers.test_accounts import link
+from tests.customers.test_accounts import get_activation_link
 from tests.factories import ALL_SCOPES, make_member
-from tests.fulfillment.factories import make_service, route
+from tests.fulfillment.factories import make_service, route_order_now
 
 # Everywhere this word is the customer's name, in the spelling that the place needs.
 WORD = "zaphodine"
@@ -99,20 +99,20 @@ ORDER = {
 }
 
 
-def telling_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
+def get_text_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
     """Return the columns of a model that can hold personal data: no choices, numbers or times."""
     return [field for field in model._meta.local_concrete_fields if isinstance(field, TELLING) and not field.choices]
 
 
-def own_tables() -> list[type[models.Model]]:
+def get_own_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if not model._meta.proxy]
 
 
 def test_every_column_that_can_hold_words_is_declared_personal_or_impersonal() -> None:
     undeclared = [
         f"{model._meta.label}.{field.name}"
-        for model in own_tables()
-        for field in telling_fields(model)
+        for model in get_own_models()
+        for field in get_text_fields(model)
         if field.name not in get_personal_columns(model._meta.label) | get_non_personal_columns(model._meta.label)
     ]
 
@@ -120,14 +120,14 @@ def test_every_column_that_can_hold_words_is_declared_personal_or_impersonal() -
 
 
 def test_no_column_is_declared_twice_and_every_declared_one_is_there() -> None:
-    for model in own_tables():
+    for model in get_own_models():
         label, names = model._meta.label, {field.name for field in model._meta.local_concrete_fields}
         assert get_personal_columns(label) & get_non_personal_columns(label) == set(), label
         assert get_personal_columns(label) | get_non_personal_columns(label) <= names, label
 
 
 @pytest.fixture
-def listener() -> Iterator[None]:
+def subscribed_app() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
@@ -166,7 +166,7 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     # No further event records this; the stored response does all the same.
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c2")
     # The IP address of the customer's own request.
-    url = link(api, Customer(pk=customer["id"]))
+    url = get_activation_link(api, Customer(pk=customer["id"]))
     password = {"password": "correct horse", "password_confirmation": "correct horse"}
     assert Client(REMOTE_ADDR="203.0.113.78").post(url, password).status_code == 200
     return customer["id"], order["id"]
@@ -174,7 +174,7 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
 
 def fill_fulfillment(api: ApiClient, order_id: int) -> None:
     """Fulfill a part of the order, hold another, and let a service and a carrier record personal data."""
-    row = route(Order.objects.get(pk=order_id))[0]
+    row = route_order_now(Order.objects.get(pk=order_id))[0]
     first = [{"id": row.lines.get().pk, "quantity": 1}]
     path = f"fulfillment_orders/{row.pk}"
     hold = {"reason": "other", "reason_notes": f"{WORD} is away", "fulfillment_order_line_items": first}
@@ -309,7 +309,7 @@ def fill_deliveries(shop: Shop, app: App) -> None:
     )  # fmt: skip
 
 
-def tables_with(words: tuple[str, ...]) -> list[str]:
+def find_columns_with(words: tuple[str, ...]) -> list[str]:
     """Return the columns of all tables that contain any of the words, including search indexes."""
     results = []
     with connection.cursor() as cursor:
@@ -324,17 +324,17 @@ def tables_with(words: tuple[str, ...]) -> list[str]:
     return results
 
 
-def files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
+def find_files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
     """Return the files below the folders, or given by path, whose bytes contain any of the words."""
     results = []
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*"):
-            text = bytes_of(path).lower() if path.is_file() else b""
+            text = read_file(path).lower() if path.is_file() else b""
             results += [f"{path}: {word}" for word in words if word.encode() in text]
     return results
 
 
-def bytes_of(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     """Return a file's content, read by another process.
 
     A process that closes SQLite's file loses its locks on it; other connections would then take the database for unused
@@ -343,11 +343,11 @@ def bytes_of(path: Path) -> bytes:
     return subprocess.run(["cat", str(path)], check=True, capture_output=True).stdout
 
 
-def stored_files() -> Path:
+def get_stored_folders() -> Path:
     return Path(default_storage.path(""))
 
 
-def database_files() -> list[Path]:
+def get_database_files() -> list[Path]:
     if connection.vendor != "sqlite":
         return []
     return [path for end in ("", "-wal") if (path := Path(f"{connection.settings_dict['NAME']}{end}")).exists()]
@@ -359,7 +359,7 @@ WORDS = (WORD, "4155550199", "203.0.113.77", "203.0.113.78")
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_nothing_of_a_person_is_left_after_an_erasure(
-    client_with: ClientWith, shop: Shop, listener: None, caplog: pytest.LogCaptureFixture
+    client_with: ClientWith, shop: Shop, subscribed_app: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     api = client_with(*ALL_SCOPES)
@@ -371,12 +371,14 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
         fill_deliveries(shop, api.installation.app)
         filled = {
             f"{model._meta.label}.{field.name}"
-            for model in own_tables()
-            for field in telling_fields(model)
+            for model in get_own_models()
+            for field in get_text_fields(model)
             if field.name in get_personal_columns(model._meta.label) and _holds(model, field.name)
         }
-    assert files_with(WORDS, stored_files())
-    tables = [model for model in own_tables() if connection.vendor in getattr(model, "used_on", {connection.vendor})]
+    assert find_files_with(WORDS, get_stored_folders())
+    tables = [
+        model for model in get_own_models() if connection.vendor in getattr(model, "used_on", {connection.vendor})
+    ]
     everywhere = {f"{model._meta.label}.{name}" for model in tables for name in get_personal_columns(model._meta.label)}
     assert everywhere - filled == set(), "fill these places here, too"
 
@@ -390,8 +392,8 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
 
         assert {*Delivery.objects.values_list("state", flat=True)} == {"done", "cancelled"}
 
-    assert tables_with(WORDS) == []
-    assert files_with(WORDS, stored_files(), *database_files()) == []
+    assert find_columns_with(WORDS) == []
+    assert find_files_with(WORDS, get_stored_folders(), *get_database_files()) == []
     assert not any(word in caplog.text.lower() for word in WORDS)
 
 

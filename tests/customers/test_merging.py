@@ -23,25 +23,25 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.metafields.models import Metafield
-from apps.orders.domain import reconciliation
+from apps.orders.domain import consistency_checks
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.lock_order import watched
+from tests.lock_order import watch_locks
 from tests.orders.factories import make_order
-from tests.races import at_once, meanwhile, unguarded
-from tests.test_lock_order import ROOTS, breaches
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.test_lock_order import ROOTS, find_breaches
 
 SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
 COLOUR = {**SIZE, "key": "colour"}
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
-def two(shop: Shop) -> tuple[Customer, Customer]:
+def create_two_customers(shop: Shop) -> tuple[Customer, Customer]:
     """Create Anna, and a second Anna with one paid order under another spelling."""
     keep = make_customer(
         first_name="Anna",
@@ -72,16 +72,16 @@ def two(shop: Shop) -> tuple[Customer, Customer]:
 
 
 def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> None:
-    keep, other = two(in_shop)
+    keep, other = create_two_customers(in_shop)
 
-    assert merge.merge_customers(keep, other, {}, **by())
+    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
 
     row = Customer.objects.get()
     assert (row.pk, row.name, row.email, row.phone) == (keep.pk, "Anna Lind", "anna@example.com", "+14155550123")
     assert (row.note, row.tags, row.tax_exempt) == ("Rings first\n\nLeft door", "new, old, VIP", False)
     assert (row.orders_count, row.total_spent) == (2, Decimal(40))
     assert row.last_order_id == Order.objects.latest("pk").pk
-    assert list(reconciliation.check_customer_columns()) == []
+    assert list(consistency_checks.check_customer_columns()) == []
     assert [address.address1 for address in row.addresses.order_by("pk")] == ["Storgatan 1", "Kungsgatan 2"]
     assert row.default_address_id == keep.default_address_id
     values = dict(Metafield.objects.filter(owner_id=keep.pk).values_list("key", "value"))
@@ -96,11 +96,11 @@ def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> N
 
 
 def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email(in_shop: Shop) -> None:
-    keep, other = two(in_shop)
+    keep, other = create_two_customers(in_shop)
     Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
     selected = ("name", "email", "tax", "default_address", "metafields")
 
-    merge.merge_customers(keep, other, {**dict.fromkeys(selected, "other"), "note": "keep"}, **by())
+    merge.merge_customers(keep, other, {**dict.fromkeys(selected, "other"), "note": "keep"}, **get_actor_arguments())
 
     row = Customer.objects.get()
     assert (row.name, row.email, row.email_key, row.verified_email) == (
@@ -117,7 +117,7 @@ def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email
 
 
 @pytest.fixture
-def listener() -> Iterator[None]:
+def subscribed_app() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
@@ -126,16 +126,16 @@ def listener() -> Iterator[None]:
     unregister_audience(audience)
 
 
-def payload_of(event: Event) -> Any:
+def get_payload(event: Event) -> Any:
     assert event.payload is not None
     return event.payload["2026-07"]
 
 
-def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> None:
-    keep, other = two(in_shop)
+def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed_app: None) -> None:
+    keep, other = create_two_customers(in_shop)
     last = Event.objects.latest("pk").pk
 
-    merge.merge_customers(keep, other, {}, **by())
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
 
     events = Event.objects.filter(pk__gt=last).order_by("pk")
     topics = [event.topic for event in events]
@@ -148,38 +148,38 @@ def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> N
     merged = events.get(topic="customers/merge")
     assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
     assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
-    payload = payload_of(merged)
+    payload = get_payload(merged)
     assert payload["admin_graphql_api_customer_kept_id"].endswith(f"/Customer/{keep.pk}")
     assert payload["admin_graphql_api_customer_deleted_id"].endswith(f"/Customer/{other.pk}")
     assert (payload["status"], payload["errors"]) == ("completed", [])
     assert events.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
-    assert payload_of(events.get(topic="customers/update"))["orders_count"] == 2
-    assert payload_of(events.get(topic="orders/updated"))["customer"]["id"] == keep.pk
+    assert get_payload(events.get(topic="customers/update"))["orders_count"] == 2
+    assert get_payload(events.get(topic="orders/updated"))["customer"]["id"] == keep.pk
     assert "anna" not in repr([event.changes for event in events]).lower()
 
 
-def test_an_erasure_reaches_what_was_told_of_those_who_were_merged(in_shop: Shop, listener: None) -> None:
+def test_an_erasure_includes_events_of_merged_customers(in_shop: Shop, subscribed_app: None) -> None:
     first, second, third = make_customer(email="old@example.com"), make_customer(), make_customer()
-    merge.merge_customers(second, first, {}, **by())
-    merge.merge_customers(third, second, {}, **by())
+    merge.merge_customers(second, first, {}, **get_actor_arguments())
+    merge.merge_customers(third, second, {}, **get_actor_arguments())
     assert sorted(merge.get_merged_ids(third.pk)) == [first.pk, second.pk]
     assert "old@example.com" in repr(list(Event.objects.values_list("payload", flat=True)))
 
-    personal_data.redact_customer(third, **by())
+    personal_data.redact_customer(third, **get_actor_arguments())
 
     assert "old@example.com" not in repr(list(Event.objects.values_list("payload", flat=True)))
 
 
 def test_merging_again_changes_nothing(in_shop: Shop) -> None:
-    keep, other = two(in_shop)
-    merge.merge_customers(keep, other, {}, **by())
+    keep, other = create_two_customers(in_shop)
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
     events = Event.objects.count()
 
-    assert merge.merge_customers(keep, other, {}, **by())
+    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
 
     assert Event.objects.count() == events
     with pytest.raises(RowDeleted):
-        merge.merge_customers(other, keep, {}, **by())
+        merge.merge_customers(other, keep, {}, **get_actor_arguments())
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str
     keep, other = make_customer(), make_customer()
 
     with pytest.raises(MergeRefused) as error:
-        merge.merge_customers(keep, other, choices, **by())
+        merge.merge_customers(keep, other, choices, **get_actor_arguments())
 
     assert error.value.sentence == message
 
@@ -205,15 +205,15 @@ def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Sho
     events = Event.objects.count()
 
     with pytest.raises(MergeRefused, match="5000"):
-        merge.merge_customers(keep, other, {}, **by())
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())
     with pytest.raises(MergeRefused, match="itself"):
-        merge.merge_customers(keep, keep, {}, **by())
+        merge.merge_customers(keep, keep, {}, **get_actor_arguments())
     Customer.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
     with pytest.raises(BeingErased):
-        merge.merge_customers(keep, other, {}, **by())
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())
     Customer.objects.filter(pk=other.pk).update(erasing_at=None, redacted_at=timezone.now())
     with pytest.raises(MergeRefused, match="was erased"):
-        merge.merge_customers(other, keep, {}, **by())
+        merge.merge_customers(other, keep, {}, **get_actor_arguments())
 
     assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
 
@@ -223,7 +223,7 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
 ) -> None:
     settings.JOB_LEASE_SECONDS = 3600
     monkeypatch.setattr(merge, "BATCH_SIZE", 2)
-    keep, other = two(in_shop)
+    keep, other = create_two_customers(in_shop)
     for _ in range(4):
         make_order(in_shop, email=other.email, financial_status="paid")
     late: list[Any] = [RuntimeError("The worker is gone"), lambda: make_order(in_shop, email=other.email)]
@@ -231,7 +231,7 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
 
     def interrupted(job: Job, *, completed: int, total: int) -> None:
         report(job, completed=completed, total=total)
-        assert list(reconciliation.check_customer_columns()) == []
+        assert list(consistency_checks.check_customer_columns()) == []
         if late:
             next_one = late.pop(0)
             if isinstance(next_one, Exception):
@@ -241,11 +241,11 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     monkeypatch.setattr(queue, "report_progress", interrupted)
     choices = {"email": "other"}
 
-    assert not merge.merge_customers(keep, other, choices, **by())
+    assert not merge.merge_customers(keep, other, choices, **get_actor_arguments())
     job = Job.objects.get(task=merge.MERGE_TASK)
     for first, another in ((keep, other), (other, keep)):
         with pytest.raises(MergeInProgress):
-            merge.merge_customers(first, another, {}, **by())
+            merge.merge_customers(first, another, {}, **get_actor_arguments())
     assert queue.run_job(job.key)
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
@@ -256,18 +256,18 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     assert (job.state, job.error) == (Job.State.DONE, "")
     row = Customer.objects.get()
     assert (row.orders_count, row.email) == (7, "Anna.Lind@example.org")
-    assert list(reconciliation.check_customer_columns()) == []
+    assert list(consistency_checks.check_customer_columns()) == []
     topics = list(Event.objects.values_list("topic", flat=True))
     assert (topics.count("customers/merge"), topics.count("customers/delete")) == (1, 1)
 
 
 def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BATCH_SIZE", 2)
-    keep, other = two(in_shop)
+    keep, other = create_two_customers(in_shop)
     for _ in range(5):
         make_order(in_shop, email=other.email)
     ids = list(Order.objects.filter(customer=other).order_by("pk").values_list("pk", flat=True))
-    assert not merge.merge_customers(keep, other, {}, **by())
+    assert not merge.merge_customers(keep, other, {}, **get_actor_arguments())
 
     with CaptureQueriesContext(connection) as statements:
         assert queue.run_job(Job.objects.get(task=merge.MERGE_TASK).key)
@@ -277,12 +277,12 @@ def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.
     assert Order.objects.filter(customer=keep).count() == 1 + len(ids)
 
 
-def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_stops_if_a_customer_is_erased_concurrently(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BATCH_SIZE", 0)
-    keep, other = two(in_shop)
-    merge.merge_customers(keep, other, {}, **by())
+    keep, other = create_two_customers(in_shop)
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
     monkeypatch.setattr(merge, "BATCH_SIZE", 250)
-    erasure.erase_customer(keep, **by())
+    erasure.erase_customer(keep, **get_actor_arguments())
     job = Job.objects.get(task=merge.MERGE_TASK)
 
     assert queue.run_job(job.key)
@@ -294,29 +294,33 @@ def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, mon
 
 @pytest.mark.postgres
 def test_a_merge_locks_in_order(in_shop: Shop) -> None:
-    keep, other = two(in_shop)
-    with watched(ROOTS) as watch:
-        merge.merge_customers(other, keep, {"metafields": "other"}, **by())
-    assert breaches(watch) == []
+    keep, other = create_two_customers(in_shop)
+    with watch_locks(ROOTS) as watch:
+        merge.merge_customers(other, keep, {"metafields": "other"}, **get_actor_arguments())
+    assert find_breaches(watch) == []
 
 
-def ordering(shop: Shop, customer_id: int) -> Order:
+def build_order_work(shop: Shop, customer_id: int) -> Order:
     return make_order(shop, customer={"id": customer_id}, email="new@example.com")
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
-def test_an_order_that_comes_meanwhile_goes_over_too(shop: Shop) -> None:
+def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
     with shop_scope(shop):
-        keep, other = two(shop)
+        keep, other = create_two_customers(shop)
 
-    meanwhile(shop, lambda: ordering(shop, other.pk), lambda: merge.merge_customers(keep, other, {}, **by()))
+    run_while_uncommitted(
+        shop,
+        lambda: build_order_work(shop, other.pk),
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+    )
 
     with shop_scope(shop):
         row = Customer.objects.get()
         assert (row.orders_count, Order.objects.filter(customer=keep).count()) == (3, 3)
-        assert list(reconciliation.check_customer_columns()) == []
+        assert list(consistency_checks.check_customer_columns()) == []
 
 
 @pytest.mark.postgres
@@ -324,13 +328,13 @@ def test_an_order_that_comes_meanwhile_goes_over_too(shop: Shop) -> None:
 def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
     """Control without the lock: an order that is created during the merge is not moved."""
     with shop_scope(shop):
-        keep, other = two(shop)
+        keep, other = create_two_customers(shop)
 
     with pytest.raises(IntegrityError):
-        unguarded(
+        run_unguarded(
             shop,
-            lambda: ordering(shop, other.pk),
-            lambda: merge.merge_customers(keep, other, {}, **by()),
+            lambda: build_order_work(shop, other.pk),
+            lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
             locks={"customers_customer", "orders_order"},
         )
 
@@ -340,25 +344,25 @@ def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
 @pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
 def test_of_two_merges_of_the_same_two_one_is_done(shop: Shop) -> None:
     with shop_scope(shop):
-        keep, other = two(shop)
+        keep, other = create_two_customers(shop)
 
-    results = at_once(
+    results = run_concurrently(
         shop,
-        lambda: merge.merge_customers(keep, other, {}, **by()),
-        lambda: merge.merge_customers(other, keep, {}, **by()),
-        lambda: merge.merge_customers(keep, other, {}, **by()),
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+        lambda: merge.merge_customers(other, keep, {}, **get_actor_arguments()),
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
     )
 
     assert {type(result) for result in results} == {bool, RowDeleted}
     with shop_scope(shop):
         assert Customer.objects.get().orders_count == 2
         assert Event.objects.filter(topic="customers/merge").count() == 1
-        assert list(reconciliation.check_customer_columns()) == []
+        assert list(consistency_checks.check_customer_columns()) == []
 
 
-def test_a_deleted_customer_is_merged_with_nobody(in_shop: Shop) -> None:
+def test_a_deleted_customer_cannot_be_merged(in_shop: Shop) -> None:
     keep, other = make_customer(), make_customer()
-    customers.delete_customer(Customer.objects.get(pk=other.pk), **by())
+    customers.delete_customer(Customer.objects.get(pk=other.pk), **get_actor_arguments())
 
     with pytest.raises(RowDeleted):
-        merge.merge_customers(keep, other, {}, **by())
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())

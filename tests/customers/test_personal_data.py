@@ -18,7 +18,7 @@ from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.customers.test_customers_api import create
+from tests.customers.test_customers_api import post_customer
 
 METAFIELD = {"namespace": "global", "key": "size", "type": "single_line_text_field", "value": "Marker-value"}
 MARKED: dict[str, Any] = {
@@ -42,7 +42,7 @@ def customer(in_shop: Shop) -> Customer:
 
 
 @pytest.fixture
-def listener() -> Iterator[None]:
+def subscribed_app() -> Iterator[None]:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
@@ -61,7 +61,7 @@ def test_an_export_holds_everything_that_is_known(customer: Customer) -> None:
     assert exported["metafields"] == [METAFIELD]
 
 
-def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(listener: None, customer: Customer) -> None:
+def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(subscribed_app: None, customer: Customer) -> None:
     Customer.objects.filter(pk=customer.pk).update(orders_count=2, total_spent="12.50", last_order_name="#1001")
     assert "Marker-first" in repr(list(Event.objects.values_list("payload")))
 
@@ -81,7 +81,7 @@ def test_an_erased_customer_is_found_no_more_and_the_email_is_free(api: ApiClien
     personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
     assert api.get("customers/search.json", query="marker").json() == {"customers": []}
-    assert create(api, email="marker@example.com")["id"] != customer.pk
+    assert post_customer(api, email="marker@example.com")["id"] != customer.pk
     assert api.get(f"customers/{customer.pk}.json").json()["customer"]["email"] is None
 
 
@@ -136,7 +136,9 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
         erased.append((row.pk, actor))
 
     monkeypatch.setattr(personal_data, "_parts", {})
-    personal_data.register_personal_data("things", redact=redact, personal_columns={}, export=lambda row, after: [(1, row.pk)])
+    personal_data.register_personal_data(
+        "things", redact=redact, personal_columns={}, export=lambda row, after: [(1, row.pk)]
+    )
     exported = personal_data.collect_data(customer)
     personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
@@ -145,7 +147,7 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
 
 
 def test_metafields_are_set_with_the_customer(api: ApiClient) -> None:
-    customer = create(api, email="a@example.com", metafields=[METAFIELD])
+    customer = post_customer(api, email="a@example.com", metafields=[METAFIELD])
     changed = {**METAFIELD, "value": "blue"}
     api.put(f"customers/{customer['id']}.json", {"customer": {"metafields": [changed]}})
 
@@ -155,7 +157,7 @@ def test_metafields_are_set_with_the_customer(api: ApiClient) -> None:
     assert [(row["namespace"], row["key"], row["value"]) for row in metafields] == [("global", "size", "blue")]
 
 
-def test_bad_metafields_are_refused_beside_all_else(api: ApiClient) -> None:
+def test_invalid_metafields_are_refused_with_all_other_errors(api: ApiClient) -> None:
     body = {"email": "x", "metafields": [METAFIELD, {**METAFIELD, "key": "k" * 31}]}
 
     response = api.post("customers.json", {"customer": body})

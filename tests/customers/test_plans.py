@@ -23,7 +23,7 @@ from tests.customers.factories import NOON
 ROWS = 8_000
 
 
-def country(index: int) -> str:
+def get_country(index: int) -> str:
     return "DK" if index % 500 == 0 else "SE" if index % 2 else "NO"
 
 
@@ -45,11 +45,11 @@ def add_crowd(shop: Shop) -> None:
             for number in range(ROWS)
         ]
         for index, row in enumerate(rows):
-            rebuild_search_columns(row, [{"city": f"City{index % 900}", "country_code": country(index)}])
+            rebuild_search_columns(row, [{"city": f"City{index % 900}", "country_code": get_country(index)}])
         customers = Customer.objects.bulk_create(rows, batch_size=2000)
         Address.objects.bulk_create(
             [
-                Address(shop=shop, customer=row, city=f"City{index % 900}", country_code=country(index))
+                Address(shop=shop, customer=row, city=f"City{index % 900}", country_code=get_country(index))
                 for index, row in enumerate(customers)
             ],
             batch_size=2000,
@@ -60,11 +60,11 @@ def add_crowd(shop: Shop) -> None:
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
 
 
-def plan(queryset: Any) -> str:
+def explain_query(queryset: Any) -> str:
     return str(queryset.explain())
 
 
-def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
+def search_customers(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
     customers = [
         Customer.objects.filter(item) for item in SEARCH.compile_alternatives(SEARCH.parse(query), zone=shop.tzinfo)
     ]
@@ -87,13 +87,13 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
             # PostgreSQL keeps new GIN entries in a pending list until VACUUM.
             for index in set(expected.values()):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
-        query_plans = {query: plan(searched(shop, query)) for query in expected}
+        query_plans = {query: explain_query(search_customers(shop, query)) for query in expected}
         with CaptureQueriesContext(connection) as queries:
-            query_plan = plan(searched(shop, "email:person01234@mail34.example"))
+            query_plan = explain_query(search_customers(shop, "email:person01234@mail34.example"))
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN {queries[0]['sql']}")
             somebody = str(cursor.fetchall())
-        counts = {query: len(searched(shop, query)) for query in expected}
+        counts = {query: len(search_customers(shop, query)) for query in expected}
 
     assert {query: index for query, index in expected.items() if index not in query_plans[query]} == {}
     assert not [query for query, text in query_plans.items() if "Seq Scan on customers" in text]
@@ -126,8 +126,8 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
             # With so few rows a sequential scan to look up a hundred ids is possible; the source of the ids counts.
             cursor.execute("SET LOCAL enable_seqscan = off")
-        query_plans = {query: plan(searched(shop, query)) for query in expected}
-        counts = {query: len(searched(shop, query)) for query in expected}
+        query_plans = {query: explain_query(search_customers(shop, query)) for query in expected}
+        counts = {query: len(search_customers(shop, query)) for query in expected}
 
     assert [query for query, names in expected.items() if not all(name in query_plans[query] for name in names)] == []
     assert [query for query, text in query_plans.items() if "Seq Scan" in text or "SubPlan" in text] == []
@@ -147,20 +147,20 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
 )
 def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Shop, query: str) -> None:
     with shop_scope(shop):
-        expected = sorted(searched(shop, query))
+        expected = sorted(search_customers(shop, query))
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'customers_%'")
             cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname LIKE 'customers_%'")
             in_the_panel = (
                 Customer.rows().filter(build_search_condition(query, shop)).order_by("-id").values_list("pk")[:51]
             )
-            for rows in (searched(shop, query), in_the_panel):
+            for rows in (search_customers(shop, query), in_the_panel):
                 sql, parameters = rows.query.sql_with_params()
                 cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}", parameters)
                 ((plan,),) = cursor.fetchall()
-                assert rows_read(plan[0]["Plan"]) < 8 * ROWS, rows.explain(analyze=True)
+                assert count_rows_read(plan[0]["Plan"]) < 8 * ROWS, rows.explain(analyze=True)
 
-        assert sorted(searched(shop, query)) == expected
+        assert sorted(search_customers(shop, query)) == expected
 
 
 @pytest.mark.postgres
@@ -193,11 +193,11 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
     assert first not in nearest
 
 
-def rows_read(node: dict[str, Any]) -> int:
+def count_rows_read(node: dict[str, Any]) -> int:
     """Return the number of rows that all nodes of a plan returned or filtered, times their loops."""
     thrown = sum(value for name, value in node.items() if name.startswith("Rows Removed"))
     own = int((node["Actual Rows"] + thrown) * node["Actual Loops"])
-    return own + sum(map(rows_read, node.get("Plans", ())))
+    return own + sum(map(count_rows_read, node.get("Plans", ())))
 
 
 def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
@@ -215,7 +215,7 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
 
     with shop_scope(shop):
         messages = {
-            order: plan(
+            order: explain_query(
                 filter_by_cursor(Customer.objects.all(), parse_search_order(order), None).values_list("pk")[:51]
             )
             for order in expected
@@ -230,8 +230,8 @@ def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
         few_customers = Customer.objects.filter(
             sort_tables.filter_sort_column(Customer, "email_marketing_state", "in", ["pending"])
         )
-        query_plan = plan(few_customers.order_by("-pk").values_list("pk")[:51])
-        counted = plan(few_customers.order_by().values_list("pk")[:51])
+        query_plan = explain_query(few_customers.order_by("-pk").values_list("pk")[:51])
+        counted = explain_query(few_customers.order_by().values_list("pk")[:51])
 
     assert "customers_profile_by_consent" in query_plan
     assert "customers_profile_by_consent" in counted
@@ -239,7 +239,7 @@ def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
     assert "TEMP B-TREE" not in query_plan
 
 
-@pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
+@pytest.mark.skipif(parts.is_postgres(), reason="the full-text table is SQLite's")
 def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     queries = (
         "person01234",
@@ -251,15 +251,15 @@ def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     )
 
     with shop_scope(shop):
-        query_plans = {query: plan(searched(shop, query)) for query in queries}
-        counts = {query: len(searched(shop, query)) for query in queries}
+        query_plans = {query: explain_query(search_customers(shop, query)) for query in queries}
+        counts = {query: len(search_customers(shop, query)) for query in queries}
 
     assert not [query for query in queries if sqlite_fts.TABLE not in query_plans[query]]
     assert not [query for query in queries if "SCAN customers_customer" in query_plans[query]]
     assert all(counts.values())
 
 
-@pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
+@pytest.mark.skipif(parts.is_postgres(), reason="the full-text table is SQLite's")
 def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
     with connection.cursor() as cursor:
         for name in ("insert", "update", "delete"):
@@ -268,8 +268,8 @@ def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
         row = Customer(shop=shop, first_name="Unseen")
         rebuild_search_columns(row, [])
         row.save()
-        assert not list(searched(shop, "unseen"))
+        assert not list(search_customers(shop, "unseen"))
 
         sqlite_fts.create_search_index()
 
-        assert list(searched(shop, "unseen")) == [(row.pk,)]
+        assert list(search_customers(shop, "unseen")) == [(row.pk,)]

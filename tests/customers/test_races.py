@@ -20,17 +20,17 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.races import at_once, unguarded, without
+from tests.races import run_concurrently, run_unguarded, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
+def build_create_works(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
     def one(body: dict[str, Any]) -> Callable[[], Any]:
         client = ApiClient(api.token, api.installation)
         return lambda: client.post("customers.json", {"customer": body})
 
-    return at_once(api.installation.shop, *(one(body) for body in bodies))
+    return run_concurrently(api.installation.shop, *(one(body) for body in bodies))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
 def test_of_creates_with_the_same_contact_one_succeeds(
     api: ApiClient, shop: Shop, field: str, values: list[str]
 ) -> None:
-    answers = creates(api, *({"first_name": "A", field: value} for value in values))
+    answers = build_create_works(api, *({"first_name": "A", field: value} for value in values))
 
     assert Counter(response.status_code for response in answers) == {201: 1, 422: len(values) - 1}
     refusals = [response.json() for response in answers if response.status_code == 422]
@@ -66,7 +66,7 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
     def change(client: ApiClient, pk: int) -> Callable[[], Any]:
         return lambda: client.put(f"customers/{pk}.json", {"customer": {"email": "one@example.com"}})
 
-    answers = at_once(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
+    answers = run_concurrently(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
 
     assert Counter(response.status_code for response in answers) == {200: 1, 422: 3}
 
@@ -74,9 +74,9 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
 def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop) -> None:
     """Control without the lock: the check for an existing contact does not see concurrent inserts."""
     contacts: list[dict[str, Any]] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
-    with without(Customer, "shop_id", "email_key"), without(Customer, "shop_id", "phone"):
+    with without_constraint(Customer, "shop_id", "email_key"), without_constraint(Customer, "shop_id", "phone"):
         for contact in contacts:
-            response = unguarded(
+            response = run_unguarded(
                 shop,
                 partial(make_customer, **contact),
                 partial(api.post, "customers.json", {"customer": {"first_name": "A", **contact}}),
@@ -84,7 +84,7 @@ def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop)
             assert response.status_code == 201
 
 
-def activation(shop: Shop) -> tuple[Customer, str]:
+def make_activation_url(shop: Shop) -> tuple[Customer, str]:
     with shop_scope(shop):
         customer = make_customer()
         url = accounts.create_activation_url(customer, actor="staff:1", at=timezone.now())
@@ -92,16 +92,16 @@ def activation(shop: Shop) -> tuple[Customer, str]:
     return customer, url.removeprefix(settings.BASE_URL)
 
 
-def choosing(url: str, password: str) -> Callable[[], Any]:
+def build_password_work(url: str, password: str) -> Callable[[], Any]:
     body = {"password": password, "password_confirmation": password}
     return lambda: Client().post(url, body).status_code
 
 
 @pytest.mark.race(control="test_without_the_condition_of_the_update_one_link_activates_twice")
 def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
-    customer, url = activation(shop)
+    customer, url = make_activation_url(shop)
 
-    statuses = at_once(shop, *(choosing(url, f"password {number}") for number in range(6)))
+    statuses = run_concurrently(shop, *(build_password_work(url, f"password {number}") for number in range(6)))
 
     assert Counter(statuses) == {200: 1, 410: 5}
     with shop_scope(shop):
@@ -112,10 +112,12 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
 
 def test_without_the_condition_of_the_update_one_link_activates_twice(shop: Shop) -> None:
     """Control without the lock: both see a valid link, and the second password replaces the first."""
-    customer, url = activation(shop)
+    customer, url = make_activation_url(shop)
     used = {"customers_customer": ("activation_nonce", "activation_expires_at", "state")}
 
-    status = unguarded(shop, choosing(url, "password 1"), choosing(url, "password 2"), conditions=used)
+    status = run_unguarded(
+        shop, build_password_work(url, "password 1"), build_password_work(url, "password 2"), conditions=used
+    )
 
     assert status == 200
     with shop_scope(shop):
@@ -131,7 +133,7 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     path = f"customers/{customer.pk}/account_activation_url.json"
     clients = [ApiClient(api.token, api.installation) for _ in range(5)]
 
-    answers = at_once(shop, *(lambda client=client: client.post(path) for client in clients))
+    answers = run_concurrently(shop, *(lambda client=client: client.post(path) for client in clients))
 
     urls = [response.json()["account_activation_url"].removeprefix(settings.BASE_URL) for response in answers]
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
@@ -144,7 +146,7 @@ def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Sh
     clients = [ApiClient(api.token, api.installation) for _ in range(5)]
     body = {"address": {"city": "Lund", "country": "Sweden"}}
 
-    answers = at_once(
+    answers = run_concurrently(
         shop,
         *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients),
     )
@@ -162,7 +164,7 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
     base = f"customers/{customer.pk}/addresses"
     clients = [ApiClient(api.token, api.installation) for _ in range(2)]
 
-    answers = at_once(
+    answers = run_concurrently(
         shop,
         lambda: clients[0].delete(f"{base}/{default.pk}.json"),
         lambda: clients[1].delete(f"{base}/{other.pk}.json"),
@@ -181,7 +183,7 @@ def test_without_the_customers_lock_an_address_is_left_and_none_is_the_default(s
         customer = make_customer()
         default = make_address(customer)
 
-    unguarded(
+    run_unguarded(
         shop,
         lambda: addresses.create_address(customer, {"city": "Lund", "country": "Sweden"}, **by),
         lambda: addresses.delete_addresses(customer, [default.pk], **by),

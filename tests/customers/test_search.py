@@ -65,12 +65,12 @@ among_people = pytest.mark.shop_with(fill=add_people)
 
 
 @pytest.fixture
-def people(filled: dict[str, int]) -> dict[str, int]:
+def customer_ids(shared_rows: dict[str, int]) -> dict[str, int]:
     """Return the ids of the shop's customers, by name."""
-    return filled
+    return shared_rows
 
 
-def found(api: ApiClient, people: dict[str, int], query: str, **more: Any) -> list[str]:
+def search_names(api: ApiClient, people: dict[str, int], query: str, **more: Any) -> list[str]:
     response = api.get("customers/search.json", query=query, **more)
     assert response.status_code == 200, response.content
     names = {pk: name for name, pk in people.items()}
@@ -180,14 +180,14 @@ def found(api: ApiClient, people: dict[str, int], query: str, **more: Any) -> li
         ("", {"anna", "bo", "zoe", "li"}),
     ],
 )
-def test_a_query_finds(api: ApiClient, people: dict[str, int], query: str, names: set[str]) -> None:
-    assert set(found(api, people, query)) == names
+def test_a_query_finds(api: ApiClient, customer_ids: dict[str, int], query: str, names: set[str]) -> None:
+    assert set(search_names(api, customer_ids, query)) == names
 
 
 @among_people
 @pytest.mark.parametrize("name", PEOPLE)
-def test_the_id_finds(api: ApiClient, people: dict[str, int], name: str) -> None:
-    assert found(api, people, f"id:{people[name]}") == [name]
+def test_the_id_finds(api: ApiClient, customer_ids: dict[str, int], name: str) -> None:
+    assert search_names(api, customer_ids, f"id:{customer_ids[name]}") == [name]
 
 
 @among_people
@@ -206,20 +206,20 @@ def test_the_id_finds(api: ApiClient, people: dict[str, int], name: str) -> None
 )
 @pytest.mark.parametrize("text", ["", "city:lund OR tag:vipera OR -city:york", "verified_email:false OR country:SE"])
 def test_order_pages_through_everybody_once_and_back(
-    api: ApiClient, people: dict[str, int], order: str | None, names: list[str], text: str
+    api: ApiClient, customer_ids: dict[str, int], order: str | None, names: list[str], text: str
 ) -> None:
     params = {"query": text, **({"order": order} if order else {})}
 
-    full = found(api, people, text, **({"order": order} if order else {}))
-    pages, last = walked(api, params, "next")
-    back, _ = walked(api, last, "previous")
+    full = search_names(api, customer_ids, text, **({"order": order} if order else {}))
+    pages, last = walk_pages(api, params, "next")
+    back, _ = walk_pages(api, last, "previous")
 
     assert full == names
-    assert pages == [people[name] for name in names]
+    assert pages == [customer_ids[name] for name in names]
     assert back == pages[::-1]
 
 
-def test_the_whole_address_of_somebody_finds_them_alone(api: ApiClient, shop: Shop) -> None:
+def test_a_full_email_address_matches_only_its_customer(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         ann, mary = (make_customer(email=email) for email in ("ann@example.com", "mary.ann@example.com"))
 
@@ -237,14 +237,14 @@ def test_the_order_by_email_has_those_without_one_too(api: ApiClient, shop: Shop
     with shop_scope(shop):
         customers = [make_customer(email=email, first_name="A") for email in ("", "b@example.com", "", "a@example.com")]
 
-    pages, last = walked(api, {"order": "email asc"}, "next")
-    back, _ = walked(api, last, "previous")
+    pages, last = walk_pages(api, {"order": "email asc"}, "next")
+    back, _ = walk_pages(api, last, "previous")
 
     assert pages == [customers[0].pk, customers[2].pk, customers[3].pk, customers[1].pk]
     assert back == pages[::-1]
 
 
-def walked(api: ApiClient, query: dict[str, str], direction: str) -> tuple[list[int], dict[str, str]]:
+def walk_pages(api: ApiClient, query: dict[str, str], direction: str) -> tuple[list[int], dict[str, str]]:
     """Return the ids on pages of one row, as far as they go in a direction, and the query of the last page."""
     ids = []
     while True:
@@ -289,7 +289,7 @@ def test_a_syntax_error_says_where(api: ApiClient) -> None:
 
 @among_people
 @pytest.mark.parametrize("query", ["*", "(a+)+$", "'; DROP TABLE customers_customer; --", "a" * 4000, "\u202eabc"])
-def test_odd_texts_are_just_texts(api: ApiClient, people: dict[str, int], query: str) -> None:
+def test_odd_texts_are_just_texts(api: ApiClient, customer_ids: dict[str, int], query: str) -> None:
     response = api.get("customers/search.json", query=query)
 
     assert response.status_code in {200, 400}
@@ -297,8 +297,8 @@ def test_odd_texts_are_just_texts(api: ApiClient, people: dict[str, int], query:
 
 
 @among_people
-def test_search_sees_no_other_shop(foreign_api: ApiClient, people: dict[str, int]) -> None:
-    assert foreign_api.get("customers/search.json", query="anna").json() == {"customers": []}
+def test_search_sees_no_other_shop(other_shop_api: ApiClient, customer_ids: dict[str, int]) -> None:
+    assert other_shop_api.get("customers/search.json", query="anna").json() == {"customers": []}
 
 
 def test_the_search_follows_every_change(api: ApiClient, shop: Shop) -> None:
@@ -310,15 +310,18 @@ def test_the_search_follows_every_change(api: ApiClient, shop: Shop) -> None:
     api.put(f"customers/{customer.pk}.json", {"customer": {"first_name": "After", "tags": "fresh"}})
     api.put(f"customers/{customer.pk}/addresses/{address.pk}.json", {"address": {"company": "Newco"}})
 
-    hits = {query: found(api, names, query) for query in ("after", "newco", "tag:fresh", "first_name:before", "oldco")}
+    hits = {
+        query: search_names(api, names, query)
+        for query in ("after", "newco", "tag:fresh", "first_name:before", "oldco")
+    }
     assert hits == {"after": ["it"], "newco": ["it"], "tag:fresh": ["it"], "first_name:before": [], "oldco": []}
     api.delete(f"customers/{customer.pk}.json")
-    assert found(api, names, "after") == []
+    assert search_names(api, names, "after") == []
 
 
 @among_people
 def test_search_costs_the_same_queries_however_many_rows(
-    api: ApiClient, people: dict[str, int], django_assert_num_queries: Any
+    api: ApiClient, customer_ids: dict[str, int], django_assert_num_queries: Any
 ) -> None:
     api.get("customers/search.json", query="warm")
 
@@ -391,7 +394,7 @@ def test_only_emails_are_searched_by_their_end(api: ApiClient) -> None:
     assert "'*york' is an ending" in refused.json()["errors"]["query"]
 
 
-def test_places_are_told_apart() -> None:
+def test_countries_and_provinces_are_distinguished() -> None:
     words = build_address_text([{"city": "York", "zip": "1"}, {"city": "New York", "zip": "1"}, {"city": "york"}])
 
     assert words == "\x06york\x0f\x06new\x06york\x0f\x081\x0f"
@@ -409,7 +412,7 @@ ALPHABET = st.sampled_from([*"abz09 :()\"'\\*<>=-+@.%_,éß小😀\u0301\u202e\n
 @among_people
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.lists(ALPHABET, max_size=40).map("".join) | st.text(CHARACTERS, max_size=60))
-def test_any_text_is_answered(api: ApiClient, people: dict[str, int], text: str) -> None:
+def test_any_text_is_answered(api: ApiClient, customer_ids: dict[str, int], text: str) -> None:
     response = api.http.get(f"/admin/api/2026-07/customers/search.json?{urlencode({'query': text})}")
 
     assert response.status_code in {200, 400}, (text, response.content)

@@ -21,8 +21,8 @@ from apps.inventory.models import InventoryLevel, StockMovement
 from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import PNG, make_custom, make_image, make_product, make_smart
-from tests.orders.exchange import exported, fates, import_text
-from tests.outgoing.servers import Server, answer
+from tests.orders.exchange import export_text, get_row_results, import_text
+from tests.outgoing.servers import Server, send_response
 
 # Values that another shop assigns itself.
 OWN = {"id", "product_id", "image_id", "inventory_item_id", "variant_ids", "admin_graphql_api_id", "created_at",
@@ -31,26 +31,26 @@ HEADER = "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Vari
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def without_own(value: Any) -> Any:
+def remove_own_values(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: without_own(inner) for name, inner in value.items() if name not in OWN}
-    return [without_own(inner) for inner in value] if isinstance(value, list) else value
+        return {name: remove_own_values(inner) for name, inner in value.items() if name not in OWN}
+    return [remove_own_values(inner) for inner in value] if isinstance(value, list) else value
 
 
-def shown(shop: Shop) -> list[Any]:
+def get_products(shop: Shop) -> list[Any]:
     with shop_scope(shop):
         return read_products(list(Product.objects.order_by("handle").values_list("pk", flat=True)))
 
 
-def take_in(shop: Shop, text: str, tmp_path: Path, name: str = "in.csv", **options: Any) -> str:
+def import_product_text(shop: Shop, text: str, tmp_path: Path, name: str = "in.csv", **options: Any) -> str:
     return import_text(shop, text, tmp_path, name, **options)
 
 
-def fill(shop: Shop, tmp_path: Path) -> None:
+def create_products(shop: Shop, tmp_path: Path) -> None:
     """Create two products with nearly every value that a file can contain."""
     text = io.StringIO()
     rows = [
@@ -69,7 +69,7 @@ def fill(shop: Shop, tmp_path: Path) -> None:
     writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()
     writer.writerows(rows)
-    report = take_in(shop, text.getvalue(), tmp_path)
+    report = import_product_text(shop, text.getvalue(), tmp_path)
     assert "2 new" in report, report
     with shop_scope(shop):
         socks = Product.objects.get(handle="socks")
@@ -82,23 +82,23 @@ def fill(shop: Shop, tmp_path: Path) -> None:
 def test_what_goes_out_comes_into_an_empty_shop_equal_and_changes_nothing_where_it_was(
     shop: Shop, tmp_path: Path
 ) -> None:
-    fill(shop, tmp_path)
+    create_products(shop, tmp_path)
     user = factories.UserFactory.create()
     for form in ("csv", "jsonl"):
         other = factories.make_shop(domain=f"{form}.example", name="Other")
-        text = exported(shop, user, "products", form)
+        text = export_text(shop, user, "products", form)
         with shop_scope(shop):
             told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
             before = told_of.count(), list(Product.objects.order_by("pk").values_list("version", flat=True))
 
-        report = take_in(other, text, tmp_path, f"{form}.{form}")
-        second_report = take_in(shop, text, tmp_path, f"{form}.{form}")
-        third = take_in(other, text + "\n", tmp_path, f"{form}.{form}")
+        report = import_product_text(other, text, tmp_path, f"{form}.{form}")
+        second_report = import_product_text(shop, text, tmp_path, f"{form}.{form}")
+        third = import_product_text(other, text + "\n", tmp_path, f"{form}.{form}")
 
         assert "2 new, 0 changed" in report, report
         assert "0 new, 0 changed, 2 skipped, 0 failed" in second_report, second_report
         assert "0 new, 0 changed, 2 skipped, 0 failed" in third, third
-        assert without_own(shown(other)) == without_own(shown(shop)), form
+        assert remove_own_values(get_products(other)) == remove_own_values(get_products(shop)), form
         with shop_scope(other):
             assert ProductImage.objects.count() == 2
             assert Variant.objects.values_list("image__alt", flat=True).get(option1="42") == "Back"
@@ -115,7 +115,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
         mug = make_product("Mug", prices=("1", "2"), tags="old", vendor="Acme")
         smart = make_smart("Cheap", ("title", "equals", "x"))
         make_custom("Kitchen", mug)
-    take_in(
+    import_product_text(
         shop, "Handle,Variant SKU,Option1 Value,Variant Inventory Qty,Collection\nmug,A,1,4,Kitchen; Cheap\n", tmp_path
     )
     rows = (
@@ -126,7 +126,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
         "twice,Twice,Size,1,,1,,\ntwice,,,1,,2,,\n"
     )
 
-    report = take_in(shop, HEADER + rows, tmp_path)
+    report = import_product_text(shop, HEADER + rows, tmp_path)
 
     assert "0 new, 1 changed, 0 skipped, 3 failed" in report, report
     with shop_scope(shop):
@@ -142,7 +142,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
         ]
         assert set(StockMovement.objects.values_list("reason", "reference")) == {("count", "Import")}
     assert not list(find_differences())
-    reasons = [reason for _, fate, reason in fates(shop) if fate == "failed"]
+    reasons = [reason for _, fate, reason in get_row_results(shop) if fate == "failed"]
     assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
 
 
@@ -162,7 +162,7 @@ REFERENCE = (
 
 @pytest.mark.django_db
 def test_the_reference_platforms_table_comes_in_as_it_is(shop: Shop, tmp_path: Path) -> None:
-    report = take_in(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
+    report = import_product_text(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
 
     assert "Unsupported columns, ignored: Product Category, Option1 Linked To," in report
     assert "1 new, 0 changed, 0 skipped, 0 failed" in report
@@ -175,26 +175,26 @@ def test_columns_that_cannot_be_kept_are_named_and_gift_cards_refused(shop: Shop
     text = "Handle,Title,Gift Card,Season\na,A,false,Toys\nb,B,true,\n"
 
     with pytest.raises(Exception, match="Season"):
-        take_in(shop, text, tmp_path)
-    report = take_in(shop, text, tmp_path, ignore_unknown=True)
+        import_product_text(shop, text, tmp_path)
+    report = import_product_text(shop, text, tmp_path, ignore_unknown=True)
 
     assert "1 new, 0 changed, 0 skipped, 1 failed" in report
-    assert "gift cards are not supported" in fates(shop)[1][2]
+    assert "gift cards are not supported" in get_row_results(shop)[1][2]
 
 
 @pytest.mark.django_db
-def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
+def test_a_missing_image_is_reported_and_an_existing_one_is_recognized(
     shop: Shop, tmp_path: Path, settings: Any
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(answer(PNG))
+    server = Server(send_response(PNG))
     try:
         text = (
             "Handle,Title,Image Src,Image Alt Text,Variant Price,Variant Image\n"
             f"mug,Mug,{server.url}a.png,Front,1,{server.url}a.png\nmug,,http://169.254.169.254/b.png,,,\n"
         )
         for expected in ("1 new", "1 skipped"):
-            assert expected in take_in(shop, text, tmp_path), expected
+            assert expected in import_product_text(shop, text, tmp_path), expected
             tmp_path = tmp_path / "again"
             tmp_path.mkdir()
             text += "\n"
@@ -203,7 +203,7 @@ def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
 
     assert len(server.requests) == 1
     reported_text = "The image http://169.254.169.254/b.png was not imported: Could not download image: refused address"
-    assert all(reason == reported_text for _, _, reason in fates(shop))
+    assert all(reason == reported_text for _, _, reason in get_row_results(shop))
     with shop_scope(shop):
         image = ProductImage.objects.get()
         assert (image.alt, Variant.objects.get().image_id) == ("Front", image.pk)
@@ -237,4 +237,4 @@ def test_an_import_that_was_cut_off_goes_on_with_whole_products(
         assert set(Product.objects.values_list("handle", flat=True)) == {f"p{number}" for number in range(5)}
         assert Variant.objects.count() == 15
         assert sorted(InventoryLevel.objects.values_list("available", flat=True)) == [1] * 5 + [2] * 5 + [3] * 5
-    assert json.dumps([fate for _, fate, _ in fates(shop)]) == json.dumps(["new"] * 5)
+    assert json.dumps([fate for _, fate, _ in get_row_results(shop)]) == json.dumps(["new"] * 5)

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests import parts
-from tests.client.conftest import free_port
+from tests.client.conftest import find_free_port
 
 
-def programs() -> Path | None:
+def find_programs() -> Path | None:
     """Return the folder with the server's programs, which Debian keeps outside of PATH."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders.append(Path(shutil.which("initdb") or "/nowhere/initdb").parent)
@@ -24,14 +24,16 @@ class Cluster:
     """An empty cluster below ``folder`` on a free port, or a streaming replica ``of`` another cluster."""
 
     def __init__(self, folder: Path, of: "Cluster | None" = None) -> None:
-        self._bin = Path(parts.need("the programs of a PostgreSQL server", str(programs() or "") or None))
+        self._bin = Path(
+            parts.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
+        )
         self._data = folder / "data"
-        self.port = free_port()
+        self.port = find_free_port()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/restored"
         # The server refuses to run as root.
         self._as: dict[str, str] = {}
         if os.getuid() == 0:
-            parts.need(
+            parts.require_service(
                 "a user called postgres", next((u.pw_name for u in pwd.getpwall() if u.pw_name == "postgres"), None)
             )
             shutil.chown(folder, "postgres", "postgres")
@@ -76,7 +78,7 @@ class Cluster:
 
 
 @contextmanager
-def own_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
+def run_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
     """Run a cluster for the block and delete the cluster afterwards."""
     with tempfile.TemporaryDirectory(prefix="cluster") as folder:
         cluster = Cluster(Path(folder), of)

@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 
 Sql = Callable[[str], None]
 
@@ -37,7 +37,7 @@ def shop(db: None) -> Shop:
 
 
 @contextmanager
-def another_connection() -> Iterator[Any]:
+def connect_from_outside() -> Iterator[Any]:
     """Open a connection to the test's database outside of Django, like another process."""
     if connection.vendor == "sqlite":
         import sqlite3
@@ -46,7 +46,7 @@ def another_connection() -> Iterator[Any]:
     else:
         import psycopg
 
-        other = psycopg.connect(database_url(), autocommit=True)
+        other = psycopg.connect(get_database_url(), autocommit=True)
     try:
         yield other
     finally:
@@ -54,22 +54,22 @@ def another_connection() -> Iterator[Any]:
 
 
 @pytest.fixture
-def from_elsewhere() -> Sql:
+def run_sql_outside() -> Sql:
     """Return a function that runs SQL like another process."""
 
     def run(sql: str) -> None:
-        with another_connection() as other:
+        with connect_from_outside() as other:
             other.execute(sql)
 
     return run
 
 
 @pytest.fixture
-def retype(from_elsewhere: Sql) -> Iterator[Callable[[str], None]]:
+def change_column_type(run_sql_outside: Sql) -> Iterator[Callable[[str], None]]:
     """Return a function that changes a column's type; undo it later, and drop statements prepared before."""
 
     def change(kind: str) -> None:
-        from_elsewhere(f"ALTER TABLE content_scripttag ALTER COLUMN src TYPE {kind}")
+        run_sql_outside(f"ALTER TABLE content_scripttag ALTER COLUMN src TYPE {kind}")
 
     yield change
     change("varchar(255)")
@@ -77,7 +77,7 @@ def retype(from_elsewhere: Sql) -> Iterator[Callable[[str], None]]:
 
 
 @pytest.fixture
-def refusing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def refused_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Refuse new connections to the database."""
     connection.close()
     with monkeypatch.context() as patch:

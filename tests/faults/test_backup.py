@@ -30,10 +30,10 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from backoffice.storages import get_storage_settings
 from tests import factories, parts
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 from tests.conftest import ApiClient
-from tests.faults.conftest import another_connection
-from tests.media.pictures import plain
+from tests.faults.conftest import connect_from_outside
+from tests.media.pictures import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.own_sessions]
 
@@ -41,7 +41,7 @@ PAGE = (Path(settings.BASE_DIR) / "docs" / "operators.md").read_text()
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
-def command(section: str, folder: Path) -> list[str]:
+def get_documented_command(section: str, folder: Path) -> list[str]:
     """Return the shell command below a heading of the page, with the given folder."""
     match = re.search(r"# " + section + r"\n.*?```sh\n\.venv/bin/python (.*?) /var/backups/\S+\n```", PAGE, re.DOTALL)
     assert match
@@ -66,10 +66,10 @@ print(json.dumps(ended))
 """
 
 
-def run(arguments: list[str], installation: "Place") -> str:
+def run_command(arguments: list[str], installation: "BackupInstallation") -> str:
     """Run a command that must succeed, and return what it printed."""
     for program in () if connection.vendor == "sqlite" else ("pg_dump", "pg_restore"):
-        parts.need(program, shutil.which(program))
+        parts.require_service(program, shutil.which(program))
     environment = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
     env = {**environment, "DATABASE_URL": installation.url, "BACKOFFICE_DATA_DIR": str(installation.data)}
     ended = subprocess.run(arguments, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
@@ -77,14 +77,16 @@ def run(arguments: list[str], installation: "Place") -> str:
     return ended.stdout
 
 
-def run_each(commands: list[list[str]], installation: "Place") -> list[tuple[int, str]]:
+def run_in_one_process(commands: list[list[str]], installation: "BackupInstallation") -> list[tuple[int, str]]:
     """Run commands of manage.py in one process, and return each one's exit status with what it printed."""
     arguments = [words[words.index("manage.py") :] for words in commands]
-    ended: list[list[Any]] = json.loads(run([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], installation))
+    ended: list[list[Any]] = json.loads(
+        run_command([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], installation)
+    )
     return [(code, output) for code, output in ended]
 
 
-class Place:
+class BackupInstallation:
     """An installation: a data folder and a database URL."""
 
     def __init__(self, data: Path, url: str) -> None:
@@ -133,10 +135,10 @@ _POSTGRESQL = {
 
 
 @pytest.fixture
-def source(db: None, tmp_path: Path) -> Iterator[Place]:
+def source(db: None, tmp_path: Path) -> Iterator[BackupInstallation]:
     """Use the test's database with files in a folder of its own."""
     data = tmp_path / "data"
-    installation = Place(data, database_url())
+    installation = BackupInstallation(data, get_database_url())
     (data / "secret_key").write_text(settings.SECRET_KEY)
     if connection.vendor == "sqlite":
         (data / "backoffice.sqlite3").symlink_to(connection.settings_dict["NAME"])
@@ -145,27 +147,27 @@ def source(db: None, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def restored(source: Place, tmp_path: Path) -> Iterator[Place]:
+def restored(source: BackupInstallation, tmp_path: Path) -> Iterator[BackupInstallation]:
     """Return a second installation with an empty database and an empty folder."""
     data = tmp_path / "elsewhere"
     if connection.vendor == "sqlite":
-        yield Place(data, f"sqlite:///{data / 'backoffice.sqlite3'}")
+        yield BackupInstallation(data, f"sqlite:///{data / 'backoffice.sqlite3'}")
         return
     name = f"{connection.settings_dict['NAME']}_restored"
-    with another_connection() as other:
+    with connect_from_outside() as other:
         other.execute(f"DROP DATABASE IF EXISTS {name}")
         other.execute(f"CREATE DATABASE {name}")
-        yield Place(data, f"{source.url.rpartition('/')[0]}/{name}")
+        yield BackupInstallation(data, f"{source.url.rpartition('/')[0]}/{name}")
         other.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def fill(shop: Shop, api: ApiClient) -> int:
+def create_rows(shop: Shop, api: ApiClient) -> int:
     """Create rows of many kinds.
 
     Returns:
         The id of a product with an image.
     """
-    picture = base64.b64encode(plain("PNG", (40, 30))).decode()
+    picture = base64.b64encode(make_plain_image("PNG", (40, 30))).decode()
     factories.make_member(shop, owner=True)
     bodies: dict[str, Any] = {
         "products.json": {"product": {"title": "Mug ☕ \\ \t'", "images": [{"attachment": picture}]}},
@@ -184,7 +186,7 @@ def fill(shop: Shop, api: ApiClient) -> int:
     return int(responses["products.json"].json()["product"]["id"])
 
 
-def refused(installation: Place, sql: str) -> bool:
+def is_refused(installation: BackupInstallation, sql: str) -> bool:
     with installation.connect() as other:
         try:
             other.execute(sql)
@@ -194,7 +196,7 @@ def refused(installation: Place, sql: str) -> bool:
 
 
 @contextmanager
-def moved_to(installation: Place) -> Iterator[None]:
+def use_installation(installation: BackupInstallation) -> Iterator[None]:
     """Connect this process to another installation for the block."""
     connection.close()
     name = (
@@ -211,19 +213,19 @@ def moved_to(installation: Place) -> Iterator[None]:
 
 
 def test_a_backup_that_is_restored_elsewhere_holds_the_same(
-    source: Place, restored: Place, shop: Shop, tmp_path: Path
+    source: BackupInstallation, restored: BackupInstallation, shop: Shop, tmp_path: Path
 ) -> None:
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
-    product = fill(shop, api)
+    product = create_rows(shop, api)
     deleted_tag_id = api.post("script_tags.json", TAG).json()["script_tag"]["id"]
     api.delete(f"script_tags/{deleted_tag_id}.json")
     connection.close()
 
     backup = tmp_path / "backups" / "today"
-    output = run(command("Backups", backup), source)
+    output = run_command(get_documented_command("Backups", backup), source)
     before = source.rows()
-    back = run(command("Restoring", backup), restored)
+    back = run_command(get_documented_command("Restoring", backup), restored)
 
     assert output.startswith("The backup of ")
     assert back.endswith("No differences.\n") or "No differences." in back
@@ -232,10 +234,10 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     assert len(source.files()) > 2
     assert restored.files() == source.files()
     for sql in ("DELETE FROM events_event", "UPDATE events_event SET topic = 'x'"):
-        assert refused(restored, sql)
+        assert is_refused(restored, sql)
     assert restored.rows() == before
 
-    with moved_to(restored):
+    with use_installation(restored):
         assert api.get("shop.json").json()["shop"]["id"] == shop.pk
         image = api.get(f"products/{product}.json").json()["product"]["image"]["src"]
         image_bytes = api.http.get(image.removeprefix(settings.BASE_URL)).content
@@ -258,16 +260,16 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
     archive.write_bytes(archive.read_bytes()[:-1] + b"x")
     (incomplete / "files.tar").unlink()
     (unreadable / "manifest.json").write_text("{}")
-    second_backup, intact, broken = run_each(
+    second_backup, intact, broken = run_in_one_process(
         [
-            command("Backups", backup),
-            [*command("Backups", backup), "--check"],
-            [*command("Backups", damaged), "--check"],
+            get_documented_command("Backups", backup),
+            [*get_documented_command("Backups", backup), "--check"],
+            [*get_documented_command("Backups", damaged), "--check"],
         ],
         source,
     )
-    put_back = run_each(
-        [command("Restoring", folder) for folder in (backup, damaged, incomplete, unreadable)], restored
+    put_back = run_in_one_process(
+        [get_documented_command("Restoring", folder) for folder in (backup, damaged, incomplete, unreadable)], restored
     )
     assert second_backup == (1, f"CommandError: {backup} already exists.\n")
     assert intact[0] == 0

@@ -17,17 +17,17 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server, database_url
+from tests.client.conftest import LiveServer, get_database_url
 from tests.conftest import ApiClient
 from tests.faults.conftest import Sql
-from tests.faults.test_processes import TAG, Caller
+from tests.faults.test_processes import TAG, ServerClient
 
 BLOG = {"blog": {"title": "News", "metafields": [{"namespace": "n", "key": "k", "type": "json", "value": "{}"}]}}
 LARGE = {"product": {"title": "x", "body_html": "x" * 400_000}}
 
 
 @pytest.fixture
-def full(db: None, from_elsewhere: Sql) -> Iterator[Callable[[], None]]:
+def fill_disk(db: None, run_sql_outside: Sql) -> Iterator[Callable[[], None]]:
     """Return a function that simulates a full database disk and returns a function that frees the disk.
 
     SQLite is limited to its current pages. On PostgreSQL the error of a full disk is raised at the first event, because
@@ -45,7 +45,7 @@ def full(db: None, from_elsewhere: Sql) -> Iterator[Callable[[], None]]:
             with connection.cursor() as cursor:
                 cursor.execute("PRAGMA max_page_count = 1073741823")
     else:
-        from_elsewhere(
+        run_sql_outside(
             """
             CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
@@ -54,13 +54,13 @@ def full(db: None, from_elsewhere: Sql) -> Iterator[Callable[[], None]]:
         )
 
         def free() -> None:
-            from_elsewhere("DROP FUNCTION IF EXISTS no_room CASCADE")
+            run_sql_outside("DROP FUNCTION IF EXISTS no_room CASCADE")
 
     yield free
     free()
 
 
-def counted(shop: Shop) -> tuple[int, ...]:
+def count_rows(shop: Shop) -> tuple[int, ...]:
     with connection.cursor() as cursor:
         tables = ("catalog_product", "content_blog", "metafields_metafield", "events_event", "api_idempotencykey")
         return tuple(cursor.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
@@ -72,8 +72,8 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
     assert api.get("shop.json").status_code == 200
-    before = counted(shop)
-    free = request.getfixturevalue("full")
+    before = count_rows(shop)
+    free = request.getfixturevalue("fill_disk")
 
     responses = [api.post("products.json", LARGE, idempotency_key="k") for _ in range(2)]
     if connection.vendor == "postgresql":
@@ -82,7 +82,7 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
     for response in responses:
         assert (response.status_code, response.json()) == (503, {"errors": "Service Unavailable"})
         assert float(response["Retry-After"]) > 0
-    assert counted(shop) == before
+    assert count_rows(shop) == before
     assert api.get("products.json").status_code == 200
     free()
     repeated = api.post("products.json", LARGE, idempotency_key="k")
@@ -93,7 +93,7 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
         assert Event.objects.filter(topic="products/create").count() == 1
 
 
-class Mute(Server):
+class ServerWithFullLogDisk(LiveServer):
     """Web processes that log to a full disk."""
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
@@ -110,10 +110,10 @@ class Mute(Server):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_log_that_cannot_be_written_takes_no_request_down(shop: Shop, tmp_path: Path) -> None:
-    server = Mute(database_url(), tmp_path)
+    server = ServerWithFullLogDisk(get_database_url(), tmp_path)
     try:
         server.wait()
-        call = Caller(server, shop)
+        call = ServerClient(server, shop)
         requests = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/1x.json", None)] * 2
         assert [call(path, body).status for path, body in requests] == [200, 201, 404] * 2
     finally:

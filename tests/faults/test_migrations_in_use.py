@@ -24,15 +24,15 @@ from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from benchmarks.data import fill_customers
 from tests import factories
-from tests.client.conftest import Server, database_url
-from tests.machine import soaked
-from tests.schema_changes import unsafe
-from tests.soak.calls import Call, Caller, Fates
+from tests.client.conftest import LiveServer, get_database_url
+from tests.machine import scale_for_soak
+from tests.schema_changes import find_unsafe_operations
+from tests.soak.calls import ApiRequest, PersistentClient, RequestStatistics
 
 pytestmark = pytest.mark.slow
 
 TABLE = "customers_customer"
-SOAK_ROWS = int(os.environ.get("SOAK_ROWS") or soaked(100_000))
+SOAK_ROWS = int(os.environ.get("SOAK_ROWS") or scale_for_soak(100_000))
 BATCH = 1_000
 CALLERS = 3
 HELD_SECONDS = 5
@@ -70,7 +70,7 @@ ALL_AT_ONCE: list[tuple[Operations, bool]] = [
 
 
 @contextmanager
-def release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Migration]]:
+def next_release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Migration]]:
     """Simulate the next release with additional migrations; restore the current schema after the block."""
     newest = max(name for app, name in MigrationLoader(None).disk_migrations if app == "customers")
     migrations_made, before = [], newest
@@ -95,11 +95,11 @@ def release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Mi
             call_command("migrate", "customers", newest, verbosity=0, interactive=False)
 
 
-class Traffic:
+class CustomerTraffic:
     """Clients that read and write customers without a pause until stopped."""
 
-    def __init__(self, server: Server, token: str, ids: range) -> None:
-        self.fates = Fates()
+    def __init__(self, server: LiveServer, token: str, ids: range) -> None:
+        self.fates = RequestStatistics()
         self.notes: dict[int, str] = {}
         self._server, self._token, self._ids = server, token, ids
         self._over = threading.Event()
@@ -117,27 +117,27 @@ class Traffic:
 
     def _call(self, index: int) -> None:
         """Change customers of this thread only, so that their final values are known."""
-        caller, chance = Caller(self._server.port, self._token, self.fates), random.Random(index)
+        caller, chance = PersistentClient(self._server.port, self._token, self.fates), random.Random(index)
         while not self._over.is_set():
             pk = chance.choice(self._ids[index::CALLERS])
             note = f"{chance.getrandbits(60):x}"
-            caller.call(Call("GET", f"customers.json?since_id={pk}&limit=20"))
-            caller.call(Call("POST", "customers.json", {"customer": {"email": f"{note}@example.com"}}))
-            if caller.call(Call("PUT", f"customers/{pk}.json", {"customer": {"note": note}})) == 200:
+            caller.call(ApiRequest("GET", f"customers.json?since_id={pk}&limit=20"))
+            caller.call(ApiRequest("POST", "customers.json", {"customer": {"email": f"{note}@example.com"}}))
+            if caller.call(ApiRequest("PUT", f"customers/{pk}.json", {"customer": {"note": note}})) == 200:
                 self.notes[pk] = note
         caller.close()
 
 
 @pytest.fixture
-def server(db: None, tmp_path: Path) -> Iterator[Server]:
+def server(db: None, tmp_path: Path) -> Iterator[LiveServer]:
     """Run web processes of the previous release on the test's database."""
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform")
+    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform")
     server.wait()
     yield server
     server.stop()
 
 
-def filled(shop: Shop, rows: int) -> range:
+def make_customers(shop: Shop, rows: int) -> range:
     """Create customers and return their ids."""
     with all_shops_scope():
         first = (Customer.objects.order_by("pk").values_list("pk", flat=True).last() or 0) + 1
@@ -145,7 +145,7 @@ def filled(shop: Shop, rows: int) -> range:
     return range(first, first + rows)
 
 
-def points() -> dict[int, Any]:
+def get_points() -> dict[int, Any]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT id, points FROM {TABLE}")
         return dict(cursor.fetchall())
@@ -154,12 +154,12 @@ def points() -> dict[int, Any]:
 @pytest.mark.django_db
 def test_the_migrations_of_these_tests_are_as_they_say() -> None:
     def judged(steps: list[tuple[Operations, bool]]) -> list[str]:
-        with release(steps) as release_migrations:
+        with next_release(steps) as release_migrations:
             loader = MigrationLoader(None)
             return [
                 reason
                 for migration in release_migrations
-                for reason in unsafe(
+                for reason in find_unsafe_operations(
                     migration, loader.project_state((migration.app_label, migration.name), at_end=False)
                 )
             ]
@@ -175,11 +175,11 @@ def test_the_migrations_of_these_tests_are_as_they_say() -> None:
     ],
 )
 def test_a_migration_as_prescribed_fails_no_request(
-    server: Server, shop: Shop, capsys: pytest.CaptureFixture[str], rows: int
+    server: LiveServer, shop: Shop, capsys: pytest.CaptureFixture[str], rows: int
 ) -> None:
     token = factories.make_token(factories.make_installation(shop))
-    ids = filled(shop, rows)
-    with release(AS_PRESCRIBED), Traffic(server, token, ids) as traffic:
+    ids = make_customers(shop, rows)
+    with next_release(AS_PRESCRIBED), CustomerTraffic(server, token, ids) as traffic:
         time.sleep(0.5)
         before = sum(traffic.fates.statuses.values())
         began = time.monotonic()
@@ -187,7 +187,7 @@ def test_a_migration_as_prescribed_fails_no_request(
         took = time.monotonic() - began
         during = sum(traffic.fates.statuses.values()) - before
         time.sleep(0.5)
-        statuses = points()
+        statuses = get_points()
 
     with capsys.disabled():
         slowest = max(traffic.fates.seconds)
@@ -204,9 +204,9 @@ def test_a_migration_as_prescribed_fails_no_request(
 
 
 @pytest.mark.postgres
-def test_rows_that_are_filled_while_the_table_is_locked_fail_requests(server: Server, shop: Shop) -> None:
+def test_rows_that_are_filled_while_the_table_is_locked_fail_requests(server: LiveServer, shop: Shop) -> None:
     token = factories.make_token(factories.make_installation(shop))
-    with release(ALL_AT_ONCE), Traffic(server, token, filled(shop, 100)) as traffic:
+    with next_release(ALL_AT_ONCE), CustomerTraffic(server, token, make_customers(shop, 100)) as traffic:
         time.sleep(0.3)
         call_command("migrate", "customers", verbosity=0, interactive=False)
 

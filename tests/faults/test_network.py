@@ -17,10 +17,10 @@ from django.db import connection
 from apps.ground.socket_timeouts import GRACE_SECONDS
 from apps.shops.models import Shop
 from tests import parts
-from tests.client.conftest import Server, database_url
+from tests.client.conftest import LiveServer, get_database_url
 from tests.faults.proxy import Fault, Proxy
-from tests.faults.test_processes import TAG, Answer, Caller, Start, start  # noqa: F401 - a fixture
-from tests.machine import patience
+from tests.faults.test_processes import TAG, ServerClient, Start, TimedResponse, start_server  # noqa: F401 - a fixture
+from tests.machine import get_time_limit
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -30,7 +30,7 @@ STATEMENT_SECONDS = 3
 LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 
-def database_proxy() -> AbstractContextManager[Proxy]:
+def run_database_proxy() -> AbstractContextManager[Proxy]:
     """Run a proxy in front of the test's database."""
     return Proxy(int(connection.settings_dict["PORT"] or 5432)).running()
 
@@ -38,16 +38,18 @@ def database_proxy() -> AbstractContextManager[Proxy]:
 @pytest.fixture
 def database() -> Iterator[Proxy]:
     """Proxy the connection to the test's database."""
-    with database_proxy() as proxy:
+    with run_database_proxy() as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
-def limited(transactional_db: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Proxy]]:
+def server_with_timeout(
+    transactional_db: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LiveServer, Proxy]]:
     """Run a web process with a statement timeout and a proxy to its database, for all faults."""
-    with database_proxy() as proxy:
-        server = Server(
-            through(proxy, database_url()),
+    with run_database_proxy() as proxy:
+        server = LiveServer(
+            get_proxied_url(proxy, get_database_url()),
             tmp_path_factory.mktemp("limited"),
             WEB_THREADS=str(THREADS),
             BACKOFFICE_STATEMENT_TIMEOUT_MS=str(STATEMENT_SECONDS * 1000),
@@ -58,30 +60,30 @@ def limited(transactional_db: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def redis() -> Iterator[Proxy]:
+def redis_proxy() -> Iterator[Proxy]:
     """Proxy the connection to Redis."""
-    url = parts.need("Redis", parts.redis_url())
+    url = parts.require_service("Redis", parts.get_redis_url())
     with Proxy(urlsplit(url).port or 6379).running() as proxy:
         yield proxy
 
 
-def through(proxy: Proxy, url: str) -> str:
+def get_proxied_url(proxy: Proxy, url: str) -> str:
     """Return a service's URL with the proxy's address."""
     parts = urlsplit(url)
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return parts._replace(netloc=f"{login}127.0.0.1:{proxy.port}").geturl()
 
 
-def probe(server: Server, path: str) -> Answer:
+def send_unauthenticated(server: LiveServer, path: str) -> TimedResponse:
     began = time.monotonic()
     try:
         with urlopen(f"{server.url}{path}", timeout=60) as response:
-            return Answer(response.status, time.monotonic() - began, response.headers)
+            return TimedResponse(response.status, time.monotonic() - began, response.headers)
     except HTTPError as error:
-        return Answer(error.code, time.monotonic() - began, error.headers)
+        return TimedResponse(error.code, time.monotonic() - began, error.headers)
 
 
-def recovers(call: Caller) -> bool:
+def wait_for_recovery(call: ServerClient) -> bool:
     """Return True if a read and a write succeed within some seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
@@ -93,23 +95,23 @@ def recovers(call: Caller) -> bool:
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
 def test_no_thread_waits_for_a_database_beyond_its_limit(
-    limited: tuple[Server, Proxy], shop: Shop, fault: Fault
+    server_with_timeout: tuple[LiveServer, Proxy], shop: Shop, fault: Fault
 ) -> None:
-    server, database = limited
-    call = Caller(server, shop)
+    server, database = server_with_timeout
+    call = ServerClient(server, shop)
     assert {call("script_tags.json").status for _ in range(4)} == {200}
     database.suffer(fault)
 
     with ThreadPoolExecutor(THREADS) as pool:
         futures = [pool.submit(call, "script_tags.json") for _ in range(THREADS)]
         time.sleep(0.5)
-        alive = probe(server, "/healthz")
+        alive = send_unauthenticated(server, "/healthz")
         responses = [future.result() for future in futures]
-    ready = probe(server, "/readyz")
+    ready = send_unauthenticated(server, "/readyz")
     database.heal()
 
     assert alive.status == 200
-    assert alive.seconds < patience(2)
+    assert alive.seconds < get_time_limit(2)
     if fault in {Fault.RESET, Fault.SILENT}:
         assert {response.status for response in responses} == {503}
         assert all(response.headers["Retry-After"] for response in responses)
@@ -117,17 +119,19 @@ def test_no_thread_waits_for_a_database_beyond_its_limit(
     else:
         assert {response.status for response in responses} <= {200, 503}
     assert max(response.seconds for response in [*responses, ready]) < LIMIT_SECONDS
-    assert recovers(call)
+    assert wait_for_recovery(call)
 
 
 def test_without_the_limit_a_thread_waits_for_a_silent_database(
-    start: Start,  # noqa: F811
+    start_server: Start,  # noqa: F811
     shop: Shop,
     database: Proxy,
 ) -> None:
     """Control: the thread waits until the network stack reports the lost connection."""
-    server = start(through(database, database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0")
-    call = Caller(server, shop)
+    server = start_server(
+        get_proxied_url(database, get_database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0"
+    )
+    call = ServerClient(server, shop)
     assert call("script_tags.json").status == 200
     database.suffer(Fault.SILENT)
 
@@ -141,31 +145,31 @@ def test_without_the_limit_a_thread_waits_for_a_silent_database(
     assert waits
     # The statement is retried over a new connection.
     assert status in {200, 503}
-    assert recovers(call)
+    assert wait_for_recovery(call)
 
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
-def test_requests_are_served_whatever_becomes_of_cache_and_broker(
-    start: Start,  # noqa: F811
+def test_requests_are_served_during_cache_and_broker_faults(
+    start_server: Start,  # noqa: F811
     shop: Shop,
-    redis: Proxy,
+    redis_proxy: Proxy,
     fault: Fault,
 ) -> None:
-    url = through(redis, parts.redis_url() or "")
-    server = start(WEB_THREADS=str(THREADS), CACHE_URL=url, BROKER_URL=url, BACKOFFICE_RATE_LIMIT="on")
-    call = Caller(server, shop)
+    url = get_proxied_url(redis_proxy, parts.get_redis_url() or "")
+    server = start_server(WEB_THREADS=str(THREADS), CACHE_URL=url, BROKER_URL=url, BACKOFFICE_RATE_LIMIT="on")
+    call = ServerClient(server, shop)
     assert call("script_tags.json", TAG).status == 201
-    redis.suffer(fault)
+    redis_proxy.suffer(fault)
 
     with ThreadPoolExecutor(THREADS) as pool:
         futures = [pool.submit(call, "script_tags.json", body) for body in (None, TAG)]
         time.sleep(0.2)
-        alive = probe(server, "/healthz")
+        alive = send_unauthenticated(server, "/healthz")
         responses = [future.result() for future in futures]
-    ready = probe(server, "/readyz")
-    redis.heal()
+    ready = send_unauthenticated(server, "/readyz")
+    redis_proxy.heal()
 
-    assert (alive.status, alive.seconds < patience(2)) == (200, True)
+    assert (alive.status, alive.seconds < get_time_limit(2)) == (200, True)
     assert [response.status for response in responses] == [200, 201]
     assert max(response.seconds for response in [*responses, ready]) < LIMIT_SECONDS
-    assert recovers(call)
+    assert wait_for_recovery(call)

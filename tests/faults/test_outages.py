@@ -19,28 +19,28 @@ from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.shops.models import AccessToken, Shop
 from tests import factories
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.faults.conftest import Sql, another_connection
-from tests.machine import patience
+from tests.faults.conftest import Sql, connect_from_outside
+from tests.machine import get_time_limit
 from tests.panel.conftest import Panel
 from tests.panel.test_content import NO_METAFIELDS
 
 
-def tag(name: str = "a") -> dict[str, Any]:
+def build_body(name: str = "a") -> dict[str, Any]:
     return {"script_tag": {"src": f"https://a.example/{name}.js", "event": "onload"}}
 
 
-def tags(shop: Shop) -> list[int]:
+def get_tag_ids(shop: Shop) -> list[int]:
     with shop_scope(shop):
         return list(ScriptTag.objects.values_list("pk", flat=True))
 
 
-def assert_comes_again(response: Response) -> None:
+def assert_retry_later(response: Response) -> None:
     assert response.status_code == 503
     assert float(response["Retry-After"]) > 0
 
 
 @pytest.fixture
-def staff(shop: Shop) -> Panel:
+def owner_client(shop: Shop) -> Panel:
     """Log in an account owner who gets error pages as a browser does."""
     return Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
 
@@ -48,27 +48,27 @@ def staff(shop: Shop) -> Panel:
 def test_interface_tells_clients_to_come_again_where_the_database_refuses(
     api: ApiClient, request: pytest.FixtureRequest
 ) -> None:
-    request.getfixturevalue("refusing")
+    request.getfixturevalue("refused_connections")
 
     strange = api.http.get(api.path("script_tags.json"), headers={"Host": "unheard-of.example"})
-    responses = [api.get("script_tags.json"), api.post("script_tags.json", tag()), strange]
-    responses.append(api.post("script_tags.json", tag(), idempotency_key="k"))
+    responses = [api.get("script_tags.json"), api.post("script_tags.json", build_body()), strange]
+    responses.append(api.post("script_tags.json", build_body(), idempotency_key="k"))
 
     for response in responses:
-        assert_comes_again(response)
+        assert_retry_later(response)
         assert response.json() == {"errors": "Service Unavailable"}
 
 
-def test_pages_say_that_the_database_is_away(staff: Panel, shop: Shop, request: pytest.FixtureRequest) -> None:
+def test_pages_say_that_the_database_is_away(owner_client: Panel, shop: Shop, request: pytest.FixtureRequest) -> None:
     public = Client(raise_request_exception=False)
-    home, blogs = staff.url(), staff.url("content_blog_changelist")
-    request.getfixturevalue("refusing")
+    home, blogs = owner_client.url(), owner_client.url("content_blog_changelist")
+    request.getfixturevalue("refused_connections")
 
-    responses = [staff.http.get(home), staff.http.get(blogs), staff.http.post(blogs, {})]
-    responses += [public.get(f"/storefront/{shop.handle}/theme.css"), staff.http.get("/accounts/profile/")]
+    responses = [owner_client.http.get(home), owner_client.http.get(blogs), owner_client.http.post(blogs, {})]
+    responses += [public.get(f"/storefront/{shop.handle}/theme.css"), owner_client.http.get("/accounts/profile/")]
 
     for response in responses[:3]:
-        assert_comes_again(response)
+        assert_retry_later(response)
         assert "The database is not responding" in response.text
     assert all(response.status_code in {404, 503} for response in responses[3:])
 
@@ -79,26 +79,26 @@ def test_a_database_that_came_back_is_used_at_once(api: ApiClient, monkeypatch: 
         patch.setitem(
             connection.settings_dict, *{"sqlite": ("NAME", "/no/db"), "postgresql": ("PORT", "1")}[connection.vendor]
         )
-        assert_comes_again(api.get("script_tags.json"))
+        assert_retry_later(api.get("script_tags.json"))
         connection.close()
 
     assert api.get("script_tags.json").status_code == 200
 
 
 @pytest.mark.postgres
-def test_standby_that_may_only_be_read_takes_no_writes_and_serves_reads(api: ApiClient, staff: Panel) -> None:
+def test_standby_that_may_only_be_read_takes_no_writes_and_serves_reads(api: ApiClient, owner_client: Panel) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
     try:
-        assert_comes_again(api.post("script_tags.json", tag()))
-        assert_comes_again(staff.post("content_blog_add", title="x", commentable="no", **NO_METAFIELDS))
+        assert_retry_later(api.post("script_tags.json", build_body()))
+        assert_retry_later(owner_client.post("content_blog_add", title="x", commentable="no", **NO_METAFIELDS))
         assert api.get("script_tags.json").status_code == 200
     finally:
         connection.close()
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Limit waiting for database locks to a fifth of a second."""
     connection.close()
     with monkeypatch.context() as patch:
@@ -109,19 +109,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.postgres
 def test_request_that_waits_too_long_for_a_lock_is_503(
-    api: ApiClient, staff: Panel, shop: Shop, request: pytest.FixtureRequest
+    api: ApiClient, owner_client: Panel, shop: Shop, request: pytest.FixtureRequest
 ) -> None:
     api.get("shop.json")
-    request.getfixturevalue("impatient")
-    with another_connection() as other:
+    request.getfixturevalue("short_lock_timeout")
+    with connect_from_outside() as other:
         other.execute("BEGIN")
         other.execute("LOCK TABLE content_scripttag, content_blog IN ACCESS EXCLUSIVE MODE")
-        responses = [api.get("script_tags.json"), api.post("script_tags.json", tag(), idempotency_key="k")]
-        responses += [staff.get("content_blog_changelist"), api.get("blogs/count.json")]
-        served = [api.get("products.json"), staff.get("catalog_product_changelist")]
+        responses = [api.get("script_tags.json"), api.post("script_tags.json", build_body(), idempotency_key="k")]
+        responses += [owner_client.get("content_blog_changelist"), api.get("blogs/count.json")]
+        served = [api.get("products.json"), owner_client.get("catalog_product_changelist")]
 
     for response in responses:
-        assert_comes_again(response)
+        assert_retry_later(response)
     assert [response.status_code for response in served] == [200] * 2
 
 
@@ -129,9 +129,9 @@ def test_request_that_waits_too_long_for_a_lock_is_503(
 
 
 @pytest.fixture
-def written_elsewhere(api: ApiClient, staff: Panel) -> Iterator[None]:
+def open_write(api: ApiClient, owner_client: Panel) -> Iterator[None]:
     """Keep a write of another process open: of one row in each table that requests update for themselves."""
-    with another_connection() as other:
+    with connect_from_outside() as other:
         other.execute("BEGIN" if connection.vendor == "postgresql" else "BEGIN IMMEDIATE")
         for table in ("shops_accesstoken", "shops_shop", "staff_user", "usersessions_usersession"):
             other.execute(f"UPDATE {table} SET id = id")
@@ -140,18 +140,18 @@ def written_elsewhere(api: ApiClient, staff: Panel) -> Iterator[None]:
 
 
 def test_readers_never_wait_for_a_writer(
-    api: ApiClient, staff: Panel, shop: Shop, request: pytest.FixtureRequest
+    api: ApiClient, owner_client: Panel, shop: Shop, request: pytest.FixtureRequest
 ) -> None:
     with all_shops_scope():
         AccessToken.objects.update(last_used_at=None)
-    home = staff.url()
-    request.getfixturevalue("written_elsewhere")
+    home = owner_client.url()
+    request.getfixturevalue("open_write")
     began = time.monotonic()
 
-    responses = [api.get("shop.json"), api.get("products.json"), staff.http.get(home)]
+    responses = [api.get("shop.json"), api.get("products.json"), owner_client.http.get(home)]
 
     assert [response.status_code for response in responses] == [200] * 3
-    assert time.monotonic() - began < patience(2)
+    assert time.monotonic() - began < get_time_limit(2)
     with all_shops_scope():
         assert AccessToken.objects.get(installation=api.installation).last_used_at is None
 
@@ -167,9 +167,9 @@ def test_use_of_a_token_is_noted(api: ApiClient) -> None:
 
 
 @pytest.fixture
-def undoes(from_elsewhere: Sql) -> Iterator[None]:
+def serialization_errors(run_sql_outside: Sql) -> Iterator[None]:
     """Fail the first commits of a new script tag or blog with a serialization error; ``gone`` says how many."""
-    from_elsewhere(
+    run_sql_outside(
         """
         CREATE SEQUENCE undone;
         CREATE TABLE undone_times (count int);
@@ -188,43 +188,45 @@ def undoes(from_elsewhere: Sql) -> Iterator[None]:
         """
     )
     yield
-    from_elsewhere("DROP FUNCTION undo CASCADE; DROP SEQUENCE undone; DROP TABLE undone_times;")
+    run_sql_outside("DROP FUNCTION undo CASCADE; DROP SEQUENCE undone; DROP TABLE undone_times;")
 
 
 @pytest.mark.postgres
-@pytest.mark.usefixtures("undoes")
+@pytest.mark.usefixtures("serialization_errors")
 @pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["plain", "with a key"])
 def test_commit_that_fails_once_is_done_again(api: ApiClient, shop: Shop, headers: dict[str, str]) -> None:
-    response = api.post("script_tags.json", tag(), **headers)
+    response = api.post("script_tags.json", build_body(), **headers)
 
     assert response.status_code == 201
-    assert tags(shop) == [response.json()["script_tag"]["id"]]
+    assert get_tag_ids(shop) == [response.json()["script_tag"]["id"]]
 
 
 @pytest.mark.postgres
-@pytest.mark.usefixtures("undoes")
+@pytest.mark.usefixtures("serialization_errors")
 def test_commit_that_fails_again_and_again_is_503_and_leaves_nothing(
-    api: ApiClient, staff: Panel, shop: Shop, from_elsewhere: Sql
+    api: ApiClient, owner_client: Panel, shop: Shop, run_sql_outside: Sql
 ) -> None:
-    from_elsewhere("UPDATE undone_times SET count = 100")
+    run_sql_outside("UPDATE undone_times SET count = 100")
 
-    assert_comes_again(api.post("script_tags.json", tag(), idempotency_key="k"))
-    page = staff.post("content_blog_add", title="x", commentable="no", handle="", template_suffix="", **NO_METAFIELDS)
-    assert_comes_again(page)
-    from_elsewhere("UPDATE undone_times SET count = 0")
-    later = api.post("script_tags.json", tag(), idempotency_key="k")
+    assert_retry_later(api.post("script_tags.json", build_body(), idempotency_key="k"))
+    page = owner_client.post(
+        "content_blog_add", title="x", commentable="no", handle="", template_suffix="", **NO_METAFIELDS
+    )
+    assert_retry_later(page)
+    run_sql_outside("UPDATE undone_times SET count = 0")
+    later = api.post("script_tags.json", build_body(), idempotency_key="k")
 
     assert later.status_code == 201
     assert "Idempotent-Replayed" not in later
-    assert len(tags(shop)) == 1
+    assert len(get_tag_ids(shop)) == 1
     with shop_scope(shop):
         assert not Blog.objects.exists()
 
 
 @pytest.fixture
-def bait(from_elsewhere: Sql) -> Iterator[None]:
+def deadlock_trigger(run_sql_outside: Sql) -> Iterator[None]:
     """Add a trigger with two locks: a script tag ``a`` takes them in one order, any other in the opposite order."""
-    from_elsewhere(
+    run_sql_outside(
         """
         CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
@@ -237,32 +239,32 @@ def bait(from_elsewhere: Sql) -> Iterator[None]:
         """
     )
     yield
-    from_elsewhere("DROP FUNCTION bait CASCADE")
+    run_sql_outside("DROP FUNCTION bait CASCADE")
 
 
 @pytest.mark.postgres
 @pytest.mark.deadlocks(1)
-@pytest.mark.usefixtures("bait")
-@pytest.mark.race(control="test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again")
+@pytest.mark.usefixtures("deadlock_trigger")
+@pytest.mark.race(control="test_without_a_retry_one_of_two_deadlocked_requests_gets_503")
 def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: Shop) -> None:
-    assert posted_at_once(client_with) == [201, 201]
-    assert len(tags(shop)) == 2
+    assert post_concurrently(client_with) == [201, 201]
+    assert len(get_tag_ids(shop)) == 2
 
 
 @pytest.mark.postgres
 @pytest.mark.deadlocks(1)
-@pytest.mark.usefixtures("bait")
-def test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again(
+@pytest.mark.usefixtures("deadlock_trigger")
+def test_without_a_retry_one_of_two_deadlocked_requests_gets_503(
     client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: set the number of attempts to one."""
     monkeypatch.setattr(views, "is_rolled_back", lambda _: False)
 
-    assert posted_at_once(client_with) == [201, 503]
-    assert len(tags(shop)) == 1
+    assert post_concurrently(client_with) == [201, 503]
+    assert len(get_tag_ids(shop)) == 1
 
 
-def posted_at_once(client_with: ClientWith) -> list[int]:
+def post_concurrently(client_with: ClientWith) -> list[int]:
     """Send two requests that take the locks in opposite orders and return their statuses."""
     api = client_with("write_script_tags")
     responses: list[Response] = []
@@ -270,7 +272,7 @@ def posted_at_once(client_with: ClientWith) -> list[int]:
     def post(name: str) -> None:
         client = Client(headers={"X-Platform-Access-Token": api.token})
         responses.append(
-            client.post(api.path("script_tags.json"), json.dumps(tag(name)), content_type="application/json")
+            client.post(api.path("script_tags.json"), json.dumps(build_body(name)), content_type="application/json")
         )
         connection.close()
 
@@ -287,17 +289,19 @@ def posted_at_once(client_with: ClientWith) -> list[int]:
 
 
 @pytest.mark.postgres
-def test_requests_survive_that_a_columns_type_changes(api: ApiClient, retype: Callable[[str], None]) -> None:
-    created = api.post("script_tags.json", tag()).json()["script_tag"]
+def test_requests_survive_that_a_columns_type_changes(
+    api: ApiClient, change_column_type: Callable[[str], None]
+) -> None:
+    created = api.post("script_tags.json", build_body()).json()["script_tag"]
     path = f"script_tags/{created['id']}.json"
-    before = [api.get("script_tags.json"), api.get(path), api.put(path, tag("b"))]
+    before = [api.get("script_tags.json"), api.get(path), api.put(path, build_body("b"))]
 
-    retype("text")
+    change_column_type("text")
     after = [
         api.get("script_tags.json", limit=250),
         api.get(path),
-        api.put(path, tag("c")),
-        api.post("script_tags.json", tag("d")),
+        api.put(path, build_body("c")),
+        api.post("script_tags.json", build_body("d")),
     ]
 
     assert [response.status_code for response in before] == [200] * 3

@@ -14,36 +14,36 @@ from django.core.management import CommandError, call_command
 from apps.shops.models import Shop
 from apps.webhooks.domain.engine.dispatcher import notify
 from tests import factories
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 from tests.conftest import ApiClient
-from tests.pooler import behind_a_pooler
+from tests.pooler import use_pooler
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 SESSIONS = 2
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 # Settings that the pooler resets for each session or transaction.
-ITS_OWN = {"client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings", "application_name"}
+POOLER_SETTINGS = {"client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings", "application_name"}
 EACH_ANEW = {"transaction_isolation", "transaction_read_only", "transaction_deferrable"}
 
 
 @pytest.fixture
 def _pooled(shop: Shop) -> Iterator[None]:
-    with behind_a_pooler(SESSIONS):
+    with use_pooler(SESSIONS):
         yield
 
 
-def told_in_sessions() -> set[str]:
+def get_session_leftovers() -> set[str]:
     """Return the settings and channels left in the pooler's sessions, without the pooler's own settings."""
     leftovers: set[str] = set()
-    lines = [psycopg.connect(database_url(), prepare_threshold=None) for _ in range(SESSIONS)]
+    lines = [psycopg.connect(get_database_url(), prepare_threshold=None) for _ in range(SESSIONS)]
     # Each connection holds a session while the next one queries.
     for line in lines:
         leftovers.update(name for (name,) in line.execute("SELECT name FROM pg_settings WHERE source = 'session'"))
         leftovers.update(name for (name,) in line.execute("SELECT pg_listening_channels()"))
     for line in lines:
         line.close()
-    return leftovers - ITS_OWN - EACH_ANEW
+    return leftovers - POOLER_SETTINGS - EACH_ANEW
 
 
 @pytest.mark.usefixtures("_pooled")
@@ -57,7 +57,7 @@ def test_nothing_stays_in_the_sessions_of_a_pooler(shop: Shop, tmp_path: Path) -
         call_command("backup", str(tmp_path / "backup"))
 
     assert api.post("script_tags.json", TAG).status_code == 201
-    assert told_in_sessions() == set()
+    assert get_session_leftovers() == set()
 
 
 @pytest.mark.usefixtures("_pooled")
@@ -74,4 +74,4 @@ def test_a_read_only_shop_is_so_behind_a_pooler_and_its_archive_is_whole(shop: S
     assert (write_response.status_code, refused.status_code, read_response.status_code) == (201, 503, 200)
     assert [tag["id"] for tag in read_response.json()["script_tags"]] == [write_response.json()["script_tag"]["id"]]
     assert api.post("script_tags.json", TAG).status_code == 201
-    assert told_in_sessions() == set()
+    assert get_session_leftovers() == set()

@@ -23,9 +23,9 @@ from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server, database_url
-from tests.faults.conftest import Sql, another_connection
-from tests.pooler import pooler
+from tests.client.conftest import LiveServer, get_database_url
+from tests.faults.conftest import Sql, connect_from_outside
+from tests.pooler import run_pooler
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ LOCKED_SECONDS = 12
 
 
 @dataclass(frozen=True)
-class Answer:
+class TimedResponse:
     """A response of a server and its duration in seconds."""
 
     status: int
@@ -42,14 +42,14 @@ class Answer:
     headers: Any
 
 
-class Caller:
+class ServerClient:
     """A client of a running server with one token."""
 
-    def __init__(self, server: Server, shop: Shop) -> None:
+    def __init__(self, server: LiveServer, shop: Shop) -> None:
         self.server, self.shop = server, shop
         self.token = factories.make_token(factories.make_installation(shop))
 
-    def __call__(self, path: str, body: Any = None, **headers: str) -> Answer:
+    def __call__(self, path: str, body: Any = None, **headers: str) -> TimedResponse:
         request = Request(
             f"{self.server.url}/admin/api/2026-07/{path}",
             data=None if body is None else json.dumps(body).encode(),
@@ -59,21 +59,21 @@ class Caller:
         try:
             with urlopen(request, timeout=60) as response:
                 response.read()
-                return Answer(response.status, time.monotonic() - began, response.headers)
+                return TimedResponse(response.status, time.monotonic() - began, response.headers)
         except HTTPError as error:
-            return Answer(error.code, time.monotonic() - began, error.headers)
+            return TimedResponse(error.code, time.monotonic() - began, error.headers)
 
 
-Start = Callable[..., Server]
+Start = Callable[..., LiveServer]
 
 
 @pytest.fixture
-def start(db: None, tmp_path: Path) -> Iterator[Start]:
+def start_server(db: None, tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts web processes on the test's database."""
-    running: list[Server] = []
+    running: list[LiveServer] = []
 
-    def make(url: str = "", **env: str) -> Server:
-        server = Server(url or database_url(), tmp_path, **env)
+    def make(url: str = "", **env: str) -> LiveServer:
+        server = LiveServer(url or get_database_url(), tmp_path, **env)
         running.append(server)
         server.wait()
         return server
@@ -83,13 +83,13 @@ def start(db: None, tmp_path: Path) -> Iterator[Start]:
         server.stop()
 
 
-def tags(shop: Shop) -> int:
+def count_tags(shop: Shop) -> int:
     with shop_scope(shop):
         return ScriptTag.objects.count()
 
 
-def lock_for_a_while(statement: str, ready: threading.Event) -> None:
-    with another_connection() as other:
+def hold_lock(statement: str, ready: threading.Event) -> None:
+    with connect_from_outside() as other:
         other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
         other.execute(statement)
         ready.set()
@@ -97,16 +97,16 @@ def lock_for_a_while(statement: str, ready: threading.Event) -> None:
         other.execute("ROLLBACK")
 
 
-def test_one_locked_table_holds_no_other_route(start: Start, shop: Shop) -> None:
+def test_one_locked_table_holds_no_other_route(start_server: Start, shop: Shop) -> None:
     """Let eight clients request a locked table from two processes with four threads, and two clients another table."""
-    call = Caller(start(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
+    call = ServerClient(start_server(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
     bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
     assert [call(path).status for path in bodies for _ in range(4)] == [200] * 8
     ready, over = threading.Event(), threading.Event()
     statement = "SELECT 1" if connection.vendor == "sqlite" else "LOCK TABLE content_scripttag IN ACCESS EXCLUSIVE MODE"
-    locker = threading.Thread(target=lock_for_a_while, args=(statement, ready))
+    locker = threading.Thread(target=hold_lock, args=(statement, ready))
 
-    def ask(path: str) -> list[Answer]:
+    def ask(path: str) -> list[TimedResponse]:
         responses = []
         while not over.is_set():
             responses.append(call(path, bodies[path]))
@@ -134,9 +134,9 @@ def test_one_locked_table_holds_no_other_route(start: Start, shop: Shop) -> None
 
 
 @pytest.fixture
-def slow_inserts(from_elsewhere: Sql) -> Iterator[None]:
+def slow_inserts(run_sql_outside: Sql) -> Iterator[None]:
     """Delay each insert of a script tag by two seconds."""
-    from_elsewhere(
+    run_sql_outside(
         """
         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
@@ -144,10 +144,10 @@ def slow_inserts(from_elsewhere: Sql) -> Iterator[None]:
         """
     )
     yield
-    from_elsewhere("DROP FUNCTION slow CASCADE")
+    run_sql_outside("DROP FUNCTION slow CASCADE")
 
 
-def kill(server: Server) -> None:
+def kill_processes(server: LiveServer) -> None:
     """Kill the web processes while they handle requests."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     for pid in (server.process.pid, *map(int, children)):
@@ -157,9 +157,9 @@ def kill(server: Server) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("slow_inserts")
-def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, shop: Shop) -> None:
-    server = start()
-    call = Caller(server, shop)
+def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start_server: Start, shop: Shop) -> None:
+    server = start_server()
+    call = ServerClient(server, shop)
     headers = {"Idempotency-Key": "order-7"}
     results: list[Any] = []
 
@@ -172,32 +172,36 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, 
     thread = threading.Thread(target=post)
     thread.start()
     time.sleep(1)
-    kill(server)
+    kill_processes(server)
     thread.join()
-    call.server = start()
+    call.server = start_server()
     repeated = call("script_tags.json", TAG, **headers)
     replayed = call("script_tags.json", TAG, **headers)
 
     assert isinstance(results[0], OSError)
     assert (repeated.status, repeated.headers["Idempotent-Replayed"]) == (201, None)
     assert (replayed.status, replayed.headers["Idempotent-Replayed"]) == (201, "true")
-    assert tags(shop) == 1
+    assert count_tags(shop) == 1
 
 
 @pytest.fixture
-def pooled() -> Iterator[str]:
+def pooled_url() -> Iterator[str]:
     """Yield the URL of the test's database behind PgBouncer in transaction mode with two sessions."""
-    with pooler(sessions=2) as port:
+    with run_pooler(sessions=2) as port:
         yield f"postgres://x@127.0.0.1:{port}/{connection.settings_dict['NAME']}"
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("behind", [False, True], ids=["direct", "pooled"])
 def test_requests_survive_a_changed_column_with_and_without_a_pooler(
-    start: Start, shop: Shop, retype: Callable[[str], None], request: pytest.FixtureRequest, behind: bool
+    start_server: Start,
+    shop: Shop,
+    change_column_type: Callable[[str], None],
+    request: pytest.FixtureRequest,
+    behind: bool,
 ) -> None:
-    url = request.getfixturevalue("pooled") if behind else ""
-    call = Caller(start(url, BACKOFFICE_DATABASE_POOLER="on" if behind else "off"), shop)
+    url = request.getfixturevalue("pooled_url") if behind else ""
+    call = ServerClient(start_server(url, BACKOFFICE_DATABASE_POOLER="on" if behind else "off"), shop)
 
     def many() -> set[int]:
         works = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/count.json", None)] * 8
@@ -205,9 +209,9 @@ def test_requests_survive_a_changed_column_with_and_without_a_pooler(
             return {response.status for response in pool.map(lambda work: call(*work), works)}
 
     before = many()
-    retype("text")
+    change_column_type("text")
     after = many()
-    retype("varchar(255)")
+    change_column_type("varchar(255)")
 
     assert before == after == many() == {200, 201}
-    assert tags(shop) == 24
+    assert count_tags(shop) == 24

@@ -14,10 +14,10 @@ import redis
 from pytest_django import DjangoDbBlocker
 
 from tests import factories, parts
-from tests.client.conftest import Server, database_url
-from tests.faults.clusters import Cluster, own_cluster
-from tests.faults.test_restarts import copy
-from tests.machine import until
+from tests.client.conftest import LiveServer, get_database_url
+from tests.faults.clusters import Cluster, run_cluster
+from tests.faults.test_restarts import copy_database
+from tests.machine import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -25,7 +25,7 @@ SCRAPER = "reads-figures"
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
-class World:
+class ReplicatedShop:
     """A primary and a replica with a shop and two tokens, and the web processes that use them."""
 
     def __init__(self, primary: Cluster, replica: Cluster, tokens: list[str]) -> None:
@@ -37,10 +37,10 @@ class World:
             return other.execute(sql).fetchone()
 
 
-class Asker:
+class ReplicaClient:
     """A client of a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: LiveServer) -> None:
         self._url = server.url
 
     def __call__(self, token: str, path: str, body: object = None) -> Any:
@@ -63,35 +63,37 @@ class Asker:
 
 
 @pytest.fixture(scope="module")
-def world(django_db_setup: None, django_db_blocker: DjangoDbBlocker, transactional_db: None) -> Iterator[World]:
-    parts.need("pg_dump", shutil.which("pg_dump"))
+def replicated_shop(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, transactional_db: None
+) -> Iterator[ReplicatedShop]:
+    parts.require_service("pg_dump", shutil.which("pg_dump"))
     installation = factories.make_installation(factories.make_shop())
     tokens = [factories.make_token(installation) for _ in range(2)]
-    with own_cluster() as primary:
-        copy(database_url(), primary.url)
-        with own_cluster(primary) as replica:
-            yield World(primary, replica, tokens)
+    with run_cluster() as primary:
+        copy_database(get_database_url(), primary.url)
+        with run_cluster(primary) as replica:
+            yield ReplicatedShop(primary, replica, tokens)
 
 
-Start = Callable[..., Asker]
+Start = Callable[..., ReplicaClient]
 
 
 @pytest.fixture(scope="module")
-def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+def start_server(replicated_shop: ReplicatedShop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Return a function that starts two web processes with the replica and a maximum lag in seconds."""
-    running: dict[int, Server] = {}
-    cache = parts.need("Redis", parts.redis_url())
+    running: dict[int, LiveServer] = {}
+    cache = parts.require_service("Redis", parts.get_redis_url())
     with redis.Redis.from_url(cache) as notes:
         for key in notes.scan_iter("*written:*"):
             notes.delete(key)
 
-    def make(lag: int) -> Asker:
+    def make(lag: int) -> ReplicaClient:
         if lag in running:
-            return Asker(running[lag])
-        server = Server(
-            world.primary.url,
+            return ReplicaClient(running[lag])
+        server = LiveServer(
+            replicated_shop.primary.url,
             tmp_path_factory.mktemp("web"),
-            BACKOFFICE_REPLICA_URL=world.replica.url,
+            BACKOFFICE_REPLICA_URL=replicated_shop.replica.url,
             BACKOFFICE_REPLICA_LAG_SECONDS=str(lag),
             CACHE_URL=cache,
             BACKOFFICE_METRICS_TOKEN=SCRAPER,
@@ -99,9 +101,9 @@ def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         )
         running[lag] = server
         server.wait()
-        ask = Asker(server)
+        ask = ReplicaClient(server)
         # A process reads from the replica once the replica has replayed the position at the start.
-        until(lambda: ask.ready()["parts"]["replica"], bool)
+        wait_until(lambda: ask.ready()["parts"]["replica"], bool)
         return ask
 
     yield make
@@ -110,75 +112,80 @@ def start(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
 
 
 @pytest.fixture
-def paused(world: World) -> Iterator[Callable[[], None]]:
+def pause_replay(replicated_shop: ReplicatedShop) -> Iterator[Callable[[], None]]:
     """Return a function that pauses the replica's replay."""
-    yield lambda: world.on_replica("SELECT pg_wal_replay_pause()")
-    world.on_replica("SELECT pg_wal_replay_resume()")
+    yield lambda: replicated_shop.on_replica("SELECT pg_wal_replay_pause()")
+    replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
 
 
 def test_who_has_written_reads_it_and_others_read_the_replica(
-    world: World, start: Start, paused: Callable[[], None]
+    replicated_shop: ReplicatedShop, start_server: Start, pause_replay: Callable[[], None]
 ) -> None:
-    ask = start(3600)
-    before = ask.count(world.writer)
-    until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before})
-    paused()
+    ask = start_server(3600)
+    before = ask.count(replicated_shop.writer)
+    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before})
+    pause_replay()
 
-    created = ask(world.writer, "script_tags.json", TAG)["script_tag"]
+    created = ask(replicated_shop.writer, "script_tags.json", TAG)["script_tag"]
 
-    assert [ask.count(world.writer) for _ in range(8)] == [before + 1] * 8
+    assert [ask.count(replicated_shop.writer) for _ in range(8)] == [before + 1] * 8
     # A process that found the replica unreachable does not try again for some seconds.
-    until(lambda: [ask.count(world.reader) for _ in range(8)], lambda counts: before in counts, seconds=20)
-    assert ask(world.reader, f"script_tags/{created['id']}.json")["script_tag"] == created
-    world.on_replica("SELECT pg_wal_replay_resume()")
-    until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
+    wait_until(
+        lambda: [ask.count(replicated_shop.reader) for _ in range(8)], lambda counts: before in counts, seconds=20
+    )
+    assert ask(replicated_shop.reader, f"script_tags/{created['id']}.json")["script_tag"] == created
+    replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
+    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
 
 
-def test_a_replica_that_lags_too_long_is_not_read(world: World, start: Start, paused: Callable[[], None]) -> None:
-    ask = start(1)
-    before = ask.count(world.writer)
-    paused()
-    ask(world.writer, "script_tags.json", TAG)
+def test_a_replica_that_lags_too_long_is_not_read(
+    replicated_shop: ReplicatedShop, start_server: Start, pause_replay: Callable[[], None]
+) -> None:
+    ask = start_server(1)
+    before = ask.count(replicated_shop.writer)
+    pause_replay()
+    ask(replicated_shop.writer, "script_tags.json", TAG)
 
-    until(lambda: {ask.count(world.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
+    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
 
-    assert until(ask.ready, lambda metrics: not metrics["parts"]["replica"])["status"] == "degraded"
-    until(ask.figures, lambda metrics: "\nbackoffice_replica_up 0.0" in metrics)
-    world.on_replica("SELECT pg_wal_replay_resume()")
-    until(lambda: ask.ready()["parts"]["replica"], bool)
-    until(
+    assert wait_until(ask.ready, lambda metrics: not metrics["parts"]["replica"])["status"] == "degraded"
+    wait_until(ask.figures, lambda metrics: "\nbackoffice_replica_up 0.0" in metrics)
+    replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
+    wait_until(lambda: ask.ready()["parts"]["replica"], bool)
+    wait_until(
         ask.figures,
         lambda metrics: "\nbackoffice_replica_up 1.0" in metrics and "\nbackoffice_replica_lag_seconds" in metrics,
     )
 
 
-def test_a_replica_that_is_away_is_missed_by_nobody(world: World, start: Start) -> None:
-    ask = start(3600)
-    before = ask.count(world.reader)
-    world.replica.stop("immediate")
+def test_an_unreachable_replica_affects_no_request(replicated_shop: ReplicatedShop, start_server: Start) -> None:
+    ask = start_server(3600)
+    before = ask.count(replicated_shop.reader)
+    replicated_shop.replica.stop("immediate")
     try:
-        ask(world.writer, "script_tags.json", TAG)
-        counts = {ask.count(world.reader) for _ in range(8)}
-        readiness = until(ask.ready, lambda report: not report["parts"]["replica"])
+        ask(replicated_shop.writer, "script_tags.json", TAG)
+        counts = {ask.count(replicated_shop.reader) for _ in range(8)}
+        readiness = wait_until(ask.ready, lambda report: not report["parts"]["replica"])
         with pytest.raises(HTTPError, match="404"):
-            ask(world.reader, "script_tags/1.json")
+            ask(replicated_shop.reader, "script_tags/1.json")
     finally:
-        world.replica.start()
+        replicated_shop.replica.start()
 
     assert counts == {before + 1}
     assert readiness["status"] == "degraded"
-    until(lambda: ask.ready()["parts"]["replica"], bool)
+    wait_until(lambda: ask.ready()["parts"]["replica"], bool)
 
 
-def test_of_several_servers_the_one_that_takes_writes_is_used(world: World, tmp_path: Path) -> None:
+def test_of_several_servers_the_one_that_takes_writes_is_used(replicated_shop: ReplicatedShop, tmp_path: Path) -> None:
     """Name two servers in the URL, a read-only one first."""
-    server = Server(
-        f"postgres://postgres@127.0.0.1:{world.replica.port},127.0.0.1:{world.primary.port}/restored", tmp_path
+    server = LiveServer(
+        f"postgres://postgres@127.0.0.1:{replicated_shop.replica.port},127.0.0.1:{replicated_shop.primary.port}/restored",
+        tmp_path,
     )
     try:
         server.wait()
-        ask = Asker(server)
+        ask = ReplicaClient(server)
 
-        assert ask(world.writer, "script_tags.json", TAG)["script_tag"]["id"]
+        assert ask(replicated_shop.writer, "script_tags.json", TAG)["script_tag"]["id"]
     finally:
         server.stop()

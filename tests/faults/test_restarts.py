@@ -16,11 +16,11 @@ import pytest
 from apps.shops.models import Shop
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.client.conftest import database_url, end
-from tests.faults.clusters import Cluster, own_cluster
-from tests.faults.test_processes import Answer, Caller, Start, start  # noqa: F401 - a fixture
-from tests.machine import until
-from tests.webhooks.worlds import subscribe
+from tests.client.conftest import get_database_url, stop_process
+from tests.faults.clusters import Cluster, run_cluster
+from tests.faults.test_processes import ServerClient, Start, TimedResponse, start_server  # noqa: F401 - a fixture
+from tests.machine import wait_until
+from tests.webhooks.worlds import make_subscription
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -31,18 +31,18 @@ WRITTEN = 20
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with own_cluster() as cluster:
+    with run_cluster() as cluster:
         yield cluster
 
 
 @pytest.fixture
-def catcher(settings: Any) -> Iterator[WebhookReceiver]:
+def receiver(settings: Any) -> Iterator[WebhookReceiver]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     with WebhookReceiver() as catcher:
         yield catcher
 
 
-def copy(source: str, target: str) -> None:
+def copy_database(source: str, target: str) -> None:
     """Copy a database into an empty one."""
     dump = subprocess.run(["pg_dump", "--no-owner", source], check=True, stdout=subprocess.PIPE)
     subprocess.run(
@@ -50,11 +50,11 @@ def copy(source: str, target: str) -> None:
     )
 
 
-class Writers:
+class TagWriters:
     """Clients that write script tags one after the other and record the responses."""
 
-    def __init__(self, call: Caller, count: int) -> None:
-        self.answers: list[tuple[str, Answer]] = []
+    def __init__(self, call: ServerClient, count: int) -> None:
+        self.answers: list[tuple[str, TimedResponse]] = []
         self._call = call
         self._over = threading.Event()
         self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(count)]
@@ -79,28 +79,28 @@ class Writers:
         return [response.status for _, response in self.answers[since:]]
 
 
-def wait_for_writes(writers: Writers) -> None:
+def wait_for_writes(writers: TagWriters) -> None:
     """Wait until the next write is stored, then for some more."""
     since = len(writers.answers)
-    until(lambda: 201 in writers.statuses(since), bool, seconds=RECOVERED_SECONDS)
-    until(lambda: writers.statuses(since).count(201), WRITTEN.__le__, seconds=60)
+    wait_until(lambda: 201 in writers.statuses(since), bool, seconds=RECOVERED_SECONDS)
+    wait_until(lambda: writers.statuses(since).count(201), WRITTEN.__le__, seconds=60)
 
 
 def test_a_restart_under_load_refuses_some_and_loses_nothing(
-    start: Start,  # noqa: F811
+    start_server: Start,  # noqa: F811
     shop: Shop,
     cluster: Cluster,
-    catcher: WebhookReceiver,
+    receiver: WebhookReceiver,
 ) -> None:
     installation = factories.make_installation(shop)
     token = factories.make_token(installation)
-    subscribe(installation, catcher.url, topic="script_tags/create")
-    copy(database_url(), cluster.url)
-    server = start(cluster.url, WEB_THREADS="4")
-    call = Caller(server, shop)
+    make_subscription(installation, receiver.url, topic="script_tags/create")
+    copy_database(get_database_url(), cluster.url)
+    server = start_server(cluster.url, WEB_THREADS="4")
+    call = ServerClient(server, shop)
     call.token = token
     dispatcher = server.start("backoffice.webhooks")
-    writers = Writers(call, 4)
+    writers = TagWriters(call, 4)
     try:
         wait_for_writes(writers)
         for how in ("fast", "immediate"):
@@ -124,7 +124,7 @@ def test_a_restart_under_load_refuses_some_and_loses_nothing(
     assert acknowledged <= stored_urls
     # A write without a response is complete, too.
     assert events == (len(stored_urls),)
-    until(
-        lambda: {json.loads(request.body)["src"] for request in list(catcher.requests)}, stored_urls.__eq__, seconds=40
+    wait_until(
+        lambda: {json.loads(request.body)["src"] for request in list(receiver.requests)}, stored_urls.__eq__, seconds=40
     )
-    end(dispatcher)
+    stop_process(dispatcher)

@@ -26,11 +26,11 @@ from apps.shops.models import Installation, Shop
 from apps.webhooks.models import Attempt, Delivery, Pending
 from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests import factories
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 from tests.faults.conftest import Sql
 from tests.faults.proxy import Fault, Proxy
-from tests.machine import patience, soaked, until
-from tests.webhooks.worlds import happen, subscribe
+from tests.machine import get_time_limit, scale_for_soak, wait_until
+from tests.webhooks.worlds import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -45,14 +45,14 @@ def installation(shop: Shop, settings: Any) -> Installation:
 
 
 @pytest.fixture
-def start(db: None, tmp_path: Path) -> Iterator[Start]:
+def start_dispatcher(db: None, tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts dispatchers on the test's database or on a proxy."""
     running: list[Process] = []
 
     def make(url: str = "") -> Process:
         environment = {
             **os.environ,
-            "DATABASE_URL": url or database_url(),
+            "DATABASE_URL": url or get_database_url(),
             "BACKOFFICE_DATA_DIR": str(tmp_path),
             "BACKOFFICE_SECRET_KEY": project.SECRET_KEY,
             "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
@@ -70,18 +70,18 @@ def start(db: None, tmp_path: Path) -> Iterator[Start]:
         process.wait()
 
 
-def states(shop: Shop) -> Counter[str]:
+def count_states(shop: Shop) -> Counter[str]:
     with shop_scope(shop):
         return Counter(Delivery.objects.values_list("state", flat=True))
 
 
-def let_leases_end(shop: Shop) -> None:
+def expire_leases(shop: Shop) -> None:
     """Move leases half a minute into the past."""
     with shop_scope(shop):
         Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
-def keys(shop: Shop) -> set[str]:
+def get_event_keys(shop: Shop) -> set[str]:
     with shop_scope(shop):
         return {str(key) for key in Delivery.objects.values_list("key", flat=True)}
 
@@ -91,7 +91,7 @@ def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> N
     bodies: dict[str, set[bytes]] = {}
     for request in catcher.requests:
         bodies.setdefault(request.get_header("-Webhook-Id"), set()).add(request.body)
-    assert bodies.keys() == keys(shop)
+    assert bodies.keys() == get_event_keys(shop)
     assert all(len(variants) == 1 for variants in bodies.values())
     assert len(catcher.requests) - len(bodies) <= twice
     with shop_scope(shop):
@@ -99,61 +99,63 @@ def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> N
 
 
 def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
-    shop: Shop, installation: Installation, start: Start
+    shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     """Kill the dispatcher after the receiver has read the bodies and before the results are stored."""
     with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=1.5)) as catcher:
-        subscribe(installation, catcher.url)
-        first_attempt_at = start()
-        happen(shop, 10)
+        make_subscription(installation, catcher.url)
+        first_attempt_at = start_dispatcher()
+        create_blogs(shop, 10)
         catcher.wait_for(2, seconds=30)
         first_attempt_at.kill()
         first_attempt_at.wait()
-        assert states(shop)["leased"] >= 2
+        assert count_states(shop)["leased"] >= 2
         catcher.behavior = ReceiverBehavior()
-        let_leases_end(shop)
-        start()
-        until(lambda: states(shop), lambda counts: counts == {"done": 10}, seconds=40)
+        expire_leases(shop)
+        start_dispatcher()
+        wait_until(lambda: count_states(shop), lambda counts: counts == {"done": 10}, seconds=40)
         assert_all_arrived(shop, catcher, twice=10)
 
 
 def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing(
-    shop: Shop, installation: Installation, start: Start
+    shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
-        subscribe(installation, catcher.url)
-        frozen = start()
-        happen(shop, 2)
+        make_subscription(installation, catcher.url)
+        frozen = start_dispatcher()
+        create_blogs(shop, 2)
         catcher.wait_for(2, seconds=30)
         frozen.send_signal(signal.SIGSTOP)
         catcher.behavior = ReceiverBehavior()
-        let_leases_end(shop)
-        start()
-        until(lambda: states(shop), lambda counts: counts == {"done": 2}, seconds=40)
+        expire_leases(shop)
+        start_dispatcher()
+        wait_until(lambda: count_states(shop), lambda counts: counts == {"done": 2}, seconds=40)
         with shop_scope(shop):
             before = list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at"))
         frozen.send_signal(signal.SIGCONT)
         with all_shops_scope():
-            fenced = until(lambda: Attempt.objects.filter(shop=shop, fenced=True).count(), lambda n: n == 2, seconds=20)
+            fenced = wait_until(
+                lambda: Attempt.objects.filter(shop=shop, fenced=True).count(), lambda n: n == 2, seconds=20
+            )
         with shop_scope(shop):
             assert list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at")) == before
         assert fenced == 2
         assert_all_arrived(shop, catcher, twice=2)
 
 
-def test_a_dispatcher_that_is_told_to_end_finishes_what_is_under_way(
-    shop: Shop, installation: Installation, start: Start
+def test_a_terminated_dispatcher_finishes_its_deliveries(
+    shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
-        subscribe(installation, catcher.url)
-        process = start()
-        happen(shop, 20)
+        make_subscription(installation, catcher.url)
+        process = start_dispatcher()
+        create_blogs(shop, 20)
         catcher.wait_for(2, seconds=30)
         began = time.monotonic()
         process.terminate()
         assert process.wait(timeout=15) == 0
-        assert time.monotonic() - began < patience(11)
-        counts = states(shop)
+        assert time.monotonic() - began < get_time_limit(11)
+        counts = count_states(shop)
 
     assert counts["leased"] == 0
     assert counts["done"] >= 2
@@ -161,35 +163,35 @@ def test_a_dispatcher_that_is_told_to_end_finishes_what_is_under_way(
 
 
 def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_only(
-    shop: Shop, installation: Installation, start: Start
+    shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     port = int(connection.settings_dict["PORT"] or 5432)
     with Proxy(port).running() as proxy, WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
-        parts = urlsplit(database_url())
+        parts = urlsplit(get_database_url())
         at_proxy = parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}"))
-        subscribe(installation, catcher.url)
-        start(urlunsplit(at_proxy))
-        happen(shop, 2)
+        make_subscription(installation, catcher.url)
+        start_dispatcher(urlunsplit(at_proxy))
+        create_blogs(shop, 2)
         catcher.wait_for(2, seconds=30)
         proxy.suffer(Fault.RESET)
         time.sleep(4)
         proxy.suffer(Fault.NONE)
-        until(lambda: states(shop), lambda counts: counts == {"done": 2}, seconds=40)
-        happen(shop, 20)
+        wait_until(lambda: count_states(shop), lambda counts: counts == {"done": 2}, seconds=40)
+        create_blogs(shop, 20)
         catcher.behavior = ReceiverBehavior()
-        until(lambda: states(shop), lambda counts: counts == {"done": 22}, seconds=40)
+        wait_until(lambda: count_states(shop), lambda counts: counts == {"done": 22}, seconds=40)
         assert_all_arrived(shop, catcher, twice=2)
 
 
-def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installation, start: Start) -> None:
+def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=60)) as dead, WebhookReceiver() as well:
-        subscribe(installation, dead.url)
-        subscribe(installation, well.url)
-        start()
-        happen(shop, 200)
+        make_subscription(installation, dead.url)
+        make_subscription(installation, well.url)
+        start_dispatcher()
+        create_blogs(shop, 200)
         with all_shops_scope():
             healthy = Delivery.objects.filter(shop=shop, endpoint__uri=well.url)
-            until(lambda: healthy.filter(state="done").count(), lambda count: count == 200, seconds=60)
+            wait_until(lambda: healthy.filter(state="done").count(), lambda count: count == 200, seconds=60)
             delays = sorted(
                 (first_attempt_at - created_at).total_seconds()
                 for created_at, first_attempt_at in healthy.values_list("created_at", "first_attempt_at")
@@ -202,39 +204,39 @@ def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installatio
     assert attempts <= 15
 
 
-def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, start: Start) -> None:
+def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
     with WebhookReceiver() as catcher:
-        subscribe(installation, catcher.url)
-        start()
-        start()
-        happen(shop, 300)
-        until(lambda: states(shop), lambda counts: counts == {"done": 300}, seconds=60)
+        make_subscription(installation, catcher.url)
+        start_dispatcher()
+        start_dispatcher()
+        create_blogs(shop, 300)
+        wait_until(lambda: count_states(shop), lambda counts: counts == {"done": 300}, seconds=60)
         assert_all_arrived(shop, catcher, twice=0)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
-    shop: Shop, installation: Installation, start: Start, from_elsewhere: Sql
+def test_ten_thousand_events_arrive_despite_kills(
+    shop: Shop, installation: Installation, start_dispatcher: Start, run_sql_outside: Sql
 ) -> None:
     """Kill dispatchers, end their sessions, reset the network, and compare events with deliveries."""
-    total = int(os.environ.get("WEBHOOK_EVENTS") or soaked(10_000))
+    total = int(os.environ.get("WEBHOOK_EVENTS") or scale_for_soak(10_000))
     port = int(connection.settings_dict["PORT"] or 5432)
     with Proxy(port).running() as proxy, WebhookReceiver([installation.app.api_secret]) as catcher:
-        parts = urlsplit(database_url())
+        parts = urlsplit(get_database_url())
         url = urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}")))
-        subscribe(installation, catcher.url)
-        running = [start(url), start(url)]
+        make_subscription(installation, catcher.url)
+        running = [start_dispatcher(url), start_dispatcher(url)]
         rounds = 20
         for number in range(rounds):
-            happen(shop, total // rounds, title=f"Round {number}")
+            create_blogs(shop, total // rounds, title=f"Round {number}")
             if number % 4 == 1:
                 running[0].kill()
                 running[0].wait()
-                let_leases_end(shop)
-                running = [running[1], start(url)]
+                expire_leases(shop)
+                running = [running[1], start_dispatcher(url)]
             if number % 4 == 2:
-                from_elsewhere(
+                run_sql_outside(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
                     " AND pid <> pg_backend_pid() AND client_port IN (SELECT client_port FROM pg_stat_activity"
                     " WHERE query LIKE '%webhooks_%' OR query LIKE 'LISTEN%')"
@@ -245,9 +247,9 @@ def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
                 time.sleep(1)
                 proxy.suffer(Fault.NONE)
         deadline = time.monotonic() + 600
-        while (counts := states(shop)) != {"done": total} and time.monotonic() < deadline:
-            let_leases_end(shop) if counts["leased"] > 100 else None
+        while (counts := count_states(shop)) != {"done": total} and time.monotonic() < deadline:
+            expire_leases(shop) if counts["leased"] > 100 else None
             time.sleep(2)
-        assert states(shop) == {"done": total}
+        assert count_states(shop) == {"done": total}
         assert all(all(request.verified.values()) for request in catcher.requests)
         assert_all_arrived(shop, catcher, twice=200 * rounds)

@@ -26,7 +26,7 @@ def make_service(app: App, **attrs: Any) -> FulfillmentService:
     return services.create_service(fields, app=app, actor="system", at=timezone.now())
 
 
-def route(order: Order) -> list[FulfillmentOrder]:
+def route_order_now(order: Order) -> list[FulfillmentOrder]:
     """Route an order as the worker does; return its fulfillment orders."""
     return routing.route_order(order.pk, at=timezone.now())
 
@@ -42,12 +42,12 @@ def make_fulfillment_order(
     lines = values.pop("lines", [MUG])
     if service is not None:
         lines = [{**line, "fulfillment_service": service.handle} for line in lines]
-    row = route(make_order(lines=lines, **values))[0]
-    put_into(row, status, request_status)
+    row = route_order_now(make_order(lines=lines, **values))[0]
+    set_status(row, status, request_status)
     return row
 
 
-def put_into(row: FulfillmentOrder, status: str, request_status: str) -> None:
+def set_status(row: FulfillmentOrder, status: str, request_status: str) -> None:
     """Set the status of a fulfillment order, with the fields that belong to it."""
     row.status, row.request_status = status, request_status
     if status == "scheduled":

@@ -42,7 +42,7 @@ def test_every_changed_digit_is_noticed() -> None:
             assert carriers.recognize_carrier(other) is None, other
 
 
-def test_what_is_known_is_completed_and_what_is_said_stays() -> None:
+def test_known_carriers_are_completed_and_given_values_stay() -> None:
     ups = "https://www.ups.com/track?tracknum=1Z5R89390357567127"
 
     assert complete_tracking({"number": "1Z5R89390357567127"}) == Tracking(("1Z5R89390357567127",), (ups,), "UPS")

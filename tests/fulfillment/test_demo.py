@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.fulfillment import demo
 from apps.fulfillment.demo_warehouse import SERVICE_NAME
-from apps.fulfillment.domain import reconciliation
+from apps.fulfillment.domain import consistency_checks
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
 from apps.inventory.domain import ledger_check
 from apps.orders.models import Order
@@ -45,8 +45,8 @@ def test_the_demo_has_work_in_each_state_and_refunds(in_shop: Shop) -> None:
     assert FulfillmentOrder.objects.filter(assigned_location=service.location_id).count() == 6
     assert set(Delivery.objects.values_list("state", flat=True)) == {Delivery.State.CANCELLED}
     assert [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
         *map(str, ledger_check.find_differences()),
     ] == []
 

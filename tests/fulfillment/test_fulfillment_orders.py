@@ -8,13 +8,13 @@ import pytest
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import location_moves, reconciliation
+from apps.fulfillment.domain import consistency_checks, location_moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_fulfillment_order, make_service, put_into, route
+from tests.fulfillment.factories import make_fulfillment_order, make_service, route_order_now, set_status
 from tests.inventory.factories import make_location
 from tests.orders.factories import make_order, make_variant
 from tests.wire_tables import assert_fits
@@ -33,25 +33,27 @@ ADDRESS = {
 PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 3}
 
 
-def do(api: ApiClient, row: FulfillmentOrder | int, action: str, body: Any = None, status: int = 200) -> dict[str, Any]:
+def perform_action(
+    api: ApiClient, row: FulfillmentOrder | int, action: str, body: Any = None, status: int = 200
+) -> dict[str, Any]:
     pk = row if isinstance(row, int) else row.pk
     response = api.post(f"fulfillment_orders/{pk}/{action}.json", body)
     assert response.status_code == status, response.content
     return dict(response.json())
 
 
-def units(fulfillment_order: dict[str, Any] | None) -> list[int]:
+def get_quantities(fulfillment_order: dict[str, Any] | None) -> list[int]:
     return [line["fulfillable_quantity"] for line in fulfillment_order["line_items"]] if fulfillment_order else []
 
 
-def some(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
+def build_lines(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
     return {"fulfillment_order_line_items": [{"id": row.lines.get().pk, "quantity": quantity}]}
 
 
-def conserved() -> bool:
+def assert_conserved() -> bool:
     return [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
     ] == []
 
 
@@ -63,21 +65,30 @@ def service_row(api: ApiClient, in_shop: Shop) -> FulfillmentOrder:
 
 
 def test_a_request_is_accepted_and_asked_back(api: ApiClient, service_row: FulfillmentOrder) -> None:
-    body = do(
-        api, service_row, "fulfillment_request", {"fulfillment_request": {"message": "Soon", **some(service_row, 2)}}
+    body = perform_action(
+        api,
+        service_row,
+        "fulfillment_request",
+        {"fulfillment_request": {"message": "Soon", **build_lines(service_row, 2)}},
     )
-    assert units(body["submitted_fulfillment_order"]) == [2]
-    assert units(body["unsubmitted_fulfillment_order"]) == [1]
+    assert get_quantities(body["submitted_fulfillment_order"]) == [2]
+    assert get_quantities(body["unsubmitted_fulfillment_order"]) == [1]
     assert body["original_fulfillment_order"]["id"] == body["submitted_fulfillment_order"]["id"] == service_row.pk
     outgoing_requests = body["submitted_fulfillment_order"]["outgoing_requests"]
     assert [(item["kind"], item["message"]) for item in outgoing_requests] == [("fulfillment_request", "Soon")]
-    accepted = do(api, service_row, "fulfillment_request/accept", {"fulfillment_request": {"message": "Yes"}})
+    accepted = perform_action(
+        api, service_row, "fulfillment_request/accept", {"fulfillment_request": {"message": "Yes"}}
+    )
     assert accepted["fulfillment_order"]["status"] == "in_progress"
 
-    do(api, service_row, "cancellation_request", {"cancellation_request": {"message": "Wait"}})
-    ended = do(api, service_row, "cancellation_request/accept")["fulfillment_order"]
+    perform_action(api, service_row, "cancellation_request", {"cancellation_request": {"message": "Wait"}})
+    ended = perform_action(api, service_row, "cancellation_request/accept")["fulfillment_order"]
 
-    assert (ended["status"], ended["request_status"], units(ended)) == ("cancelled", "cancellation_accepted", [])
+    assert (ended["status"], ended["request_status"], get_quantities(ended)) == (
+        "cancelled",
+        "cancellation_accepted",
+        [],
+    )
     replacement = FulfillmentOrder.objects.order_by("pk").last()
     assert replacement is not None
     assert (replacement.status, replacement.request_status) == ("open", "unsubmitted")
@@ -87,30 +98,30 @@ def test_a_request_is_accepted_and_asked_back(api: ApiClient, service_row: Fulfi
     topics = [name.split("/")[1] for name in Event.objects.order_by("pk").values_list("topic", flat=True)]
     for name in ("split", "fulfillment_request_submitted", "cancellation_request_accepted"):
         assert topics.count(name) == 1
-    assert conserved()
+    assert assert_conserved()
 
 
 def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: FulfillmentOrder) -> None:
-    do(api, service_row, "fulfillment_request")
+    perform_action(api, service_row, "fulfillment_request")
     line = service_row.lines.get().pk
     foreign = {"fulfillment_request": {"line_items": [{"fulfillment_order_line_item_id": line + 1, "message": "?"}]}}
-    refused = do(api, service_row, "fulfillment_request/reject", foreign, status=422)
+    refused = perform_action(api, service_row, "fulfillment_request/reject", foreign, status=422)
     assert refused == {"errors": {"line_items.0.fulfillment_order_line_item_id": ["is invalid"]}}
 
     body = {"reason": "other", "line_items": [{"fulfillment_order_line_item_id": line, "message": "None left"}]}
-    fulfillment_order = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})[
+    fulfillment_order = perform_action(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})[
         "fulfillment_order"
     ]
 
     assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("open", "rejected")
     assert MerchantRequest.objects.get().line_messages == [{"id": line, "message": "None left"}]
-    do(api, service_row, "fulfillment_request")
+    perform_action(api, service_row, "fulfillment_request")
 
 
 def test_the_merchants_own_location_takes_no_requests(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    body = do(api, row, "fulfillment_request", status=422)
+    body = perform_action(api, row, "fulfillment_request", status=422)
 
     expected = "request_fulfillment is not possible: the fulfillment order is open and its request unsubmitted, "
     assert body == {"errors": {"base": [f"{expected}at a location of the shop"]}}
@@ -119,53 +130,53 @@ def test_the_merchants_own_location_takes_no_requests(api: ApiClient, in_shop: S
 def test_a_cancelled_one_is_replaced(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    body = do(api, row, "cancel")
+    body = perform_action(api, row, "cancel")
 
-    assert (body["fulfillment_order"]["status"], units(body["fulfillment_order"])) == ("closed", [])
+    assert (body["fulfillment_order"]["status"], get_quantities(body["fulfillment_order"])) == ("closed", [])
     replacement = body["replacement_fulfillment_order"]
-    assert (replacement["status"], units(replacement)) == ("open", [2])
-    assert do(api, row, "cancel", status=422)["errors"]["base"]
-    assert conserved()
+    assert (replacement["status"], get_quantities(replacement)) == ("open", [2])
+    assert perform_action(api, row, "cancel", status=422)["errors"]["base"]
+    assert assert_conserved()
 
 
-def test_what_a_service_does_not_finish_is_to_be_sent_by_somebody(
+def test_items_that_a_service_leaves_unfinished_can_be_fulfilled_by_staff(
     api: ApiClient, service_row: FulfillmentOrder
 ) -> None:
-    put_into(service_row, "in_progress", "accepted")
+    set_status(service_row, "in_progress", "accepted")
 
-    fulfillment_order = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})[
+    fulfillment_order = perform_action(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})[
         "fulfillment_order"
     ]
 
     assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("incomplete", "closed")
     other_fulfillment_order = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()
     assert (other_fulfillment_order.status, other_fulfillment_order.lines.get().fulfillable_quantity) == ("open", 3)
-    assert conserved()
+    assert assert_conserved()
 
 
 def test_units_wait_for_several_reasons(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(lines=[PLAIN])
-    hold = {"reason": "incorrect_address", "reason_notes": "No street", **some(row, 1)}
+    hold = {"reason": "incorrect_address", "reason_notes": "No street", **build_lines(row, 1)}
 
-    fulfillment_order = do(api, row, "hold", {"fulfillment_hold": hold})["fulfillment_order"]
-    do(api, row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})
+    fulfillment_order = perform_action(api, row, "hold", {"fulfillment_hold": hold})["fulfillment_order"]
+    perform_action(api, row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})
 
-    assert (fulfillment_order["status"], units(fulfillment_order)) == ("on_hold", [1])
+    assert (fulfillment_order["status"], get_quantities(fulfillment_order)) == ("on_hold", [1])
     assert fulfillment_order["fulfillment_holds"] == [{"reason": "incorrect_address", "reason_notes": "No street"}]
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
     assert (other.status, other.lines.get().fulfillable_quantity) == ("open", 2)
     assert FulfillmentHold.objects.filter(fulfillment_order=row).count() == 2
-    released = do(api, row, "release_hold")["fulfillment_order"]
+    released = perform_action(api, row, "release_hold")["fulfillment_order"]
     assert (released["status"], released["fulfillment_holds"]) == ("open", [])
-    assert conserved()
+    assert assert_conserved()
 
 
 def test_a_hold_needs_a_reason_of_the_list(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    unknown = do(api, row, "hold", {"fulfillment_hold": {"reason": "mood"}}, status=422)
-    none = do(api, row, "hold", {"fulfillment_hold": {}}, status=422)
-    bare = do(api, row, "hold", {"reason": "other"}, status=400)
+    unknown = perform_action(api, row, "hold", {"fulfillment_hold": {"reason": "mood"}}, status=422)
+    none = perform_action(api, row, "hold", {"fulfillment_hold": {}}, status=422)
+    bare = perform_action(api, row, "hold", {"reason": "other"}, status=400)
 
     assert unknown == {"errors": {"reason": ["is not included in the list"]}}
     assert none == {"errors": {"reason": ["can't be blank"]}}
@@ -174,21 +185,23 @@ def test_a_hold_needs_a_reason_of_the_list(api: ApiClient, in_shop: Shop) -> Non
 
 def test_what_was_held_while_it_was_scheduled_is_scheduled_again(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(status="scheduled")
-    do(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
-    assert do(api, row, "release_hold")["fulfillment_order"]["status"] == "scheduled"
-    do(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
+    perform_action(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
+    assert perform_action(api, row, "release_hold")["fulfillment_order"]["status"] == "scheduled"
+    perform_action(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
     FulfillmentOrder.objects.update(fulfill_at=timezone.now() - timedelta(hours=1))
 
-    assert do(api, row, "release_hold")["fulfillment_order"]["status"] == "open"
+    assert perform_action(api, row, "release_hold")["fulfillment_order"]["status"] == "open"
 
 
 def test_a_scheduled_one_is_rescheduled_and_opened(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(status="scheduled")
     past = {"fulfillment_order": {"new_fulfill_at": "2020-01-01"}}
-    assert do(api, row, "reschedule", past, status=422) == {"errors": {"new_fulfill_at": ["must be in the future"]}}
+    assert perform_action(api, row, "reschedule", past, status=422) == {
+        "errors": {"new_fulfill_at": ["must be in the future"]}
+    }
 
-    moved = do(api, row, "reschedule", {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}})
-    opened = do(api, row, "open")["fulfillment_order"]
+    moved = perform_action(api, row, "reschedule", {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}})
+    opened = perform_action(api, row, "open")["fulfillment_order"]
 
     assert moved["fulfillment_order"]["fulfill_at"].startswith("2031-03-02T")
     assert opened["status"] == "open"
@@ -220,18 +233,20 @@ def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_sh
     variant, cellar = make_variant(in_shop, stock=5), make_location(in_shop, name="Cellar")
     stock.set_available(variant.inventory_item, cellar, 1, actor="system", at=timezone.now())
     line = {"variant_id": variant.pk, "quantity": 3}
-    row = route(make_order(lines=[line], inventory_behaviour="decrement_obeying_policy"))[0]
+    row = route_order_now(make_order(lines=[line], inventory_behaviour="decrement_obeying_policy"))[0]
 
-    body = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk, **some(row, 2)}})
+    body = perform_action(
+        api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk, **build_lines(row, 2)}}
+    )
 
-    assert units(body["moved_fulfillment_order"]) == [2]
+    assert get_quantities(body["moved_fulfillment_order"]) == [2]
     assert body["moved_fulfillment_order"]["assigned_location_id"] == cellar.pk
     assert body["remaining_fulfillment_order"]["id"] == body["original_fulfillment_order"]["id"] == row.pk
     levels = variant.inventory_item.levels.order_by("location_id").values_list("available", flat=True)
     assert list(levels) == [4, -1]
     taken_from = row.order.line_items.get().taken_from
     assert taken_from == {str(row.assigned_location_id): 1, str(cellar.pk): 2}
-    assert conserved()
+    assert assert_conserved()
     # Canceling the order restores all of the stock.
     api.post(f"orders/{row.order_id}/cancel.json")
     assert list(levels.all()) == [5, 1]
@@ -240,12 +255,12 @@ def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_sh
 def test_all_units_move(api: ApiClient, in_shop: Shop) -> None:
     row, cellar = make_fulfillment_order(), make_location(in_shop, name="Cellar")
 
-    body = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk}})
+    body = perform_action(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk}})
 
     assert body["remaining_fulfillment_order"] is None
     original = body["original_fulfillment_order"]
     assert (original["status"], original["line_items"], original["supported_actions"]) == ("closed", [], [])
-    assert units(body["moved_fulfillment_order"]) == [2]
+    assert get_quantities(body["moved_fulfillment_order"]) == [2]
 
 
 def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) -> None:
@@ -267,10 +282,10 @@ def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) ->
         attic.pk: location_moves.NOTHING_STOCKED,
         row.assigned_location_id: location_moves.CURRENT_LOCATION,
     }.items():
-        body = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        body = perform_action(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
         assert body == {"errors": {"new_location_id": [message]}}
     for target in (closed.pk, 1):
-        body = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        body = perform_action(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
         assert body == {"errors": {"new_location_id": ["is invalid"]}}
 
 
@@ -333,12 +348,12 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
     hold = {"fulfillment_hold": {"reason": "other", "reason_notes": "x"}}
     move = {"fulfillment_order": {"new_location_id": cellar.pk}}
     for action, body in {"hold": hold, "release_hold": None, "cancel": None}.items():
-        displayed_body = do(api, row, action, body)
+        displayed_body = perform_action(api, row, action, body)
         # The table's fields apply to reads; writes leave out fields that were not requested.
         assert displayed_body["fulfillment_order"].keys() >= plain.keys()
     replacement = FulfillmentOrder.objects.order_by("pk").last()
     assert replacement is not None
-    moved = do(api, replacement, "move", move)
+    moved = perform_action(api, replacement, "move", move)
     assert moved["moved_fulfillment_order"]["assigned_location"]["name"] == "Cellar"
     assert_fits("fulfillment_order", f"POST {path}/move.json", moved)
     at_service = make_fulfillment_order(
@@ -347,7 +362,9 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         shipping_address=ADDRESS,
         email="ada@example.com",
     )
-    reported_body = do(api, at_service, "fulfillment_request", {"fulfillment_request": some(at_service, 1)})
+    reported_body = perform_action(
+        api, at_service, "fulfillment_request", {"fulfillment_request": build_lines(at_service, 1)}
+    )
     assert_fits("fulfillment_request", f"POST {path}/fulfillment_request.json", reported_body)
     assigned = api.get("assigned_fulfillment_orders.json").json()
     assert_fits("assigned_fulfillment_order", "GET /assigned_fulfillment_orders.json", assigned)
@@ -356,4 +373,4 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         "cancellation_request": "cancellation_request",
         "cancellation_request/reject": "cancellation_request",
     }.items():
-        assert_fits(table, f"POST {path}/{action}.json", do(api, at_service, action))
+        assert_fits(table, f"POST {path}/{action}.json", perform_action(api, at_service, action))

@@ -9,15 +9,15 @@ from django.core import mail
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import reconciliation
+from apps.fulfillment.domain import consistency_checks
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import VERSION, ApiClient, Response
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route_order_now
 from tests.inventory.factories import make_location
 from tests.orders.factories import make_order, make_variant
 from tests.wire_tables import assert_fits
@@ -25,33 +25,33 @@ from tests.wire_tables import assert_fits
 PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 
 
-def part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
+def build_part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
     """Return a body's part for a fulfillment order: all that remains, or quantities per line item."""
     lines = zip(row.lines.order_by("pk"), quantities, strict=False)
     line_items = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
     return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": line_items} if line_items else {})}
 
 
-def send(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
+def post_fulfillment(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
     return api.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": list(parts), **values}})
 
 
-def shown_of(api: ApiClient, order: int) -> dict[str, Any]:
+def get_shown_order(api: ApiClient, order: int) -> dict[str, Any]:
     displayed_order: dict[str, Any] = api.get(f"orders/{order}.json").json()["order"]
     return displayed_order
 
 
-def agrees() -> bool:
+def assert_consistent() -> bool:
     return [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
     ] == []
 
 
 def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    response = send(api, part(row), tracking_info={"number": "1Z5R89390357567127"})
+    response = post_fulfillment(api, build_part(row), tracking_info={"number": "1Z5R89390357567127"})
 
     assert response.status_code == 201, response.content
     fulfillment = response.json()["fulfillment"]
@@ -68,7 +68,7 @@ def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     assert [(line["quantity"], line["fulfillment_status"]) for line in fulfillment["line_items"]] == [(2, "fulfilled")]
     row.refresh_from_db()
     assert row.status == "closed"
-    order = shown_of(api, row.order_id)
+    order = get_shown_order(api, row.order_id)
     assert (
         order["fulfillment_status"],
         [single_fulfillment["id"] for single_fulfillment in order["fulfillments"]],
@@ -76,33 +76,33 @@ def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     assert [line["fulfillable_quantity"] for line in order["line_items"]] == [0]
     topics = set(Event.objects.values_list("topic", flat=True))
     assert {"fulfillments/create", "orders/fulfilled"} <= topics
-    assert agrees()
+    assert assert_consistent()
 
 
 def test_parts_are_sent_one_after_the_other(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
 
-    first, second, third = (send(api, part(row, 1)) for _ in range(3))
+    first, second, third = (post_fulfillment(api, build_part(row, 1)) for _ in range(3))
 
     assert [response.status_code for response in (first, second, third)] == [201, 201, 422]
     assert [response.json()["fulfillment"]["name"] for response in (first, second)] == ["#1001.1", "#1001.2"]
     assert "closed" in third.json()["errors"]["base"][0]
     topics = Event.objects.filter(topic__in=("orders/partially_fulfilled", "orders/fulfilled")).order_by("pk")
     assert list(topics.values_list("topic", flat=True)) == ["orders/partially_fulfilled", "orders/fulfilled"]
-    assert agrees()
+    assert assert_consistent()
 
 
 def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(lines=[PLAIN, PLAIN])
     path = "line_items_by_fulfillment_order.0.fulfillment_order_line_items"
 
-    before = everything_stored()
+    before = snapshot_database()
 
-    response = send(api, part(row, 1, 3))
-    none = send(api, part(row, 0))
-    unknown = send(api, {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": [{"id": 1}]})
+    response = post_fulfillment(api, build_part(row, 1, 3))
+    none = post_fulfillment(api, build_part(row, 0))
+    unknown = post_fulfillment(api, {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": [{"id": 1}]})
 
-    assert everything_stored() == before
+    assert snapshot_database() == before
 
     assert response.json() == {"errors": {f"{path}.1.quantity": ["is more than remains (2)"]}}
     assert none.json() == {"errors": {f"{path}.0.quantity": ["must be greater than or equal to 1"]}}
@@ -112,7 +112,11 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
 
 @pytest.mark.parametrize(
     ("what", "message"),
-    [("orders", "must all belong to one order"), ("locations", "must all be at one location"), ("none", "can't be blank")],
+    [
+        ("orders", "must all belong to one order"),
+        ("locations", "must all be at one location"),
+        ("none", "can't be blank"),
+    ],
 )
 def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
     first_fulfillment_order = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
@@ -125,18 +129,18 @@ def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiCli
     if what == "locations":
         other_rows[what].assigned_location = make_location(in_shop)
         other_rows[what].save()
-    parts = [] if what == "none" else [part(first_fulfillment_order), part(other_rows[what])]
+    parts = [] if what == "none" else [build_part(first_fulfillment_order), build_part(other_rows[what])]
 
-    response = send(api, *parts)
+    response = post_fulfillment(api, *parts)
 
     assert (response.status_code, response.json()) == (422, {"errors": {"line_items_by_fulfillment_order": [message]}})
 
 
 def test_several_fulfillment_orders_are_sent_together(api: ApiClient, in_shop: Shop) -> None:
     order = make_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
-    first, second = route(order)
+    first, second = route_order_now(order)
 
-    fulfillment = send(api, part(first, 1), part(second)).json()["fulfillment"]
+    fulfillment = post_fulfillment(api, build_part(first, 1), build_part(second)).json()["fulfillment"]
 
     assert [line["quantity"] for line in fulfillment["line_items"]] == [1, 2]
     of_second = api.get(f"fulfillment_orders/{second.pk}/fulfillments.json").json()["fulfillments"]
@@ -144,12 +148,12 @@ def test_several_fulfillment_orders_are_sent_together(api: ApiClient, in_shop: S
     assert [FulfillmentOrder.objects.get(pk=row.pk).status for row in (first, second)] == ["in_progress", "closed"]
     assert api.get(f"orders/{order.pk}/fulfillments/count.json").json() == {"count": 1}
     assert api.get(f"orders/{order.pk}/fulfillments.json", since_id=fulfillment["id"]).json() == {"fulfillments": []}
-    assert agrees()
+    assert assert_consistent()
 
 
 def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order()
-    fulfillment = send(api, part(row, 1)).json()["fulfillment"]
+    fulfillment = post_fulfillment(api, build_part(row, 1)).json()["fulfillment"]
 
     cancelled = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
     second_response = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
@@ -164,9 +168,9 @@ def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Sh
         ("in_progress", 1),
         ("open", 1),
     ]
-    order = shown_of(api, row.order_id)
+    order = get_shown_order(api, row.order_id)
     assert (order["fulfillment_status"], order["line_items"][0]["fulfillable_quantity"]) == (None, 2)
-    assert agrees()
+    assert assert_consistent()
 
 
 def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Shop) -> None:
@@ -177,13 +181,13 @@ def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Sh
 
     line = LineItem.objects.get()
     assert (line.fulfillable_quantity, line.fulfilled_quantity) == (1, 0)
-    assert agrees()
+    assert assert_consistent()
 
 
-def test_tracking_is_replaced_and_told_by_mail(api: ApiClient, in_shop: Shop) -> None:
+def test_tracking_is_replaced_and_emailed(api: ApiClient, in_shop: Shop) -> None:
     fulfillment = make_fulfillment()
     path = f"fulfillments/{fulfillment.pk}/update_tracking.json"
-    before = shown_of(api, fulfillment.order_id)
+    before = get_shown_order(api, fulfillment.order_id)
 
     body = {"fulfillment": {"notify_customer": True, "tracking_info": {"number": "3318810025", "company": "DHL"}}}
     response = api.post(path, body)
@@ -193,7 +197,7 @@ def test_tracking_is_replaced_and_told_by_mail(api: ApiClient, in_shop: Shop) ->
         "DHL",
         "3318810025",
     )
-    assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
+    assert get_shown_order(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
     assert before["fulfillments"][0]["tracking_number"] is None
     queue.run_job(Job.objects.get(task="fulfillment.shipped").key)
     [message] = mail.outbox
@@ -231,7 +235,7 @@ def test_the_status_follows_the_event_that_happened_last(api: ApiClient, in_shop
     delivered = note("delivered", "2026-03-03T12:00:00Z")
     note("in_transit", "2026-03-02T12:00:00Z")
     assert status() == "delivered"
-    assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["shipment_status"] == "delivered"
+    assert get_shown_order(api, fulfillment.order_id)["fulfillments"][0]["shipment_status"] == "delivered"
 
     response = api.delete(f"{path}/events/{delivered}.json")
 
@@ -282,7 +286,7 @@ def test_an_order_that_was_sent_before_comes_with_its_fulfillment(api: ApiClient
     assert [line["quantity"] for line in fulfillment["line_items"]] == [3]
     assert FulfillmentOrder.objects.get().status == "closed"
     assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.shipped"}
-    assert agrees()
+    assert assert_consistent()
 
 
 @pytest.mark.parametrize("values", ["x", [1], [{"location_id": 1}], [{"tracking_number": 5}], [{}, {}]])
@@ -302,7 +306,7 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
         codes=[{"code": "TEN", "amount": Decimal(1), "type": "fixed_amount"}],
     )
     origin = {"address1": "1 Dock Road", "city": "Lund", "zip": "1", "province_code": "M", "country_code": "SE"}
-    response = send(api, part(row), tracking_info={"number": "3318810025"}, origin_address=origin)
+    response = post_fulfillment(api, build_part(row), tracking_info={"number": "3318810025"}, origin_address=origin)
     path = f"{row.order_id}/fulfillments/{response.json()['fulfillment']['id']}"
     parcel = f"fulfillments/{response.json()['fulfillment']['id']}"
     event = api.post(f"orders/{path}/events.json", {"event": {"status": "in_transit"}})

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from apps.api.rows import render_cache
-from apps.fulfillment.domain import reconciliation, routing, states
+from apps.fulfillment.domain import consistency_checks, routing, states
 from apps.fulfillment.domain.states import get_manager
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient
 from tests.fulfillment.factories import make_service
 from tests.inventory.factories import make_location
-from tests.machine import soaked
+from tests.machine import scale_for_soak
 from tests.orders.factories import make_variant
 
 _COMMON: dict[str, Any] = {
@@ -37,7 +37,7 @@ _COMMON: dict[str, Any] = {
     "print_blob": True,
 }
 SHORT = settings(max_examples=4, stateful_step_count=18, derandomize=True, phases=[Phase.generate], **_COMMON)
-LONG = settings(max_examples=soaked(200), stateful_step_count=50, **_COMMON)
+LONG = settings(max_examples=scale_for_soak(200), stateful_step_count=50, **_COMMON)
 BOTH = pytest.mark.parametrize(
     "how",
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
@@ -81,10 +81,10 @@ class Histories(RuleBasedStateMachine):
         render_cache.cache.clear()
 
     def _post(self, path: str, body: Any = None) -> Any:
-        before = everything_stored()
+        before = snapshot_database()
         response = self.api.post(path, body)
         assert response.status_code in {200, 201, 422}, (path, response.content)
-        assert response.status_code < 300 or everything_stored() == before
+        assert response.status_code < 300 or snapshot_database() == before
         return response.json() if response.status_code < 300 else None
 
     def _row(self, index: int) -> FulfillmentOrder | None:
@@ -165,8 +165,8 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def units_are_conserved(self) -> None:
         assert [
-            *reconciliation.find_wrong_fulfillable_quantities(),
-            *reconciliation.find_wrong_fulfilled_quantities(),
+            *consistency_checks.find_wrong_fulfillable_quantities(),
+            *consistency_checks.find_wrong_fulfilled_quantities(),
         ] == []
         rows = FulfillmentOrderLine.objects.values("line_item")
         values = {

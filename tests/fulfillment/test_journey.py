@@ -14,7 +14,7 @@ from apps.fulfillment.models import FulfillmentEvent, FulfillmentHold, Fulfillme
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route_order_now
 from tests.orders.factories import MUG, make_order
 
 UPS = "1Z999AA10123456784"
@@ -22,21 +22,23 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SCARF = {**MUG, "title": "Scarf", "quantity": 1}
 
 
-def page(order: Order) -> str:
+def get_page_text(order: Order) -> str:
     """Return the page's text with collapsed white space."""
     response = Client().get(f"/orders/{order.shop_id}/{order.token}")
     assert response.status_code == 200
     return " ".join(response.content.decode().split())
 
 
-def sent(order: Order, **values: Any) -> Any:
-    (row,) = route(order)
+def create_sent_fulfillment(order: Order, **values: Any) -> Any:
+    (row,) = route_order_now(order)
     return make_fulfillment(row, **values)
 
 
 def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> None:
     order = make_order(lines=[MUG])
-    parcel = sent(order, tracking=Tracking((UPS,), (f"https://www.ups.com/track?tracknum={UPS}",), "UPS"))
+    parcel = create_sent_fulfillment(
+        order, tracking=Tracking((UPS,), (f"https://www.ups.com/track?tracknum={UPS}",), "UPS")
+    )
     where = {"city": "Boston", "country": "United States", "address1": "1 Secret Street", "zip": "02110"}
     make_event(parcel, status="in_transit", happened_at=NOON, message="Signed by Ada", **where)
     make_event(
@@ -46,7 +48,7 @@ def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> Non
         estimated_delivery_at=NOON.replace(day=4),
     )
 
-    page_text = page(order)
+    page_text = get_page_text(order)
 
     assert "<h3> Out for delivery </h3>" in page_text
     assert "Estimated delivery: Wednesday, 4 March" in page_text
@@ -61,24 +63,24 @@ def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> Non
 
 def test_every_event_has_words_and_an_end_has_no_expectation(in_shop: Shop) -> None:
     order = make_order(lines=[MUG])
-    parcel = sent(order)
+    parcel = create_sent_fulfillment(order)
 
     for minute, status in enumerate(FulfillmentEvent.Status.values):
         make_event(parcel, status=status, happened_at=NOON + timedelta(minutes=minute), estimated_delivery_at=NOON)
         (shipment,) = customer_tracking.get_shipments(order)
         assert shipment.status == customer_tracking.EVENT_TEXTS[status]
         assert (shipment.expected is None) == (status in {"delivered", "picked_up", "failure"})
-        assert shipment.status in page(order)
+        assert shipment.status in get_page_text(order)
 
 
-def test_what_is_still_to_come_is_told_with_its_reason(in_shop: Shop) -> None:
+def test_unfulfilled_items_are_shown_with_the_reason(in_shop: Shop) -> None:
     order = make_order(lines=[MUG, SCARF])
-    assert "Preparing for shipment" in page(order), "before a worker routes it"
-    (row,) = route(order)
+    assert "Preparing for shipment" in get_page_text(order), "before a worker routes it"
+    (row,) = route_order_now(order)
     mug = row.lines.order_by("pk")[0]
     make_fulfillment(row, lines=[{"id": mug.pk, "quantity": 1}])
 
-    page_text = page(order)
+    page_text = get_page_text(order)
 
     assert "Your shipment" in page_text
     assert "Not shipped yet" in page_text
@@ -95,7 +97,7 @@ def test_each_hold_has_words_for_the_buyer_and_keeps_what_staff_noted(in_shop: S
         FulfillmentHold.objects.all().delete()
         transitions.hold_fulfillment_order(row, actor="system", at=NOON, reason=reason, notes="Ada is a cheat")
 
-        page_text = page(row.order)
+        page_text = get_page_text(row.order)
 
         assert customer_tracking.HOLD_TEXTS[reason] in page_text
         for part in ("cheat", "fraud"):
@@ -108,15 +110,15 @@ def test_a_scheduled_order_tells_its_day_in_the_shops_time(in_shop: Shop) -> Non
     row = make_fulfillment_order(status="scheduled")
     FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_at=datetime(2027, 3, 2, 20, tzinfo=UTC))
 
-    assert "Ships from 3 March 2027" in page(row.order)
+    assert "Ships from 3 March 2027" in get_page_text(row.order)
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "//x", "https://[", "ftp://x.example/"])
 def test_an_address_that_is_none_of_the_web_is_no_link(in_shop: Shop, url: str) -> None:
     order = make_order(lines=[MUG])
-    sent(order, tracking=Tracking(("77",), (url,), "Bike <b>"))
+    create_sent_fulfillment(order, tracking=Tracking(("77",), (url,), "Bike <b>"))
 
-    page_text = page(order)
+    page_text = get_page_text(order)
 
     assert "Tracking number 77" in page_text
     assert "Bike &lt;b&gt;" in page_text
@@ -125,25 +127,25 @@ def test_an_address_that_is_none_of_the_web_is_no_link(in_shop: Shop, url: str) 
 
 def test_parcels_that_were_taken_back_and_cancelled_orders_tell_nothing(in_shop: Shop, api: ApiClient) -> None:
     order = make_order(lines=[MUG])
-    parcel = sent(order)
+    parcel = create_sent_fulfillment(order)
     assert api.post(f"fulfillments/{parcel.pk}/cancel.json", {}).status_code == 200
-    assert "Your shipment" not in page(order)
-    assert "Not shipped yet" in page(order)
+    assert "Your shipment" not in get_page_text(order)
+    assert "Not shipped yet" in get_page_text(order)
 
     assert api.post(f"orders/{order.pk}/cancel.json", {}).status_code == 200
 
-    assert "Not shipped yet" not in page(order)
+    assert "Not shipped yet" not in get_page_text(order)
 
 
 def test_the_page_costs_the_same_queries_however_many_parcels(in_shop: Shop) -> None:
     def queries(parcels: int) -> int:
         order = make_order(lines=[{**MUG, "quantity": 6}])
-        (row,) = route(order)
+        (row,) = route_order_now(order)
         (line,) = row.lines.all()
         for _ in range(parcels):
             make_event(make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}]))
         with CaptureQueriesContext(connection) as captured:
-            page(order)
+            get_page_text(order)
         return len(captured)
 
     assert queries(5) == queries(1) <= 14

@@ -21,7 +21,7 @@ from apps.webhooks.models import Attempt, Delivery
 from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
-from tests.webhooks.worlds import dispatching, settled
+from tests.webhooks.worlds import run_dispatchers, wait_until_settled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,22 +44,24 @@ def service(shop: Shop, installation: Installation, warehouse: WebhookReceiver) 
         return make_service(installation.app, callback_url=f"{warehouse.url}callbacks")
 
 
-def tell(shop: Shop, service: FulfillmentService, kind: RequestKind = RequestKind.FULFILLMENT) -> None:
+def send_notification(shop: Shop, service: FulfillmentService, kind: RequestKind = RequestKind.FULFILLMENT) -> None:
     with shop_scope(shop):
         service_notifications.notify_service(service, kind, at=timezone.now())
 
 
-def recorded(shop: Shop) -> list[tuple[Any, ...]]:
+def get_records(shop: Shop) -> list[tuple[Any, ...]]:
     with shop_scope(shop):
         return list(Attempt.objects.order_by("id").values_list("number", "outcome", "status"))
 
 
-def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver) -> None:
-    with dispatching():
-        tell(shop, service)
-        tell(shop, service, RequestKind.CANCELLATION)
+def test_a_service_gets_signed_notifications(
+    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
+) -> None:
+    with run_dispatchers():
+        send_notification(shop, service)
+        send_notification(shop, service, RequestKind.CANCELLATION)
         caught = warehouse.wait_for(2)
-        assert settled(shop) == {"done": 2}
+        assert wait_until_settled(shop) == {"done": 2}
 
     assert {delivery.path for delivery in caught} == {"/callbacks/fulfillment_order_notification"}
     bodies = [json.loads(delivery.body) for delivery in caught]
@@ -67,46 +69,46 @@ def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, wareh
     assert [delivery.verified for delivery in caught] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 2
     assert caught[0].get_header("-Topic") == "fulfillment_order_notification"
     assert caught[0].get_header("-Shop-Domain") == shop.domain
-    assert recorded(shop) == [(1, "ok", 200), (1, "ok", 200)]
+    assert get_records(shop) == [(1, "ok", 200), (1, "ok", 200)]
 
 
 def test_a_notification_that_failed_goes_out_again(
     shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
 ) -> None:
     warehouse.behavior = ReceiverBehavior(status=503, failure_count=1)
-    with dispatching():
-        tell(shop, service)
+    with run_dispatchers():
+        send_notification(shop, service)
         warehouse.wait_for(1)
-        assert settled(shop) == {"retry": 1}
+        assert wait_until_settled(shop) == {"retry": 1}
         with shop_scope(shop):
             Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1))
         first, second = warehouse.wait_for(2)
-        assert settled(shop) == {"done": 1}
+        assert wait_until_settled(shop) == {"done": 1}
 
     assert (first.body, first.get_header("-Webhook-Id")) == (second.body, second.get_header("-Webhook-Id"))
-    assert recorded(shop) == [(1, "status", 503), (2, "ok", 200)]
+    assert get_records(shop) == [(1, "status", 503), (2, "ok", 200)]
 
 
-def test_nothing_is_told_once_the_app_is_gone(
+def test_nothing_is_sent_after_the_app_is_uninstalled(
     shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver, installation: Installation
 ) -> None:
-    tell(shop, service)
+    send_notification(shop, service)
     app_installation.uninstall_app(installation, actor="system", at=timezone.now())
 
-    with dispatching():
-        assert settled(shop) == {"cancelled": 1}
+    with run_dispatchers():
+        assert wait_until_settled(shop) == {"cancelled": 1}
 
-    assert (warehouse.requests, recorded(shop)) == ([], [])
+    assert (warehouse.requests, get_records(shop)) == ([], [])
 
 
-def test_nothing_is_told_once_the_service_is_gone(
+def test_nothing_is_sent_after_the_service_is_deleted(
     shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
 ) -> None:
-    tell(shop, service)
+    send_notification(shop, service)
     with shop_scope(shop):
         services.delete_service(service, actor="system", at=timezone.now())
 
-    with dispatching():
-        assert settled(shop) == {"cancelled": 1}
+    with run_dispatchers():
+        assert wait_until_settled(shop) == {"cancelled": 1}
 
     assert warehouse.requests == []

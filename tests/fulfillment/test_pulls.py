@@ -29,8 +29,8 @@ from apps.webhooks.webhook_receiver import verify_signatures
 from tests.catalog.factories import make_product
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
-from tests.inventory.factories import first_location, ledger_of, level_of, make_item, put
-from tests.outgoing.servers import Server, answer, repeat
+from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, set_stock
+from tests.outgoing.servers import Server, send_repeatedly, send_response
 
 BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
 
@@ -38,7 +38,7 @@ BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
 @pytest.fixture
 def warehouse(settings: Any) -> Iterator[Server]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(answer(b"{}"))
+    server = Server(send_response(b"{}"))
     yield server
     server.close()
 
@@ -57,17 +57,17 @@ def service(warehouse: Server, installation: Installation) -> FulfillmentService
 def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
     """Create a mug of which the service has seven in stock."""
     item = make_item(in_shop, sku="MUG")
-    put(item, service.location, 7)
+    set_stock(item, service.location, 7)
     return item
 
 
-def says(warehouse: Server, *body: object) -> None:
+def set_response(warehouse: Server, *body: object) -> None:
     """Set the warehouse's response to a JSON value, or to raw bytes."""
     (value,) = body
-    warehouse.behave = answer(value if isinstance(value, bytes) else json.dumps(value).encode())
+    warehouse.behave = send_response(value if isinstance(value, bytes) else json.dumps(value).encode())
 
 
-def pull(service: FulfillmentService, **options: Any) -> PullAttempt:
+def poll_service(service: FulfillmentService, **options: Any) -> PullAttempt:
     """Poll the service now; return the record of the call."""
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
     assert Job.objects.filter(task=service_polling.PULL_TASK, state=Job.State.FAILED).count() == 0
@@ -77,9 +77,9 @@ def pull(service: FulfillmentService, **options: Any) -> PullAttempt:
 def test_stock_is_asked_for_signed_and_set(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, in_shop: Shop
 ) -> None:
-    says(warehouse, {"MUG": 12})
+    set_response(warehouse, {"MUG": 12})
 
-    record = pull(service)
+    record = poll_service(service)
 
     head, _, body = warehouse.requests[0].partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
@@ -95,8 +95,8 @@ def test_stock_is_asked_for_signed_and_set(
         "webhook-signature": True,
     }
     assert headers["X-Platform-Topic"] == "fetch_stock"
-    assert level_of(mug, service.location) == 12
-    assert ledger_of(mug, service.location)[-1] == (5, 12, "service")
+    assert get_available(mug, service.location) == 12
+    assert get_ledger(mug, service.location)[-1] == (5, 12, "service")
     assert (record.outcome, record.status, record.changed, record.message, record.excerpt) == (
         "ok", 200, 1, "", '{"MUG": 12}'
     )  # fmt: skip
@@ -130,30 +130,30 @@ def test_stock_is_asked_for_signed_and_set(
 def test_a_bad_answer_changes_nothing_and_the_next_one_is_taken(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, body: object, message: str
 ) -> None:
-    says(warehouse, body)
+    set_response(warehouse, body)
     event_count = Event.objects.count()
 
-    record = pull(service)
+    record = poll_service(service)
 
     assert (record.outcome, record.changed) == ("bad_answer", 0)
     assert message in record.message
-    assert (level_of(mug, service.location), Event.objects.count()) == (7, event_count)
+    assert (get_available(mug, service.location), Event.objects.count()) == (7, event_count)
     assert not Job.objects.filter(state=Job.State.WAITING).exists()
-    says(warehouse, {"MUG": 12})
-    assert (pull(service).outcome, level_of(mug, service.location)) == ("ok", 12)
+    set_response(warehouse, {"MUG": 12})
+    assert (poll_service(service).outcome, get_available(mug, service.location)) == ("ok", 12)
 
 
 def test_an_answer_without_end_is_cut(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = b'HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n{"MUG": 12'
-    warehouse.behave = repeat(head, b" " * 65536)
+    warehouse.behave = send_repeatedly(head, b" " * 65536)
 
-    record = pull(service)
+    record = poll_service(service)
 
     assert (record.outcome, record.message) == ("bad_answer", f"The response is longer than {4 * 1024 * 1024} bytes.")
     assert len(record.excerpt) <= 4096
-    assert level_of(mug, service.location) == 7
+    assert get_available(mug, service.location) == 7
 
 
 def test_skus_that_are_not_the_services_are_left_out(
@@ -162,14 +162,14 @@ def test_skus_that_are_not_the_services_are_left_out(
     mine = make_item(in_shop, sku="BOWL")
     foreign = make_item(other_shop, sku="JUG")
     with_blank = make_item(in_shop, sku="")
-    put(with_blank, service.location, 3)
-    says(warehouse, {"MUG": 12, "JUG": 50, "BOWL": 60, "": 70, "x" * 300: 80})
+    set_stock(with_blank, service.location, 3)
+    set_response(warehouse, {"MUG": 12, "JUG": 50, "BOWL": 60, "": 70, "x" * 300: 80})
 
-    record = pull(service)
+    record = poll_service(service)
 
-    assert (record.outcome, record.changed, level_of(mug, service.location)) == ("ok", 1, 12)
+    assert (record.outcome, record.changed, get_available(mug, service.location)) == ("ok", 1, 12)
     assert record.message.startswith("4 of the SKUs are not stocked with this service: '', 'BOWL', 'JUG', 'xxx")
-    assert level_of(with_blank, service.location) == 3
+    assert get_available(with_blank, service.location) == 3
     assert not InventoryLevel.objects.filter(item=mine, location=service.location).exists()
     assert InventoryItem.objects.filter(sku="JUG").count() == 0
     assert foreign.sku == "JUG"
@@ -181,12 +181,12 @@ def test_items_of_variants_that_name_the_service_come_to_its_location(
     variant = make_product(prices=("5.00",)).variants.get()
     type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=service.handle)
     InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
-    says(warehouse, {"PAN": "4"})
+    set_response(warehouse, {"PAN": "4"})
 
-    assert pull(service).changed == 1
+    assert poll_service(service).changed == 1
 
-    assert level_of(variant.inventory_item, service.location) == 4
-    assert level_of(variant.inventory_item, first_location(in_shop)) == 0
+    assert get_available(variant.inventory_item, service.location) == 4
+    assert get_available(variant.inventory_item, get_first_location(in_shop)) == 0
     variant.refresh_from_db()
     assert variant.inventory_quantity == 4
 
@@ -200,9 +200,9 @@ def test_an_item_that_a_location_excludes_is_named(
     variant = make_product(prices=("5.00",)).variants.get()
     type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=alone.handle)
     InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
-    says(warehouse, {"PAN": 4})
+    set_response(warehouse, {"PAN": 4})
 
-    record = pull(alone)
+    record = poll_service(alone)
 
     assert (record.outcome, record.changed) == ("ok", 0)
     assert record.message == "1 of the SKUs are stocked where they exclude it: 'PAN'."
@@ -210,13 +210,13 @@ def test_an_item_that_a_location_excludes_is_named(
 
 def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
     jug = make_item(Shop.objects.get(), sku="JUG")
-    put(jug, service.location, 1)
-    says(warehouse, {"MUG": 12, "JUG": 13})
+    set_stock(jug, service.location, 1)
+    set_response(warehouse, {"MUG": 12, "JUG": 13})
 
-    record = pull(service, sku="MUG")
+    record = poll_service(service, sku="MUG")
 
     assert record.url.endswith("&sku=MUG")
-    assert (level_of(mug, service.location), level_of(jug, service.location)) == (12, 1)
+    assert (get_available(mug, service.location), get_available(jug, service.location)) == (12, 1)
 
 
 def test_more_skus_than_one_transaction_takes(
@@ -225,20 +225,20 @@ def test_more_skus_than_one_transaction_takes(
     monkeypatch.setattr("apps.fulfillment.domain.stock_sync._BATCH", 2)
     items = [make_item(in_shop, sku=f"MUG-{number}") for number in range(5)]
     for item in items:
-        put(item, service.location, 1)
-    says(warehouse, {item.sku: number for number, item in enumerate(items)})
+        set_stock(item, service.location, 1)
+    set_response(warehouse, {item.sku: number for number, item in enumerate(items)})
 
-    assert pull(service).changed == 4
+    assert poll_service(service).changed == 4
 
-    assert [level_of(item, service.location) for item in items] == [0, 1, 2, 3, 4]
+    assert [get_available(item, service.location) for item in items] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
     ("behaviour", "ended"),
     [
-        (answer(b"no", status="500 Oops"), ("status", 500)),
-        (answer(b"", "Location: http://169.254.169.254/latest/", status="302 Found"), ("status", 302)),
-        (answer(b"", status="404 Not Found"), ("status", 404)),
+        (send_response(b"no", status="500 Oops"), ("status", 500)),
+        (send_response(b"", "Location: http://169.254.169.254/latest/", status="302 Found"), ("status", 302)),
+        (send_response(b"", status="404 Not Found"), ("status", 404)),
         (lambda connection: None, ("bad_answer", None)),
     ],
 )
@@ -249,16 +249,16 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
     before = timezone.now()
     Pull.objects.update(next_at=before + timedelta(hours=1))
 
-    record = pull(service)
+    record = poll_service(service)
 
     assert ((record.outcome, record.status), record.number) == (ended, 1)
     second_job = Job.objects.get(task=service_polling.PULL_TASK, state=Job.State.WAITING)
     waits = (second_job.due_at - before).total_seconds()
     assert RETRY_SECONDS[0] * 0.8 <= waits <= RETRY_SECONDS[0] * 1.2 + 5
-    says(warehouse, {"MUG": 12})
+    set_response(warehouse, {"MUG": 12})
     Job.objects.filter(pk=second_job.pk).update(due_at=before)
     assert queue.run_job(second_job.key)
-    assert level_of(mug, service.location) == 12
+    assert get_available(mug, service.location) == 12
     assert PullAttempt.objects.order_by("-id")[0].number == 2
     assert len(warehouse.requests) == 2
 
@@ -266,10 +266,10 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
 def test_attempts_end_where_the_next_round_begins(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem
 ) -> None:
-    warehouse.behave = answer(b"", status="500 Oops")
+    warehouse.behave = send_response(b"", status="500 Oops")
     Pull.objects.update(next_at=timezone.now() + timedelta(seconds=5))
 
-    pull(service)
+    poll_service(service)
 
     assert not Job.objects.filter(state=Job.State.WAITING).exists()
 
@@ -279,10 +279,10 @@ def test_an_address_that_became_private_is_not_called(
 ) -> None:
     settings.OUTGOING_ALLOW = []
 
-    record = pull(service)
+    record = poll_service(service)
 
     assert (record.outcome, record.message, warehouse.requests) == ("blocked_address", "refused address", [])
-    assert level_of(mug, service.location) == 7
+    assert get_available(mug, service.location) == 7
 
 
 def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
@@ -311,7 +311,7 @@ def test_a_late_answer_changes_nothing(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Start another round during the first response."""
-    says(warehouse, {"MUG": 12})
+    set_response(warehouse, {"MUG": 12})
 
     def request_late(*values: Any, **options: Any) -> CallbackResponse:
         Pull.objects.update(round=F("round") + 1)
@@ -320,7 +320,7 @@ def test_a_late_answer_changes_nothing(
     monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
 
-    assert (level_of(mug, service.location), PullAttempt.objects.count()) == (7, 0)
+    assert (get_available(mug, service.location), PullAttempt.objects.count()) == (7, 0)
 
 
 def test_a_service_is_asked_for_what_it_says_it_reports(service: FulfillmentService, in_shop: Shop) -> None:
@@ -342,18 +342,18 @@ def test_a_location_that_staff_deactivated_takes_no_report(
     item = make_item(in_shop, sku="MUG")
     stock.connect_item(item, service.location, **BY)
     Location.objects.filter(pk=service.location_id).update(active=False)
-    says(warehouse, {"MUG": 12})
+    set_response(warehouse, {"MUG": 12})
 
-    record = pull(service)
+    record = poll_service(service)
 
     assert (record.outcome, record.message) == ("bad_answer", "location_id is not active")
-    assert level_of(item, service.location) == 0
+    assert get_available(item, service.location) == 0
 
 
 def test_records_of_calls_go_after_thirty_days(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem
 ) -> None:
-    old, young = pull(service), pull(service)
+    old, young = poll_service(service), poll_service(service)
     PullAttempt.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
 
     assert callback_retention.delete_old_attempts(timezone.now()) == 1

@@ -11,10 +11,10 @@ import pytest
 from django.utils import timezone
 
 from apps.fulfillment.domain import (
+    consistency_checks,
     fulfillment_requests,
     fulfillments,
     location_moves,
-    reconciliation,
     routing,
     transitions,
 )
@@ -30,55 +30,59 @@ from tests import factories
 from tests.fulfillment.factories import make_fulfillment_order, make_service
 from tests.inventory.factories import make_location
 from tests.orders.factories import make_order
-from tests.races import at_once, unguarded
+from tests.races import run_concurrently, run_unguarded
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 Do = Callable[[FulfillmentOrder], Any]
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "system", "at": timezone.now()}
 
 
-def send(row: FulfillmentOrder) -> Fulfillment:
-    return fulfillments.create_fulfillment([FulfillmentPart(row)], **by())
+def send_fulfillment(row: FulfillmentOrder) -> Fulfillment:
+    return fulfillments.create_fulfillment([FulfillmentPart(row)], **get_actor_arguments())
 
 
-def elsewhere(row: FulfillmentOrder) -> location_moves.MoveResult:
+def move_elsewhere(row: FulfillmentOrder) -> location_moves.MoveResult:
     target = Location.objects.filter(legacy=False).exclude(pk=row.assigned_location_id).order_by("pk").first()
     assert target is not None
-    return location_moves.move_to_location(row, target.pk, **by())
+    return location_moves.move_to_location(row, target.pk, **get_actor_arguments())
 
 
 PAIRS: dict[str, tuple[Do, Do, tuple[str, str]]] = {
-    "two fulfillments": (send, send, ("open", "unsubmitted")),
-    "fulfil and cancel": (send, lambda row: transitions.cancel_fulfillment_order(row, **by()), ("open", "unsubmitted")),
-    "fulfil and hold": (
-        send,
-        lambda row: transitions.hold_fulfillment_order(row, reason="other", **by()),
+    "two fulfillments": (send_fulfillment, send_fulfillment, ("open", "unsubmitted")),
+    "fulfil and cancel": (
+        send_fulfillment,
+        lambda row: transitions.cancel_fulfillment_order(row, **get_actor_arguments()),
         ("open", "unsubmitted"),
     ),
-    "fulfil and move": (send, elsewhere, ("open", "unsubmitted")),
-    "two moves": (elsewhere, elsewhere, ("open", "unsubmitted")),
+    "fulfil and hold": (
+        send_fulfillment,
+        lambda row: transitions.hold_fulfillment_order(row, reason="other", **get_actor_arguments()),
+        ("open", "unsubmitted"),
+    ),
+    "fulfil and move": (send_fulfillment, move_elsewhere, ("open", "unsubmitted")),
+    "two moves": (move_elsewhere, move_elsewhere, ("open", "unsubmitted")),
     "accept and reject": (
-        lambda row: fulfillment_requests.accept_request(row, **by()),
-        lambda row: fulfillment_requests.reject_request(row, **by()),
+        lambda row: fulfillment_requests.accept_request(row, **get_actor_arguments()),
+        lambda row: fulfillment_requests.reject_request(row, **get_actor_arguments()),
         ("open", "submitted"),
     ),
     "accept and cancel": (
-        lambda row: fulfillment_requests.accept_request(row, **by()),
-        lambda row: transitions.cancel_fulfillment_order(row, **by()),
+        lambda row: fulfillment_requests.accept_request(row, **get_actor_arguments()),
+        lambda row: transitions.cancel_fulfillment_order(row, **get_actor_arguments()),
         ("open", "submitted"),
     ),
     "two requests": (
-        lambda row: fulfillment_requests.request_fulfillment(row, **by()),
-        lambda row: fulfillment_requests.request_fulfillment(row, **by()),
+        lambda row: fulfillment_requests.request_fulfillment(row, **get_actor_arguments()),
+        lambda row: fulfillment_requests.request_fulfillment(row, **get_actor_arguments()),
         ("open", "rejected"),
     ),
     "close and give back": (
-        lambda row: transitions.close_fulfillment_order(row, **by()),
-        lambda row: fulfillment_requests.accept_cancellation(row, **by()),
+        lambda row: transitions.close_fulfillment_order(row, **get_actor_arguments()),
+        lambda row: fulfillment_requests.accept_cancellation(row, **get_actor_arguments()),
         ("in_progress", "cancellation_requested"),
     ),
 }
@@ -94,13 +98,13 @@ def test_of_two_that_exclude_each_other_one_happens(pair: str, shop: Shop) -> No
         make_location(shop)
         row = make_fulfillment_order(service, status=status, request_status=request)
 
-    outcomes = at_once(shop, lambda: first(row), lambda: second(row))
+    outcomes = run_concurrently(shop, lambda: first(row), lambda: second(row))
 
     assert sum(isinstance(outcome, DomainError) for outcome in outcomes) == 1, outcomes
     with shop_scope(shop):
         assert [
-            *reconciliation.find_wrong_fulfillable_quantities(),
-            *reconciliation.find_wrong_fulfilled_quantities(),
+            *consistency_checks.find_wrong_fulfillable_quantities(),
+            *consistency_checks.find_wrong_fulfilled_quantities(),
         ] == []
         line = LineItem.objects.get()
         assert line.fulfilled_quantity + line.fulfillable_quantity == line.quantity
@@ -115,9 +119,11 @@ def test_twenty_parcels_of_one_unit_each_hold_no_more_than_there_are(shop: Shop)
         line = row.lines.get().pk
 
     def send_one() -> Fulfillment:
-        return fulfillments.create_fulfillment([FulfillmentPart(row, [{"id": line, "quantity": 1}])], **by())
+        return fulfillments.create_fulfillment(
+            [FulfillmentPart(row, [{"id": line, "quantity": 1}])], **get_actor_arguments()
+        )
 
-    outcomes = at_once(shop, *[send_one] * 12)
+    outcomes = run_concurrently(shop, *[send_one] * 12)
 
     assert sum(isinstance(outcome, Fulfillment) for outcome in outcomes) == 5
     with shop_scope(shop):
@@ -130,11 +136,11 @@ def test_twenty_parcels_of_one_unit_each_hold_no_more_than_there_are(shop: Shop)
 def test_an_order_is_routed_once_by_many_workers(shop: Shop) -> None:
     order = make_order(shop)
 
-    at_once(shop, *[lambda: routing.route_order(order.pk, at=timezone.now())] * 6)
+    run_concurrently(shop, *[lambda: routing.route_order(order.pk, at=timezone.now())] * 6)
 
     with shop_scope(shop):
         assert FulfillmentOrder.objects.count() == 1
-        assert list(reconciliation.find_wrong_fulfillable_quantities()) == []
+        assert list(consistency_checks.find_wrong_fulfillable_quantities()) == []
 
 
 def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
@@ -145,9 +151,9 @@ def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
     def routed() -> list[FulfillmentOrder]:
         return routing.route_order(order.pk, at=timezone.now())
 
-    unguarded(shop, routed, routed, locks=["orders_order"])
+    run_unguarded(shop, routed, routed, locks=["orders_order"])
 
     with shop_scope(shop):
         assert FulfillmentOrder.objects.count() == 2
-        assert list(reconciliation.find_wrong_fulfillable_quantities()) != []
+        assert list(consistency_checks.find_wrong_fulfillable_quantities()) != []
         assert not FulfillmentLine.objects.exists()

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.fulfillment.domain import location_selection, reconciliation, routing, transitions
+from apps.fulfillment.domain import consistency_checks, location_selection, routing, transitions
 from apps.fulfillment.domain.location_selection import LineRequest
 from apps.fulfillment.models import FulfillmentOrder
 from apps.ground.tenancy import all_shops_scope
@@ -23,18 +23,18 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_service, route
+from tests.fulfillment.factories import make_service, route_order_now
 from tests.inventory.factories import make_location
 from tests.orders.factories import make_order, make_variant
 
 OBEY = "decrement_obeying_policy"
 
 
-def put(variant: Any, location: Location, units: int) -> None:
+def set_stock(variant: Any, location: Location, units: int) -> None:
     stock.set_available(variant.inventory_item, location, units, actor="system", at=timezone.now())
 
 
-def placed(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
+def get_lines_by_location(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
     """Return the line items and quantities by location."""
     return {
         row.assigned_location.name: [
@@ -57,7 +57,7 @@ def test_one_shelf_does_not_serve_two_lines_with_the_same_units() -> None:
     ) == {1: 1, 2: 2}
 
 
-def test_what_nobody_has_enough_of_goes_where_the_most_is() -> None:
+def test_items_without_enough_stock_go_to_the_location_with_the_most() -> None:
     wishes = [LineRequest(1, 11, 5), LineRequest(2, None, 1)]
 
     assert location_selection.choose_locations(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
@@ -68,15 +68,15 @@ def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: 
     service = make_service(api.installation.app, name="North Depot")
     cellar = make_location(in_shop, name="Cellar")
     ours, theirs = make_variant(in_shop, stock=0), make_variant(in_shop, stock=4, sku="CUP-1")
-    put(ours, cellar, 5)
+    set_stock(ours, cellar, 5)
     theirs.fulfillment_service = service.handle
     theirs.save()
     lines = [{"variant_id": ours.pk, "quantity": 2, "title": "Mug"}, {"variant_id": theirs.pk, "title": "Cup"}]
 
     order = make_order(lines=lines, inventory_behaviour=OBEY)
-    rows = route(order)
+    rows = route_order_now(order)
 
-    assert placed(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
+    assert get_lines_by_location(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
     # The service's items were taken from other stock, which is restored.
     levels = {level.location.name: level.available for level in theirs.inventory_item.levels.select_related("location")}
     assert levels == {"Shop location": 4, "North Depot": -1}
@@ -91,7 +91,7 @@ def test_what_needs_no_shipping_is_work_of_its_own(in_shop: Shop) -> None:
         shipping=[{"title": "Express", "code": "EXP", "source": "shop", "price": Decimal(5)}],
     )
 
-    ways = [(row.method_type, row.presented_name) for row in route(order)]
+    ways = [(row.method_type, row.presented_name) for row in route_order_now(order)]
 
     assert ways == [("shipping", "Express"), ("none", "")]
 
@@ -99,10 +99,10 @@ def test_what_needs_no_shipping_is_work_of_its_own(in_shop: Shop) -> None:
 def test_routing_twice_makes_nothing_more(in_shop: Shop) -> None:
     order = make_order()
 
-    assert len(route(order)) == 1
-    assert route(order) == []
+    assert len(route_order_now(order)) == 1
+    assert route_order_now(order) == []
     assert Event.objects.filter(topic="fulfillment_orders/order_routing_complete").count() == 1
-    assert list(reconciliation.find_wrong_fulfillable_quantities()) == []
+    assert list(consistency_checks.find_wrong_fulfillable_quantities()) == []
 
 
 def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None:
@@ -160,7 +160,7 @@ def test_a_moment_that_is_none_is_refused(api: ApiClient, in_shop: Shop) -> None
 def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Shop) -> None:
     cellar = make_location(in_shop, name="Cellar")
     order = make_order()
-    row = route(order)[0]
+    row = route_order_now(order)[0]
 
     deactivation_objections = list(locations.get_deactivation_objections(row.assigned_location))
 
@@ -175,19 +175,19 @@ def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_s
         variant = make_product(f"Mug {number}", prices=("1.00",)).variants.get()
         variant.inventory_item.tracked = True
         variant.inventory_item.save()
-        put(variant, places[number], 5)
+        set_stock(variant, places[number], 5)
         variants.append(variant)
     few_order = make_order(lines=[{"variant_id": variants[0].pk}])
     many_order = make_order(lines=[{"variant_id": variants[number % 20].pk} for number in range(100)])
     # Warm up: queries that a process runs only once.
-    route(make_order(lines=[{"variant_id": variants[0].pk}]))
+    route_order_now(make_order(lines=[{"variant_id": variants[0].pk}]))
     # Keep within one second of the clock, after which subscriptions are read again.
     in_shop.listening_read_at = math.inf
     with CaptureQueriesContext(connection) as statements_of_few:
-        route(few_order)
+        route_order_now(few_order)
 
     with CaptureQueriesContext(connection) as statements:
-        rows = route(many_order)
+        rows = route_order_now(many_order)
 
     assert len(rows) == 20
     assert len(statements) == len(statements_of_few) <= 20
@@ -195,7 +195,7 @@ def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_s
 
 def test_orders_that_were_never_routed_are_found(in_shop: Shop) -> None:
     old, routed, young, order = make_order(), make_order(), make_order(), make_order(fulfillment_status="fulfilled")
-    route(routed)
+    route_order_now(routed)
     Order.objects.exclude(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=7))
     Job.objects.all().delete()
 

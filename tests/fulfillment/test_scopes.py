@@ -13,7 +13,7 @@ from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import Location
 from apps.shops.models import Shop
 from tests import factories
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient, ClientWith
 from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
 
@@ -24,11 +24,11 @@ SIX = [f"{verb}_{word}_fulfillment_orders" for verb in ("read", "write") for wor
 SETS = [set(scopes) for size in range(len(SIX) + 1) for scopes in combinations(SIX, size)]
 
 
-def reads(scopes: set[str], word: str) -> bool:
+def can_read(scopes: set[str], word: str) -> bool:
     return bool(scopes & {f"read_{word}_fulfillment_orders", f"write_{word}_fulfillment_orders"})
 
 
-def writes(scopes: set[str], word: str) -> bool:
+def can_write(scopes: set[str], word: str) -> bool:
     return f"write_{word}_fulfillment_orders" in scopes
 
 
@@ -42,7 +42,7 @@ def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop)
         "own": make_fulfillment_order(make_service(installation.app)),
         "others": make_fulfillment_order(make_service(strangers.app)),
     }
-    expected = {index for index in PLACES if reads(scopes, COVERED[index])}
+    expected = {index for index in PLACES if can_read(scopes, COVERED[index])}
     granted = installation.all_scopes
 
     visible_condition = scope_filter.get_visible_condition(granted, installation.app_id)
@@ -58,7 +58,7 @@ def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop)
     assert reported_rows == expected
 
 
-class World:
+class ScopeScenario:
     """A client with some scopes, and a fulfillment order in a status at a location."""
 
     def __init__(self, client_with: ClientWith, shop: Shop, scopes: set[str]) -> None:
@@ -105,7 +105,7 @@ CHOSEN = [
 ]
 
 
-def expected_of(action: str, location_kind: str, scopes: set[str]) -> int:
+def get_expected_status(action: str, location_kind: str, scopes: set[str]) -> int:
     """Return the response status according to ``docs/fulfillment.md``."""
     if action in MERCHANT:
         expected: tuple[str, ...] = ("merchant_managed", "third_party")
@@ -115,15 +115,15 @@ def expected_of(action: str, location_kind: str, scopes: set[str]) -> int:
         expected = ("merchant_managed", "assigned")
     else:
         expected = ("assigned",)
-    if not any(writes(scopes, word) for word in expected):
+    if not any(can_write(scopes, word) for word in expected):
         return 403
-    if not reads(scopes, COVERED[location_kind]):
+    if not can_read(scopes, COVERED[location_kind]):
         return 404
     if action in ANSWERS:
         if location_kind == "others":
             return 403
-        return 200 if writes(scopes, COVERED[location_kind]) else 403
-    return 200 if writes(scopes, "merchant_managed" if location_kind == "merchant" else "third_party") else 403
+        return 200 if can_write(scopes, COVERED[location_kind]) else 403
+    return 200 if can_write(scopes, "merchant_managed" if location_kind == "merchant" else "third_party") else 403
 
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
@@ -131,25 +131,25 @@ def expected_of(action: str, location_kind: str, scopes: set[str]) -> int:
 def test_each_action_asks_for_its_scope(
     position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop
 ) -> None:
-    world = World(client_with, in_shop, scopes)
+    world = ScopeScenario(client_with, in_shop, scopes)
     wrong: dict[str, tuple[int, int]] = {}
     for action, (status, request, body) in ACTIONS.items():
         if position == "merchant" and action != "close" and action not in MERCHANT:
             continue
         row = world.row(position, status, "unsubmitted" if position == "merchant" else request)
         if action == "move":
-            body = {"fulfillment_order": {"new_location_id": another(row).pk}}
-        before = everything_stored()
+            body = {"fulfillment_order": {"new_location_id": get_another_location(row).pk}}
+        before = snapshot_database()
         response = world.client.post(f"fulfillment_orders/{row.pk}/{action}.json", body)
-        expected = expected_of(action, position, scopes)
+        expected = get_expected_status(action, position, scopes)
         if response.status_code != expected:
             wrong[action] = (response.status_code, expected)
-        assert response.status_code == 200 or everything_stored() == before
+        assert response.status_code == 200 or snapshot_database() == before
 
     assert wrong == {}
 
 
-def another(row: FulfillmentOrder) -> Location:
+def get_another_location(row: FulfillmentOrder) -> Location:
     location = Location.objects.exclude(pk=row.assigned_location_id).filter(active=True).order_by("pk").first()
     if location is None:
         location = make_service(factories.make_installation(row.shop, []).app).location
@@ -161,9 +161,9 @@ def another(row: FulfillmentOrder) -> Location:
 def test_fulfillments_are_made_and_changed_by_who_works_there(
     scopes: set[str], position: str, client_with: ClientWith, in_shop: Shop
 ) -> None:
-    world = World(client_with, in_shop, scopes)
+    world = ScopeScenario(client_with, in_shop, scopes)
     status, request = ("open", "unsubmitted") if position == "merchant" else ("in_progress", "accepted")
-    works = position != "others" and writes(scopes, COVERED[position])
+    works = position != "others" and can_write(scopes, COVERED[position])
     row = world.row(position, status, request)
     body: dict[str, Any] = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
 
@@ -172,15 +172,19 @@ def test_fulfillments_are_made_and_changed_by_who_works_there(
     loaded_response = world.client.get(f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}.json")
     cancelled = world.client.post(f"fulfillments/{fulfillment.pk}/cancel.json")
 
-    comes_in = writes(scopes, "merchant_managed") or writes(scopes, "assigned")
-    sees = reads(scopes, COVERED[position])
+    comes_in = can_write(scopes, "merchant_managed") or can_write(scopes, "assigned")
+    sees = can_read(scopes, COVERED[position])
     assert response.status_code == (201 if works else 403 if not comes_in or sees else 422)
-    assert loaded_response.status_code == (200 if sees else 404 if any(reads(scopes, word) for word in WORDS) else 403)
-    assert (cancelled.status_code == 200) == (works or (position == "others" and writes(scopes, "third_party")))
+    assert loaded_response.status_code == (
+        200 if sees else 404 if any(can_read(scopes, word) for word in WORDS) else 403
+    )
+    assert (cancelled.status_code == 200) == (works or (position == "others" and can_write(scopes, "third_party")))
 
 
 def test_the_assigned_list_is_the_apps_own(client_with: ClientWith, in_shop: Shop) -> None:
-    world = World(client_with, in_shop, {"read_assigned_fulfillment_orders", "read_third_party_fulfillment_orders"})
+    world = ScopeScenario(
+        client_with, in_shop, {"read_assigned_fulfillment_orders", "read_third_party_fulfillment_orders"}
+    )
     rows = {
         index: world.row(index, request="submitted") if index != "merchant" else world.row(index) for index in PLACES
     }

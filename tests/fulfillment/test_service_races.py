@@ -16,21 +16,21 @@ from apps.jobs.models import Job
 from apps.shops.models import App, Shop
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
-from tests.inventory.factories import ledger_of, level_of
+from tests.inventory.factories import get_available, get_ledger
 from tests.orders.factories import make_order, make_variant
-from tests.races import at_once, meanwhile, unguarded, without
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 Work = Callable[[], Any]
 
 
-def making(app: App, handle: str) -> Work:
+def build_service_work(app: App, handle: str) -> Work:
     """Return a function that creates a service by name; numbers make the handles unique."""
     return lambda: make_service(app, name="Depot", callback_url=f"https://{handle}.example/")
 
 
-def legacy(shop: Shop) -> int:
+def create_legacy_service(shop: Shop) -> int:
     with shop_scope(shop):
         return Location.objects.filter(legacy=True).count()
 
@@ -39,21 +39,23 @@ def legacy(shop: Shop) -> int:
 def test_of_two_services_of_one_name_one_is_made(shop: Shop) -> None:
     app = make_installation(shop).app
 
-    results = at_once(shop, making(app, "one"), making(app, "two"), expected_errors=IntegrityError)
+    results = run_concurrently(
+        shop, build_service_work(app, "one"), build_service_work(app, "two"), expected_errors=IntegrityError
+    )
 
     assert sorted(type(result).__name__ for result in results) == ["FulfillmentService", "IntegrityError"]
-    assert legacy(shop) == 1
+    assert create_legacy_service(shop) == 1
 
 
 def test_without_the_unique_key_two_services_have_one_name(shop: Shop) -> None:
     """Control: without the lock both services are created."""
     app = make_installation(shop).app
 
-    with without(FulfillmentService, "shop_id", "name"):
-        results = at_once(shop, making(app, "one"), making(app, "two"))
+    with without_constraint(FulfillmentService, "shop_id", "name"):
+        results = run_concurrently(shop, build_service_work(app, "one"), build_service_work(app, "two"))
         assert {type(result).__name__ for result in results} == {"FulfillmentService"}
 
-    assert legacy(shop) == 2
+    assert create_legacy_service(shop) == 2
 
 
 @pytest.mark.race(no_guard="the rows are skipped where another scheduler holds them, else found not to be due any more")
@@ -64,7 +66,7 @@ def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
             make_service(app, name=f"Depot {number}", inventory_management=True, tracking_support=True)
     now = timezone.now()
 
-    results = at_once(shop, *[lambda: service_polling.begin_due_rounds(now)] * 3)
+    results = run_concurrently(shop, *[lambda: service_polling.begin_due_rounds(now)] * 3)
 
     assert sum(results) == 10
     with shop_scope(shop):
@@ -72,7 +74,7 @@ def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
         assert {*Pull.objects.values_list("round", flat=True)} == {1}
 
 
-class Shelf:
+class ServiceStock:
     """A service's location with ten mugs, the only stock; the service counts them while they are sold."""
 
     def __init__(self, shop: Shop) -> None:
@@ -99,25 +101,27 @@ class Shelf:
         """Return the available quantity, which equals the sum of the stock changes."""
         with shop_scope(self.shop):
             total_available = stock.get_total_available([self.item.pk])[self.item.pk]
-        assert sum(delta for delta, *_ in ledger_of(self.item, self.location)) == level_of(self.item, self.location)
+        assert sum(delta for delta, *_ in get_ledger(self.item, self.location)) == get_available(
+            self.item, self.location
+        )
         return total_available
 
 
 @pytest.mark.race(control="test_without_the_levels_lock_a_report_takes_what_was_sold_off_again")
-def test_a_report_beside_a_sale_is_what_the_books_say(shop: Shop) -> None:
-    shelf = Shelf(shop)
+def test_a_stock_report_during_a_sale_keeps_the_ledger_consistent(shop: Shop) -> None:
+    shelf = ServiceStock(shop)
 
-    meanwhile(shop, shelf.sold(2), shelf.reported(7))
+    run_while_uncommitted(shop, shelf.sold(2), shelf.reported(7))
     assert shelf.left() == 7, "the report came last"
 
-    meanwhile(shop, shelf.reported(9), shelf.sold(2))
+    run_while_uncommitted(shop, shelf.reported(9), shelf.sold(2))
     assert shelf.left() == 7, "the sale came last"
 
 
 def test_without_the_levels_lock_a_report_takes_what_was_sold_off_again(shop: Shop) -> None:
     """Control: a report that reads the level before the sale commits subtracts the sold items twice."""
-    shelf = Shelf(shop)
+    shelf = ServiceStock(shop)
 
-    unguarded(shop, shelf.sold(2), shelf.reported(7), locks={"inventory_inventorylevel", "inventory_inventoryitem"})
+    run_unguarded(shop, shelf.sold(2), shelf.reported(7), locks={"inventory_inventorylevel", "inventory_inventoryitem"})
 
     assert shelf.left() == 5

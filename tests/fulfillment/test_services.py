@@ -14,25 +14,25 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, ClientWith
 from tests.fulfillment.factories import make_fulfillment_order, make_service
-from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
+from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
 from tests.wire_tables import assert_fits
 
 NAME, URL = "North Depot", "https://depot.example/callbacks"
 BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
 
 
-def create(api: ApiClient, **fields: object) -> dict[str, Any]:
+def create_service_by_api(api: ApiClient, **fields: object) -> dict[str, Any]:
     body = {"name": NAME, "callback_url": URL, "inventory_management": True, **fields}
     response = api.post("fulfillment_services.json", {"fulfillment_service": body})
     assert response.status_code == 201, response.content
     return response.json()["fulfillment_service"]
 
 
-def ids(api: ApiClient, **query: str) -> list[int]:
+def list_service_ids(api: ApiClient, **query: str) -> list[int]:
     return [row["id"] for row in api.get("fulfillment_services.json", **query).json()["fulfillment_services"]]
 
 
-def refusal(api: ApiClient, **fields: object) -> Any:
+def get_create_errors(api: ApiClient, **fields: object) -> Any:
     body = {"name": NAME, "callback_url": URL, **fields}
     response = api.post("fulfillment_services.json", {"fulfillment_service": body})
     assert response.status_code == 422, response.content
@@ -53,7 +53,7 @@ def test_answers_fit_the_wire_tables(api: ApiClient) -> None:
 
 
 def test_create_brings_a_location_of_its_name(api: ApiClient, in_shop: Shop) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
 
     location = Location.objects.get(pk=service.pop("location_id"))
     assert (location.name, location.legacy, location.active) == (NAME, True, True)
@@ -78,7 +78,7 @@ def test_create_brings_a_location_of_its_name(api: ApiClient, in_shop: Shop) -> 
 
 def test_sku_sharing_is_known_until_it_goes(api: ApiClient, in_shop: Shop) -> None:
     old = api.at("2026-01")
-    path = f"fulfillment_services/{create(old, permits_sku_sharing=False)['id']}.json"
+    path = f"fulfillment_services/{create_service_by_api(old, permits_sku_sharing=False)['id']}.json"
 
     assert old.get(path).json()["fulfillment_service"]["permits_sku_sharing"] is False
     assert Location.objects.get(name=NAME).permits_sku_sharing is False
@@ -109,18 +109,18 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
 ) -> None:
     make_service(api.installation.app, name="Taken")
 
-    assert refusal(api, **fields) == errors
+    assert get_create_errors(api, **fields) == errors
     assert Location.objects.filter(legacy=True).count() == FulfillmentService.objects.count() == 1
 
 
 def test_a_callback_url_is_kept_in_its_canonical_form(api: ApiClient) -> None:
-    service = create(api, callback_url="HTTPS://Depot.Example:443/höhe")
+    service = create_service_by_api(api, callback_url="HTTPS://Depot.Example:443/höhe")
 
     assert service["callback_url"] == "https://depot.example/h%C3%B6he/"
 
 
-def test_names_that_read_alike_get_handles_of_their_own(api: ApiClient) -> None:
-    assert [create(api, name=name)["handle"] for name in ("A B", "A-B", "仓库", "!")] == [
+def test_names_with_equal_handles_get_different_handles(api: ApiClient) -> None:
+    assert [create_service_by_api(api, name=name)["handle"] for name in ("A B", "A-B", "仓库", "!")] == [
         "a-b",
         "a-b-1",
         "cang-ku",
@@ -130,11 +130,11 @@ def test_names_that_read_alike_get_handles_of_their_own(api: ApiClient) -> None:
 
 def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, client_with: ClientWith) -> None:
     other = client_with("write_fulfillments")
-    mine, theirs = create(api)["id"], create(other, name="Theirs")["id"]
+    mine, theirs = create_service_by_api(api)["id"], create_service_by_api(other, name="Theirs")["id"]
 
-    assert ids(api) == ids(api, scope="current_client") == [mine]
-    assert ids(other) == [theirs]
-    assert ids(api, scope="all") == [mine, theirs]
+    assert list_service_ids(api) == list_service_ids(api, scope="current_client") == [mine]
+    assert list_service_ids(other) == [theirs]
+    assert list_service_ids(api, scope="all") == [mine, theirs]
     assert api.get("fulfillment_services.json", scope="mine").status_code == 400
     page = api.get("fulfillment_services.json", scope="all", limit="1")
     assert 'rel="next"' in page["Link"]
@@ -143,7 +143,7 @@ def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, clie
 
 
 def test_only_its_app_writes_a_service(api: ApiClient, client_with: ClientWith, in_shop: Shop) -> None:
-    path = f"fulfillment_services/{create(api)['id']}.json"
+    path = f"fulfillment_services/{create_service_by_api(api)['id']}.json"
     other = client_with("write_fulfillments")
 
     assert other.get(path).status_code == 200
@@ -153,7 +153,7 @@ def test_only_its_app_writes_a_service(api: ApiClient, client_with: ClientWith, 
 
 
 def test_a_new_name_is_the_locations_and_leaves_the_handle(api: ApiClient, in_shop: Shop) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
     path = f"fulfillment_services/{service['id']}.json"
 
     changed = api.put(path, {"fulfillment_service": {"name": "South Depot", "callback_url": f"{URL}//"}}).json()
@@ -169,7 +169,7 @@ def test_a_new_name_is_the_locations_and_leaves_the_handle(api: ApiClient, in_sh
 
 
 def test_variants_may_name_a_service(api: ApiClient) -> None:
-    create(api)
+    create_service_by_api(api)
 
     def product(handle: str) -> int:
         body = {"title": "Mug", "variants": [{"fulfillment_service": handle}]}
@@ -179,7 +179,7 @@ def test_variants_may_name_a_service(api: ApiClient) -> None:
 
 
 def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
     item = make_item(in_shop)
     stock.connect_item(item, Location.objects.get(pk=service["location_id"]), **BY)
 
@@ -187,42 +187,42 @@ def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
 
     assert not FulfillmentService.objects.exists()
     assert not Location.objects.filter(legacy=True).exists()
-    assert level_of(item, first_location(in_shop)) == 0
+    assert get_available(item, get_first_location(in_shop)) == 0
     topics = Event.objects.order_by("-id").values_list("topic", flat=True)[:3]
     assert set(topics) == {"fulfillment_services/delete", "inventory_levels/disconnect", "locations/delete"}
 
 
 def test_a_location_with_a_history_is_only_deactivated(api: ApiClient, in_shop: Shop) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
     depot, item = Location.objects.get(pk=service["location_id"]), make_item(in_shop)
-    put(item, depot, 5)
+    set_stock(item, depot, 5)
 
     assert api.delete(f"fulfillment_services/{service['id']}.json").status_code == 200
 
     depot.refresh_from_db()
     assert (depot.active, depot.legacy) == (False, True)
     assert not InventoryLevel.objects.filter(location=depot).exists()
-    assert ledger_of(item, depot)[-1] == (-5, 0, "disconnected")
-    assert level_of(item, first_location(in_shop)) == 0
-    assert create(api)["handle"] == service["handle"]
+    assert get_ledger(item, depot)[-1] == (-5, 0, "disconnected")
+    assert get_available(item, get_first_location(in_shop)) == 0
+    assert create_service_by_api(api)["handle"] == service["handle"]
 
 
 def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
-    service, yard = create(api), make_location(in_shop, name="Yard")
+    service, yard = create_service_by_api(api), make_location(in_shop, name="Yard")
     depot, mug, jug = Location.objects.get(pk=service["location_id"]), make_item(in_shop), make_item(in_shop)
-    put(mug, depot, 5)
-    put(mug, yard, 2)
+    set_stock(mug, depot, 5)
+    set_stock(mug, yard, 2)
     stock.reserve_stock(jug, depot, 3, policy=stock.CONTINUE, **BY)
     path = f"fulfillment_services/{service['id']}.json?inventory_action=transfer"
 
     assert api.delete(f"{path}&location_id={yard.pk}").status_code == 200
 
-    assert (level_of(mug, yard), level_of(jug, yard)) == (7, -3)
+    assert (get_available(mug, yard), get_available(jug, yard)) == (7, -3)
     assert not InventoryLevel.objects.filter(location=depot).exists()
 
 
 def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in_shop: Shop) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
     body = {"title": "Mug", "variants": [{"fulfillment_service": service["handle"]}]}
     product = api.post("products.json", {"product": body}).json()["product"]
 
@@ -243,7 +243,7 @@ def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in
     ],
 )
 def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, query: str, errors: object) -> None:
-    service = create(api)
+    service = create_service_by_api(api)
 
     response = api.delete(f"fulfillment_services/{service['id']}.json?{query.format(own=service['location_id'])}")
 
@@ -264,4 +264,4 @@ def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
     assert not Location.objects.filter(pk=location, active=True).exists()
     row.refresh_from_db()
     (fulfillment_order,) = FulfillmentOrder.objects.filter(order=row.order_id, status="open")
-    assert (row.status, fulfillment_order.assigned_location_id) == ("closed", first_location(in_shop).pk)
+    assert (row.status, fulfillment_order.assigned_location_id) == ("closed", get_first_location(in_shop).pk)

@@ -16,7 +16,7 @@ from apps.fulfillment.models import FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
 from apps.shops.models import Shop
 from tests import factories
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.fulfillment.factories import make_fulfillment_order, make_service
 from tests.inventory.factories import make_location
 
@@ -114,7 +114,7 @@ def test_what_is_supported_succeeds_and_all_else_changes_nothing(
             assert not rule.to or row.status in rule.to
             assert row.request_status == (rule.request or state[1])
         else:
-            before = everything_stored()
+            before = snapshot_database()
             with pytest.raises(NotPossible):
                 do(row, {"other": other})
-            assert everything_stored() == before
+            assert snapshot_database() == before

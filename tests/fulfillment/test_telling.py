@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import fulfillment_requests, reconciliation, services
+from apps.fulfillment.domain import consistency_checks, fulfillment_requests, services
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
@@ -16,8 +16,8 @@ from apps.webhooks.models import Delivery
 from tests import factories
 from tests.conftest import ApiClient
 from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.orders.factories import available, make_variant
-from tests.webhooks.worlds import subscribe
+from tests.orders.factories import get_available, make_variant
+from tests.webhooks.worlds import make_subscription
 
 BY: Any = {"actor": "system"}
 
@@ -27,12 +27,12 @@ def loopback(settings: Any) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
 
 
-def test_an_app_is_told_of_what_its_scopes_cover(in_shop: Shop) -> None:
+def test_an_app_receives_events_within_its_scopes(in_shop: Shop) -> None:
     topic = "fulfillment_orders/fulfillment_request_submitted"
     mine = factories.make_installation(in_shop, ["read_assigned_fulfillment_orders"])
     manager = factories.make_installation(in_shop, ["read_third_party_fulfillment_orders"])
     for installation in (mine, manager):
-        subscribe(installation, f"http://127.0.0.1:9/{installation.pk}", topic=topic)
+        make_subscription(installation, f"http://127.0.0.1:9/{installation.pk}", topic=topic)
     rows = [make_fulfillment_order(make_service(app)) for app in (mine.app, factories.make_installation(in_shop).app)]
 
     for row in rows:
@@ -50,8 +50,8 @@ def test_an_app_is_told_of_what_its_scopes_cover(in_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("topic", ["fulfillments/create", "fulfillment_events/create", "fulfillments/update"])
-def test_what_is_told_is_what_rest_shows(topic: str, in_shop: Shop, api: ApiClient) -> None:
-    subscribe(api.installation, "http://127.0.0.1:9/", topic=topic)
+def test_payloads_equal_the_rest_response(topic: str, in_shop: Shop, api: ApiClient) -> None:
+    make_subscription(api.installation, "http://127.0.0.1:9/", topic=topic)
 
     fulfillment = make_fulfillment(make_fulfillment_order())
     event = make_event(fulfillment)
@@ -102,7 +102,7 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
     finished_row = rows.pop()
     FulfillmentOrder.objects.filter(pk=finished_row.pk).update(status="in_progress", request_status="accepted")
     make_fulfillment(FulfillmentOrder.objects.get(pk=finished_row.pk))
-    before = available(variant)
+    before = get_available(variant)
 
     services.delete_service(service, at=timezone.now(), inventory_action="transfer", **BY)
 
@@ -112,10 +112,10 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
     assert matching_states == [("open", "unsubmitted", 2), ("open", "unsubmitted", 2), ("on_hold", "unsubmitted", 2)]
     assert {row.holds.count() for row in moved if row.status == "on_hold"} == {1}
     assert not Location.objects.get(pk=service.location_id).active
-    assert available(variant) == before
+    assert get_available(variant) == before
     taken_froms = [item.taken_from for item in LineItem.objects.filter(fulfilled_quantity=0)]
     assert taken_froms == [{str(primary.pk): 2}] * 3
     assert [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
     ] == []

@@ -19,7 +19,7 @@ from apps.outgoing.sync_client import CallbackResponse, send_request
 from apps.shops.models import Shop
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
-from tests.outgoing.servers import Server, answer
+from tests.outgoing.servers import Server, send_response
 
 USPS = "9361289878700317633795"
 
@@ -27,7 +27,7 @@ USPS = "9361289878700317633795"
 @pytest.fixture
 def warehouse(settings: Any) -> Iterator[Server]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(answer(b"{}"))
+    server = Server(send_response(b"{}"))
     yield server
     server.close()
 
@@ -39,35 +39,35 @@ def service(warehouse: Server, in_shop: Shop) -> FulfillmentService:
 
 
 @pytest.fixture
-def sent(service: FulfillmentService) -> Fulfillment:
+def untracked_fulfillment(service: FulfillmentService) -> Fulfillment:
     """Create a fulfillment of two mugs by the service, without a tracking number."""
     return make_fulfillment(make_fulfillment_order(service, status="in_progress", request_status="accepted"))
 
 
-def pull(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
+def poll_service(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
     """Poll the warehouse with this response; return the record of the call, if there was one."""
-    warehouse.behave = answer(body if isinstance(body, bytes) else json.dumps(body).encode())
+    warehouse.behave = send_response(body if isinstance(body, bytes) else json.dumps(body).encode())
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
     return PullAttempt.objects.order_by("-id").first()
 
 
-def told(**numbers: object) -> dict[str, object]:
+def build_tracking_body(**numbers: object) -> dict[str, object]:
     return {"tracking_numbers": numbers, "success": True, "message": ""}
 
 
 def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
-    service: FulfillmentService, warehouse: Server, sent: Fulfillment
+    service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
 ) -> None:
-    record = pull(service, warehouse, told(**{sent.name: USPS}))
+    record = poll_service(service, warehouse, build_tracking_body(**{untracked_fulfillment.name: USPS}))
 
     assert record is not None
     query = parse_qs(urlsplit(warehouse.requests[0].split(b" ")[1].decode()).query)
-    assert query["order_names[]"] == [sent.name]
+    assert query["order_names[]"] == [untracked_fulfillment.name]
     assert (record.outcome, record.changed, record.message) == ("ok", 1, "")
-    sent.refresh_from_db()
-    assert (sent.tracking_numbers, sent.tracking_company) == ([USPS], "USPS")
+    untracked_fulfillment.refresh_from_db()
+    assert (untracked_fulfillment.tracking_numbers, untracked_fulfillment.tracking_company) == ([USPS], "USPS")
     assert Event.objects.filter(topic="fulfillments/update", actor=f"app:{service.app_id}").count() == 1
-    assert pull(service, warehouse, told()) == record, "nothing is left to ask for"
+    assert poll_service(service, warehouse, build_tracking_body()) == record, "nothing is left to ask for"
     assert len(warehouse.requests) == 1
 
 
@@ -91,23 +91,29 @@ def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
     ],
 )
 def test_a_bad_answer_changes_nothing(
-    service: FulfillmentService, warehouse: Server, sent: Fulfillment, body: object, message: str
+    service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment, body: object, message: str
 ) -> None:
-    answered = body if isinstance(body, bytes) else json.dumps(body).replace("{name}", sent.name).encode()
+    answered = (
+        body if isinstance(body, bytes) else json.dumps(body).replace("{name}", untracked_fulfillment.name).encode()
+    )
 
-    record = pull(service, warehouse, answered)
+    record = poll_service(service, warehouse, answered)
 
     assert record is not None
     assert (record.outcome, record.changed) == ("bad_answer", 0)
     assert message in record.message
-    sent.refresh_from_db()
-    assert sent.tracking_numbers == []
+    untracked_fulfillment.refresh_from_db()
+    assert untracked_fulfillment.tracking_numbers == []
 
 
-def test_names_of_others_are_left_out(service: FulfillmentService, warehouse: Server, sent: Fulfillment) -> None:
+def test_names_of_others_are_left_out(
+    service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
+) -> None:
     elsewhere = make_fulfillment(make_fulfillment_order())
 
-    record = pull(service, warehouse, told(**{elsewhere.name: "1", sent.name: "2", "#9.9": "3"}))
+    record = poll_service(
+        service, warehouse, build_tracking_body(**{elsewhere.name: "1", untracked_fulfillment.name: "2", "#9.9": "3"})
+    )
 
     assert record is not None
     assert (record.outcome, record.changed) == ("ok", 1)
@@ -117,30 +123,30 @@ def test_names_of_others_are_left_out(service: FulfillmentService, warehouse: Se
 
 
 def test_a_cancelled_fulfillment_is_not_asked_for(
-    service: FulfillmentService, warehouse: Server, sent: Fulfillment
+    service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
 ) -> None:
-    fulfillments.cancel_fulfillment(sent, actor="system", at=timezone.now())
+    fulfillments.cancel_fulfillment(untracked_fulfillment, actor="system", at=timezone.now())
 
-    assert pull(service, warehouse, told(**{sent.name: "1"})) is None
+    assert poll_service(service, warehouse, build_tracking_body(**{untracked_fulfillment.name: "1"})) is None
     assert warehouse.requests == []
 
 
-def test_a_number_that_came_meanwhile_stays(
-    service: FulfillmentService, warehouse: Server, sent: Fulfillment, monkeypatch: pytest.MonkeyPatch
+def test_a_concurrently_stored_number_stays(
+    service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let the service send the number over REST during the response."""
 
     def request_late(*values: Any, **options: Any) -> CallbackResponse:
         tracking.update_tracking(
-            sent, tracking.complete_tracking({"number": "pushed"}), actor="system", at=timezone.now()
+            untracked_fulfillment, tracking.complete_tracking({"number": "pushed"}), actor="system", at=timezone.now()
         )
         return send_request(*values, **options)
 
     monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
 
-    record = pull(service, warehouse, told(**{sent.name: "pulled"}))
+    record = poll_service(service, warehouse, build_tracking_body(**{untracked_fulfillment.name: "pulled"}))
 
     assert record is not None
     assert (record.outcome, record.changed) == ("ok", 0)
-    sent.refresh_from_db()
-    assert sent.tracking_numbers == ["pushed"]
+    untracked_fulfillment.refresh_from_db()
+    assert untracked_fulfillment.tracking_numbers == ["pushed"]

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.customers.domain import personal_data
 from apps.events.models import Event
-from apps.fulfillment.domain import reconciliation, transitions
+from apps.fulfillment.domain import consistency_checks, transitions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
 from apps.inventory.domain import stock
 from apps.orders.models import LineItem, Order
@@ -27,7 +27,7 @@ STAGES = {
 }
 
 
-def part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
+def create_part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
     """Create the fulfillment order of an order of two mugs at a stage; a half shipped one has one mug fulfilled."""
     if stage == "half shipped":
         row = make_fulfillment_order(**values)
@@ -41,8 +41,8 @@ def part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
 
 
 @pytest.mark.parametrize("stage", ["open", "scheduled", "held", "requested"])
-def test_cancelling_an_order_ends_work_that_nobody_has_taken_on(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, stage)
+def test_canceling_an_order_ends_unaccepted_work(stage: str, api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, stage)
 
     response = api.post(f"orders/{row.order_id}/cancel.json")
 
@@ -56,8 +56,8 @@ def test_cancelling_an_order_ends_work_that_nobody_has_taken_on(stage: str, api:
 
 
 @pytest.mark.parametrize("stage", ["accepted", "half shipped"])
-def test_an_order_that_somebody_works_on_is_not_cancelled(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, stage)
+def test_an_order_with_accepted_work_is_not_canceled(stage: str, api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, stage)
 
     response = api.post(f"orders/{row.order_id}/cancel.json")
 
@@ -69,7 +69,7 @@ def test_an_order_that_somebody_works_on_is_not_cancelled(stage: str, api: ApiCl
 
 @pytest.mark.parametrize("stage", ["held", "requested", "half shipped"])
 def test_an_edited_address_is_where_the_part_goes(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, stage, shipping_address=ADDRESS, email="ada@example.com")
+    row = create_part(api, stage, shipping_address=ADDRESS, email="ada@example.com")
 
     api.put(f"orders/{row.order_id}.json", {"order": {"shipping_address": {"city": "Umeå"}}})
 
@@ -77,7 +77,7 @@ def test_an_edited_address_is_where_the_part_goes(stage: str, api: ApiClient, in
     assert (fulfillment_order["destination"]["city"], fulfillment_order["status"]) == ("Umeå", row.status)
 
 
-def refund(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
+def refund_one(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
     """Refund one of the mugs."""
     item = {"line_item_id": LineItem.objects.get().pk, "quantity": 1, "restock_type": how}
     where = {"location_id": stock.get_primary_location().pk}
@@ -85,37 +85,37 @@ def refund(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
 
 
 @pytest.mark.parametrize("stage", ["open", "scheduled", "held", "requested", "half shipped"])
-def test_units_that_leave_the_order_leave_what_nobody_works_on(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, stage)
+def test_items_removed_from_the_order_leave_unaccepted_work(stage: str, api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, stage)
 
     for _ in range(LineItem.objects.get().fulfillable_quantity):
-        response = refund(api, row, "cancel")
+        response = refund_one(api, row, "cancel")
         assert response.status_code == 201, response.content
         assert [
-            *reconciliation.find_wrong_fulfillable_quantities(),
-            *reconciliation.find_wrong_fulfilled_quantities(),
+            *consistency_checks.find_wrong_fulfillable_quantities(),
+            *consistency_checks.find_wrong_fulfilled_quantities(),
         ] == []
 
     row.refresh_from_db()
     assert row.status == "closed"
     assert sum(line.fulfillable_quantity for line in row.lines.all()) == 0
-    assert refund(api, row, "cancel").status_code == 422
+    assert refund_one(api, row, "cancel").status_code == 422
 
 
 def test_units_that_a_service_has_taken_on_stay_with_it(api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, "accepted")
+    row = create_part(api, "accepted")
 
-    response = refund(api, row, "cancel")
+    response = refund_one(api, row, "cancel")
 
     assert response.status_code == 422
     assert "request a cancellation first" in response.json()["errors"]["base"][0]
     assert row.lines.get().quantity == 2
-    assert refund(api, row, "no_restock").status_code == 201
+    assert refund_one(api, row, "no_restock").status_code == 201
     assert row.lines.get().quantity == 2
 
 
 def test_an_order_that_is_cancelled_with_its_money_back_has_no_work_left(api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, "open", transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
+    row = create_part(api, "open", transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
 
     response = api.post(f"orders/{row.order_id}/cancel.json", {"amount": "20.00", "currency": "USD"})
 
@@ -123,31 +123,31 @@ def test_an_order_that_is_cancelled_with_its_money_back_has_no_work_left(api: Ap
     row.refresh_from_db()
     assert (row.status, row.lines.count()) == ("closed", 0)
     assert [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
     ] == []
 
 
 def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, "open")
+    row = create_part(api, "open")
     fulfillment = make_fulfillment(row)
-    assert refund(api, row, "return").status_code == 201
+    assert refund_one(api, row, "return").status_code == 201
 
     cancelled = api.post(f"fulfillments/{fulfillment.pk}/cancel.json")
 
     assert cancelled.status_code == 200, cancelled.content
     assert LineItem.objects.get().fulfillable_quantity == 1
     assert [
-        *reconciliation.find_wrong_fulfillable_quantities(),
-        *reconciliation.find_wrong_fulfilled_quantities(),
+        *consistency_checks.find_wrong_fulfillable_quantities(),
+        *consistency_checks.find_wrong_fulfilled_quantities(),
     ] == []
-    assert refund(api, row, "cancel").status_code == 201
-    assert refund(api, row, "cancel").status_code == 422
+    assert refund_one(api, row, "cancel").status_code == 201
+    assert refund_one(api, row, "cancel").status_code == 422
 
 
 @pytest.mark.parametrize("stage", ["held", "requested", "half shipped"])
 def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, stage, customer={"email": "ada@example.com"}, shipping_address=ADDRESS)
+    row = create_part(api, stage, customer={"email": "ada@example.com"}, shipping_address=ADDRESS)
     if stage == "requested":
         MerchantRequest.objects.create(
             shop=in_shop,
@@ -176,9 +176,9 @@ def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, ap
     assert row.status == before
 
 
-def test_erasing_the_buyer_takes_what_was_said_when_work_was_closed(api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, "accepted", customer={"email": "ada@example.com"})
-    other = part(api, "accepted")
+def test_erasing_the_customer_clears_close_messages(api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, "accepted", customer={"email": "ada@example.com"})
+    other = create_part(api, "accepted")
     for current_row in (row, other):
         transitions.close_fulfillment_order(
             current_row, message="Ada Lovelace moved", actor="staff:1", at=timezone.now()
@@ -193,7 +193,7 @@ def test_erasing_the_buyer_takes_what_was_said_when_work_was_closed(api: ApiClie
 
 
 def test_a_closed_order_is_no_matter_to_its_parts(api: ApiClient, in_shop: Shop) -> None:
-    row = part(api, "open")
+    row = create_part(api, "open")
 
     api.post(f"orders/{row.order_id}/close.json")
 

@@ -23,7 +23,7 @@ from tests.samples.graphql import CREATE
 SHOP = "{ shop { id name myplatformDomain currencyCode } }"
 
 
-def ask(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
+def execute(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
     response = api.post("graphql.json", {"query": query, "variables": variables, **rest})
     assert response.status_code == 200, response.content
     assert response["Content-Type"] == "application/json; charset=utf-8"
@@ -31,22 +31,22 @@ def ask(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[
     return result
 
 
-def data(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
-    result = ask(api, query, variables, **rest)
+def get_data(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
+    result = execute(api, query, variables, **rest)
     assert "errors" not in result, result["errors"]
     data_: dict[str, Any] = result["data"]
     return data_
 
 
-def codes(result: dict[str, Any]) -> list[str]:
+def get_error_codes(result: dict[str, Any]) -> list[str]:
     assert all(error["message"] for error in result["errors"])
     return [error["extensions"]["code"] for error in result["errors"]]
 
 
-def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api: ApiClient, shop: Shop) -> None:
+def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, other_shop_api: ApiClient, shop: Shop) -> None:
     app = f"gid://platform/App/{api.installation.app_id}"
     installation_id = f"gid://platform/AppInstallation/{api.installation.pk}"
-    result = data(
+    result = get_data(
         api,
         """
         query ($app: ID!, $here: ID!) {
@@ -60,8 +60,8 @@ def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api
         """,
         {"app": app, "here": installation_id},
     )
-    stranger = data(
-        foreign_api,
+    stranger = get_data(
+        other_shop_api,
         """
         query ($app: ID!, $here: ID!) {
           app(id: $app) { id } node(id: $here) { id } appInstallation(id: $here) { id }
@@ -117,7 +117,7 @@ BAD_DOCUMENTS = {
 
 
 def test_documents_that_cannot_be_answered_say_why(api: ApiClient) -> None:
-    result = {query: codes(ask(api, query))[0] for query in BAD_DOCUMENTS}
+    result = {query: get_error_codes(execute(api, query))[0] for query in BAD_DOCUMENTS}
 
     assert result == BAD_DOCUMENTS
 
@@ -125,8 +125,8 @@ def test_documents_that_cannot_be_answered_say_why(api: ApiClient) -> None:
 def test_an_operation_that_is_not_there_is_an_error(api: ApiClient) -> None:
     document = "query one { shop { id } } query two { shop { name } }"
 
-    missing = ask(api, document, operationName="three")
-    second = data(api, document, operationName="two")
+    missing = execute(api, document, operationName="three")
+    second = get_data(api, document, operationName="two")
 
     assert missing["errors"][0]["message"] == 'Unknown operation named "three".'
     assert list(second["shop"]) == ["name"]
@@ -150,15 +150,15 @@ def test_values_of_variables_are_checked_first(api: ApiClient) -> None:
         {**good, "webhookSubscription": {"nonsense": 1}},
         {**good, "webhookSubscription": {"callbackUrl": {"a": 1}}},
     ]
-    results = [ask(api, CREATE, variables) for variables in strange]
+    results = [execute(api, CREATE, variables) for variables in strange]
 
-    assert [codes(response)[0] for response in results] == ["INVALID_VARIABLE"] * len(strange)
+    assert [get_error_codes(response)[0] for response in results] == ["INVALID_VARIABLE"] * len(strange)
     assert not Subscription.objects.exists()
 
 
 def test_every_version_describes_itself(api: ApiClient) -> None:
     for version in get_served_versions():
-        described = data(api.at(version), get_introspection_query())
+        described = get_data(api.at(version), get_introspection_query())
         schema = build_client_schema(described)  # type: ignore[arg-type]
         topics = cast(GraphQLEnumType, schema.type_map["WebhookSubscriptionTopic"]).values
         assert "PRODUCTS_UPDATE" in topics
@@ -172,7 +172,7 @@ def _get_fields(api: ApiClient, kind: str) -> dict[str, bool]:
       inputFields(includeDeprecated: true) { name isDeprecated }
     } }
     """
-    type_info = data(api, query, {"kind": kind})["__type"]
+    type_info = get_data(api, query, {"kind": kind})["__type"]
     return {member["name"]: member["isDeprecated"] for member in type_info["fields"] or type_info["inputFields"]}
 
 
@@ -196,14 +196,16 @@ def test_versions_differ_as_clients_know(api: ApiClient) -> None:
     assert not _get_fields(first, "WebhookSubscription")["endpoint"]
     assert not _get_fields(first, "Mutation")["pubSubWebhookSubscriptionCreate"]
     assert _get_fields(uri, "Mutation")["pubSubWebhookSubscriptionCreate"]
-    assert codes(ask(first, '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')) == ["argumentNotAccepted"]
+    assert get_error_codes(execute(first, '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')) == [
+        "argumentNotAccepted"
+    ]
 
 
 # --- limits ---
 
 
 @pytest.fixture
-def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
+def rate_limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
     settings.RATE_LIMIT = True
     buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
@@ -211,50 +213,52 @@ def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time
     return time_machine
 
 
-def cost(result: dict[str, Any]) -> tuple[int, int | None, float]:
+def get_cost(result: dict[str, Any]) -> tuple[int, int | None, float]:
     cost_ = result["extensions"]["cost"]
     return cost_["requestedQueryCost"], cost_["actualQueryCost"], cost_["throttleStatus"]["currentlyAvailable"]
 
 
-def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_there(api: ApiClient, limited: Any) -> None:
+def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_there(
+    api: ApiClient, rate_limited: Any
+) -> None:
     rows = (
         "{ webhookSubscriptions(first: 50) { edges { node { id endpoint { __typename } } } pageInfo { endCursor } } }"
     )
 
-    first = ask(api, SHOP)
-    second = ask(api, rows)
-    third = ask(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}})
-    repeated = ask(api, "{ shop { id } shop { name } }")
-    introspected = ask(api, "{ __schema { types { name } } }")
-    limited.move_to("2026-03-02T12:00:01Z", tick=False)
-    later = ask(api, SHOP)
+    first = execute(api, SHOP)
+    second = execute(api, rows)
+    third = execute(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}})
+    repeated = execute(api, "{ shop { id } shop { name } }")
+    introspected = execute(api, "{ __schema { types { name } } }")
+    rate_limited.move_to("2026-03-02T12:00:01Z", tick=False)
+    later = execute(api, SHOP)
 
     assert first["extensions"]["cost"] == {
         "requestedQueryCost": 1,
         "actualQueryCost": 1,
         "throttleStatus": {"maximumAvailable": 2000.0, "currentlyAvailable": 1999, "restoreRate": 100.0},
     }
-    assert cost(second) == (102, 2, 1997)
-    assert cost(third) == (12, 11, 1986)
-    assert cost(repeated) == (1, 1, 1985)
-    assert cost(introspected) == (0, 0, 1985)
-    assert cost(later)[2] == 1999
+    assert get_cost(second) == (102, 2, 1997)
+    assert get_cost(third) == (12, 11, 1986)
+    assert get_cost(repeated) == (1, 1, 1985)
+    assert get_cost(introspected) == (0, 0, 1985)
+    assert get_cost(later)[2] == 1999
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/40"
 
 
-def test_who_has_no_points_left_is_throttled(api: ApiClient, limited: Any, settings: Any) -> None:
+def test_who_has_no_points_left_is_throttled(api: ApiClient, rate_limited: Any, settings: Any) -> None:
     settings.RATE_LIMIT_BURST = 2
 
-    poor = ask(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
-    result = ask(api, SHOP)
-    wrong = [ask(api, "{") for _ in range(100)]
+    poor = execute(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
+    result = execute(api, SHOP)
+    wrong = [execute(api, "{") for _ in range(100)]
 
-    assert codes(poor) == ["THROTTLED"]
+    assert get_error_codes(poor) == ["THROTTLED"]
     assert poor["errors"][0]["message"] == "Throttled"
-    assert cost(poor)[::2] == (252, 99)
+    assert get_cost(poor)[::2] == (252, 99)
     assert result["data"]["shop"]
-    assert codes(wrong[0]) == ["PARSE_ERROR"]
-    assert codes(wrong[-1]) == ["THROTTLED"]
+    assert get_error_codes(wrong[0]) == ["PARSE_ERROR"]
+    assert get_error_codes(wrong[-1]) == ["THROTTLED"]
 
 
 def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
@@ -264,19 +268,19 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
     bomb = " ".join(f"fragment f{n} {twice.format(n + 1)}" for n in range(40))
 
     results = [
-        ask(api, f"{{ {dear} }}"),
-        ask(api, f"{{ {deep} }}"),
-        ask(api, "{ app { ...f0 } } " + bomb + " fragment f40 on App { id }"),
-        ask(api, "{ " + " ".join(f"a{n}: __typename" for n in range(6000)) + " }"),
+        execute(api, f"{{ {dear} }}"),
+        execute(api, f"{{ {deep} }}"),
+        execute(api, "{ app { ...f0 } } " + bomb + " fragment f40 on App { id }"),
+        execute(api, "{ " + " ".join(f"a{n}: __typename" for n in range(6000)) + " }"),
     ]
 
-    assert [codes(response)[0] for response in results[:3]] == [
+    assert [get_error_codes(response)[0] for response in results[:3]] == [
         "MAX_COST_EXCEEDED",
         "MAX_DEPTH_EXCEEDED",
         "MAX_DEPTH_EXCEEDED",
     ]
     assert "errors" in results[3]
-    assert cost(results[0])[:2] == (1008, None)
+    assert get_cost(results[0])[:2] == (1008, None)
 
 
 # --- errors ---
@@ -287,9 +291,9 @@ def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytes
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(subscriptions, "get_api_subscriptions", fail)
-    response = ask(api, "{ shop { id } webhookSubscriptionsCount { count } }")
+    response = execute(api, "{ shop { id } webhookSubscriptionsCount { count } }")
 
-    assert codes(response) == ["INTERNAL_SERVER_ERROR"]
+    assert get_error_codes(response) == ["INTERNAL_SERVER_ERROR"]
     assert response["data"]["shop"]
     assert "secret" not in json.dumps(response)
 
@@ -302,7 +306,7 @@ def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
 
     monkeypatch.setattr(subscriptions, "delete_subscription", away)
     variables = {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}}
-    row = data(api, CREATE, variables)["webhookSubscriptionCreate"]["webhookSubscription"]["id"]
+    row = get_data(api, CREATE, variables)["webhookSubscriptionCreate"]["webhookSubscription"]["id"]
     both = f"""mutation {{
       webhookSubscriptionCreate(topic: SHOP_UPDATE, webhookSubscription: {{uri: "https://app.example/2"}}) {{
         webhookSubscription {{ id }}
@@ -312,7 +316,7 @@ def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
     response = api.post("graphql.json", {"query": both})
 
     assert (response.status_code, response.json()) == (503, {"errors": "Service Unavailable"})
-    assert data(api, "{ webhookSubscriptionsCount { count precision } }") == {
+    assert get_data(api, "{ webhookSubscriptionsCount { count precision } }") == {
         "webhookSubscriptionsCount": {"count": 1, "precision": "EXACT"}
     }
 
@@ -326,7 +330,7 @@ def test_the_same_request_sent_again_has_no_second_effect(api: ApiClient) -> Non
     first, second = (api.post("graphql.json", body, idempotency_key="k1") for _ in range(2))
 
     assert first.json() == second.json()
-    assert data(api, "{ webhookSubscriptionsCount { count } }")["webhookSubscriptionsCount"]["count"] == 1
+    assert get_data(api, "{ webhookSubscriptionsCount { count } }")["webhookSubscriptionsCount"]["count"] == 1
 
 
 def test_versions_and_tokens_are_those_of_rest(api: ApiClient, client_with: ClientWith) -> None:

@@ -34,37 +34,37 @@ def make_location(shop: Shop, **fields: Any) -> Location:
         return locations.create_location(actor="system", at=timezone.now(), **values)
 
 
-def first_location(shop: Shop) -> Location:
+def get_first_location(shop: Shop) -> Location:
     """Return the location that was created with the shop."""
     with shop_scope(shop):
         return stock.get_primary_location()
 
 
-def put(item: InventoryItem, location: Location, available: int) -> InventoryLevel:
+def set_stock(item: InventoryItem, location: Location, available: int) -> InventoryLevel:
     """Set the available quantity of an item at a location."""
     with shop_scope(item.shop):
         return stock.set_available(item, location, available, actor="system", at=timezone.now())
 
 
-def level_of(item: InventoryItem, location: Location) -> int:
+def get_available(item: InventoryItem, location: Location) -> int:
     """Return the available quantity."""
     with shop_scope(item.shop):
         return InventoryLevel.objects.get(item=item, location=location).available
 
 
-def ledger_of(item: InventoryItem, location: Location) -> list[tuple[int, int, str]]:
+def get_ledger(item: InventoryItem, location: Location) -> list[tuple[int, int, str]]:
     """Return the stock changes, oldest first: difference, quantity afterwards, reason."""
     with shop_scope(item.shop):
         rows = StockMovement.objects.filter(item=item, location=location).order_by("id")
         return list(rows.values_list("delta", "available", "reason"))
 
 
-def body_of(item: Any, location: Any, **more: Any) -> dict[str, Any]:
+def build_level_body(item: Any, location: Any, **more: Any) -> dict[str, Any]:
     """Return the request body of an action on a level."""
     return {"inventory_item_id": item.pk, "location_id": location.pk, **more}
 
 
-def topics_of(shop: Shop, prefix: str) -> list[str]:
+def get_topics(shop: Shop, prefix: str) -> list[str]:
     """Return the recorded topics, oldest first."""
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))

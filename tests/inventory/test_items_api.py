@@ -7,20 +7,20 @@ import pytest
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.inventory.factories import (
-    body_of,
-    first_location,
-    level_of,
+    build_level_body,
+    get_available,
+    get_first_location,
+    get_topics,
     make_item,
     make_location,
-    put,
-    topics_of,
+    set_stock,
 )
 from tests.wire_tables import assert_fits
 
 
 def test_every_route_of_items_and_levels_answers_as_its_clients_know_it(api: ApiClient, shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
-    both = body_of(item, depot)
+    both = build_level_body(item, depot)
     path = f"inventory_items/{item.pk}.json"
 
     items = {
@@ -68,7 +68,7 @@ def test_an_item_takes_its_customs_data(api: ApiClient, shop: Shop) -> None:
         "province_code_of_origin": "QC",
         "cost": "0.00",
     }
-    assert topics_of(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
+    assert get_topics(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: st
     assert response.status_code == 422
     assert list(response.json()["errors"]) == [field]
     assert api.get(f"inventory_items/{item.pk}.json").json() == before
-    assert topics_of(shop, "inventory_items/") == ["inventory_items/create"]
+    assert get_topics(shop, "inventory_items/") == ["inventory_items/create"]
 
 
 @pytest.mark.parametrize(
@@ -126,15 +126,15 @@ def test_a_province_goes_with_its_country(api: ApiClient, shop: Shop, country: s
 
 
 def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    mine, own = make_item(shop), first_location(shop)
-    theirs, there = make_item(other_shop), first_location(other_shop)
-    before = put(theirs, there, 5).available
+    mine, own = make_item(shop), get_first_location(shop)
+    theirs, there = make_item(other_shop), get_first_location(other_shop)
+    before = set_stock(theirs, there, 5).available
 
     answers = [
-        api.post("inventory_levels/set.json", body_of(theirs, own, available=1)),
-        api.post("inventory_levels/set.json", body_of(mine, there, available=1)),
-        api.post("inventory_levels/adjust.json", body_of(theirs, there, available_adjustment=1)),
-        api.post("inventory_levels/connect.json", body_of(mine, there)),
+        api.post("inventory_levels/set.json", build_level_body(theirs, own, available=1)),
+        api.post("inventory_levels/set.json", build_level_body(mine, there, available=1)),
+        api.post("inventory_levels/adjust.json", build_level_body(theirs, there, available_adjustment=1)),
+        api.post("inventory_levels/connect.json", build_level_body(mine, there)),
         api.delete(f"inventory_levels.json?inventory_item_id={theirs.pk}&location_id={there.pk}"),
         api.get(f"inventory_items/{theirs.pk}.json"),
         api.put(f"inventory_items/{theirs.pk}.json", {"inventory_item": {"sku": "X"}}),
@@ -144,18 +144,18 @@ def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Sh
 
     assert [response.status_code for response in answers] == [404] * len(answers)
     assert api.get("inventory_levels.json", inventory_item_ids=str(theirs.pk)).json() == {"inventory_levels": []}
-    assert level_of(theirs, there) == before
+    assert get_available(theirs, there) == before
 
 
 def test_each_route_asks_for_its_scope(client_with: ClientWith, shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
+    item, first = make_item(shop), get_first_location(shop)
     reader, stranger = client_with("read_inventory"), client_with("read_products")
 
     path = f"inventory_items/{item.pk}.json"
     assert reader.get(path).status_code == 200
     assert reader.get("locations.json").status_code == 403
     assert client_with("read_locations").get("locations.json").status_code == 200
-    assert reader.post("inventory_levels/set.json", body_of(item, first, available=1)).status_code == 403
+    assert reader.post("inventory_levels/set.json", build_level_body(item, first, available=1)).status_code == 403
     assert stranger.get(path).status_code == 403
     for client in (reader, client_with("read_locations")):
         assert client.get(f"locations/{first.pk}/inventory_levels.json").status_code == 200
@@ -165,7 +165,7 @@ def test_each_route_asks_for_its_scope(client_with: ClientWith, shop: Shop) -> N
 def test_lists_cost_the_same_queries_however_many_rows(
     api: ApiClient, shop: Shop, count: int, django_assert_num_queries: Any
 ) -> None:
-    location = first_location(shop)
+    location = get_first_location(shop)
     for _ in range(count):
         make_item(shop)
         make_location(shop)

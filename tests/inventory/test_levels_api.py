@@ -9,21 +9,21 @@ from apps.inventory.models import InventoryLevel
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.inventory.factories import (
-    body_of,
-    first_location,
-    ledger_of,
-    level_of,
+    build_level_body,
+    get_available,
+    get_first_location,
+    get_ledger,
+    get_topics,
     make_item,
     make_location,
-    put,
-    topics_of,
+    set_stock,
 )
 
 
 def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> None:
     item = make_item(shop)
-    location = first_location(shop)
-    level = put(item, location, 4)
+    location = get_first_location(shop)
+    level = set_stock(item, location, 4)
 
     inventory_levels = api.get("inventory_levels.json", location_ids=str(location.pk)).json()["inventory_levels"]
 
@@ -39,9 +39,9 @@ def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> 
 
 
 def test_levels_are_narrowed_by_items_and_locations(api: ApiClient, shop: Shop) -> None:
-    first_item, two, depot, first = make_item(shop), make_item(shop), make_location(shop), first_location(shop)
-    put(first_item, depot, 1)
-    put(two, depot, 2)
+    first_item, two, depot, first = make_item(shop), make_item(shop), make_location(shop), get_first_location(shop)
+    set_stock(first_item, depot, 1)
+    set_stock(two, depot, 2)
 
     def listed(**query: str) -> list[tuple[int, int]]:
         rows = api.get("inventory_levels.json", **query).json()["inventory_levels"]
@@ -72,7 +72,7 @@ def test_levels_without_a_usable_item_or_location_are_refused(
 
 
 def test_levels_page_on_without_their_filters(api: ApiClient, shop: Shop) -> None:
-    location = first_location(shop)
+    location = get_first_location(shop)
     items = [make_item(shop) for _ in range(3)]
 
     first = api.get("inventory_levels.json", location_ids=str(location.pk), limit=2)
@@ -86,25 +86,25 @@ def test_levels_page_on_without_their_filters(api: ApiClient, shop: Shop) -> Non
 def test_set_connects_and_adjust_does_not(api: ApiClient, shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    refused = api.post("inventory_levels/adjust.json", body_of(item, depot, available_adjustment=1))
-    response = api.post("inventory_levels/set.json", body_of(item, depot, available=9))
+    refused = api.post("inventory_levels/adjust.json", build_level_body(item, depot, available_adjustment=1))
+    response = api.post("inventory_levels/set.json", build_level_body(item, depot, available=9))
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"base": ["The item is not stocked at this location."]}}
     assert response.json()["inventory_level"]["available"] == 9
-    assert ledger_of(item, depot) == [(9, 9, "count")]
+    assert get_ledger(item, depot) == [(9, 9, "count")]
 
 
 def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
-    put(item, first, 2)
+    item, first = make_item(shop), get_first_location(shop)
+    set_stock(item, first, 2)
 
-    response = api.post("inventory_levels/adjust.json", body_of(item, first, available_adjustment=-3))
+    response = api.post("inventory_levels/adjust.json", build_level_body(item, first, available_adjustment=-3))
 
     assert response.status_code == 422
     assert response.json() == {"errors": {"available": ["is not enough: 2 of 3 available"]}}
-    assert level_of(item, first) == 2
-    assert ledger_of(item, first) == [(2, 2, "count")]
+    assert get_available(item, first) == 2
+    assert get_ledger(item, first) == [(2, 2, "count")]
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
 def test_what_does_not_fit_is_refused_by_its_name(
     *, api: ApiClient, shop: Shop, action: str, body: dict[str, Any], field: str, message: str
 ) -> None:
-    item, first = make_item(shop), first_location(shop)
+    item, first = make_item(shop), get_first_location(shop)
 
-    response = api.post(f"inventory_levels/{action}.json", body_of(item, first) | body)
+    response = api.post(f"inventory_levels/{action}.json", build_level_body(item, first) | body)
 
     assert response.status_code == 422
     assert response.json()["errors"][field] == [message]
-    assert ledger_of(item, first) == []
+    assert get_ledger(item, first) == []
 
 
 def test_all_that_is_missing_is_named_at_once(api: ApiClient) -> None:
@@ -144,20 +144,22 @@ def test_all_that_is_missing_is_named_at_once(api: ApiClient) -> None:
 
 
 def test_a_sum_beyond_the_range_is_refused(api: ApiClient, shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
-    put(item, first, 1_000_000_000)
+    item, first = make_item(shop), get_first_location(shop)
+    set_stock(item, first, 1_000_000_000)
 
-    response = api.post("inventory_levels/adjust.json", body_of(item, first, available_adjustment=1_000_000_000))
+    response = api.post(
+        "inventory_levels/adjust.json", build_level_body(item, first, available_adjustment=1_000_000_000)
+    )
 
     assert response.status_code == 422
-    assert level_of(item, first) == 1_000_000_000
+    assert get_available(item, first) == 1_000_000_000
 
 
 def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiClient, shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
-    first = api.post("inventory_levels/connect.json", body_of(item, depot))
-    second_response = api.post("inventory_levels/connect.json", body_of(item, depot))
-    put(item, depot, 6)
+    first = api.post("inventory_levels/connect.json", build_level_body(item, depot))
+    second_response = api.post("inventory_levels/connect.json", build_level_body(item, depot))
+    set_stock(item, depot, 6)
 
     response = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
     missing = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
@@ -169,8 +171,8 @@ def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiCl
         200,
         404,
     ]
-    assert ledger_of(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
-    assert topics_of(shop, "inventory_levels/")[1:] == [
+    assert get_ledger(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
+    assert get_topics(shop, "inventory_levels/")[1:] == [
         "inventory_levels/connect",
         "inventory_levels/update",
         "inventory_levels/disconnect",
@@ -178,32 +180,32 @@ def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiCl
 
 
 def test_the_last_level_of_an_item_cannot_be_deleted(api: ApiClient, shop: Shop) -> None:
-    item, first, depot = make_item(shop), first_location(shop), make_location(shop)
-    put(item, first, 6)
+    item, first, depot = make_item(shop), get_first_location(shop), make_location(shop)
+    set_stock(item, first, 6)
     path = f"inventory_levels.json?inventory_item_id={item.pk}&location_id="
 
     refused = api.delete(f"{path}{first.pk}")
-    api.post("inventory_levels/connect.json", body_of(item, depot))
+    api.post("inventory_levels/connect.json", build_level_body(item, depot))
     response = api.delete(f"{path}{first.pk}")
 
     assert refused.status_code == 422
     assert refused.json() == {"errors": {"base": ["Shop location is the only location that stocks the item."]}}
     assert response.status_code == 200
-    assert ledger_of(item, first) == [(6, 6, "count"), (-6, 0, "disconnected")]
+    assert get_ledger(item, first) == [(6, 6, "count"), (-6, 0, "disconnected")]
     assert api.delete(f"{path}{depot.pk}").status_code == 422
 
 
 def test_an_item_moves_to_a_location_that_does_not_share(api: ApiClient, shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
+    item, first = make_item(shop), get_first_location(shop)
     service = make_location(shop, name="Service", legacy=True, permits_sku_sharing=False)
-    put(item, first, 6)
+    set_stock(item, first, 6)
 
-    refused = api.post("inventory_levels/connect.json", body_of(item, service))
-    moved = api.post("inventory_levels/connect.json", body_of(item, service, relocate_if_necessary=True))
+    refused = api.post("inventory_levels/connect.json", build_level_body(item, service))
+    moved = api.post("inventory_levels/connect.json", build_level_body(item, service, relocate_if_necessary=True))
 
     assert refused.status_code == 422
     assert "Shop location" in refused.json()["errors"]["base"][0]
     assert moved.status_code == 201
     with shop_scope(shop):
         assert list(InventoryLevel.objects.values_list("location_id", flat=True)) == [service.pk]
-    assert ledger_of(item, first)[-1] == (-6, 0, "disconnected")
+    assert get_ledger(item, first)[-1] == (-6, 0, "disconnected")

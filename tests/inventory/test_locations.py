@@ -13,19 +13,19 @@ from apps.inventory.domain.locations import LocationInUse, LocationLimitReached,
 from apps.inventory.models import Location
 from apps.shops.domain.countries import UnknownCountry
 from apps.shops.models import Shop
-from tests.inventory.factories import first_location, make_item, make_location, put
+from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 
 
-def topics_of(location: Location) -> list[str]:
+def get_location_topics(location: Location) -> list[str]:
     rows = Event.objects.filter(subject_type="inventory.location", subject_id=location.pk).order_by("id")
     return list(rows.values_list("topic", flat=True))
 
 
 def test_the_only_active_location_stays(in_shop: Shop) -> None:
-    first = first_location(in_shop)
+    first = get_first_location(in_shop)
     make_location(in_shop, name="Service", legacy=True)
 
     with pytest.raises(LocationInUse) as error:
@@ -34,14 +34,14 @@ def test_the_only_active_location_stays(in_shop: Shop) -> None:
     assert error.value.errors == {"base": ["This is the only active location."]}
     first.refresh_from_db()
     assert first.active
-    assert topics_of(first) == ["locations/create"]
+    assert get_location_topics(first) == ["locations/create"]
 
 
 def test_a_location_with_stock_or_an_objection_stays_and_all_reasons_are_named(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     depot = make_location(in_shop)
-    put(make_item(in_shop), depot, 1)
+    set_stock(make_item(in_shop), depot, 1)
     monkeypatch.setattr(locations, "_objection_sources", {"orders": lambda location: [f"{location} has open orders."]})
 
     with pytest.raises(LocationInUse) as error:
@@ -64,11 +64,11 @@ def test_deactivating_and_activating_is_recorded_and_shown(in_shop: Shop, api: A
         locations.activate_location(depot, **BY)
 
     assert (before["active"], inactive["active"]) == (True, False)
-    assert topics_of(depot) == ["locations/create", "locations/deactivate", "locations/activate"]
+    assert get_location_topics(depot) == ["locations/create", "locations/deactivate", "locations/activate"]
 
 
 def test_the_next_location_becomes_primary(in_shop: Shop) -> None:
-    first, second = first_location(in_shop), make_location(in_shop, name="Second", priority=2)
+    first, second = get_first_location(in_shop), make_location(in_shop, name="Second", priority=2)
     third = make_location(in_shop, name="Third", priority=1)
 
     locations.deactivate_location(first, **BY)
@@ -123,7 +123,7 @@ def test_a_services_location_is_changed_by_its_service_alone(in_shop: Shop) -> N
 def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
     unused, used = make_location(in_shop, legacy=True), make_location(in_shop, legacy=True)
     item = make_item(in_shop)
-    put(item, used, 3)
+    set_stock(item, used, 3)
     stock.connect_item(item, unused, **BY)
 
     assert locations.close_service_location(unused, **BY) is True
@@ -156,6 +156,6 @@ def test_a_new_shops_location_has_the_shops_address(db: None) -> None:
 
     shop = make_shop(country_code="CA", province="Quebec", city="Laval")
 
-    first = first_location(shop)
+    first = get_first_location(shop)
     assert (first.country_code, first.province, first.province_code, first.city) == ("CA", "Quebec", "QC", "Laval")
     assert shop.primary_location_id == first.pk

@@ -2,13 +2,13 @@
 
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.inventory.factories import make_item, make_location, put, topics_of
+from tests.inventory.factories import get_topics, make_item, make_location, set_stock
 from tests.wire_tables import assert_fits
 
 
 def test_every_route_of_locations_answers_as_its_clients_know_it(api: ApiClient, shop: Shop) -> None:
     depot = make_location(shop)
-    put(make_item(shop), depot, 3)
+    set_stock(make_item(shop), depot, 3)
 
     answers = {
         "GET /locations.json": api.get("locations.json"),
@@ -62,7 +62,7 @@ def test_a_new_shop_has_one_location_and_it_is_the_primary_one(api: ApiClient, s
     assert [row["id"] for row in locations] == [shop.primary_location_id]
     assert api.get("locations/count.json").json() == {"count": 1}
     assert api.get("shop.json").json()["shop"]["primary_location_id"] == locations[0]["id"]
-    assert topics_of(shop, "locations/") == ["locations/create"]
+    assert get_topics(shop, "locations/") == ["locations/create"]
 
 
 def test_locations_come_by_name(api: ApiClient, shop: Shop) -> None:

@@ -18,7 +18,7 @@ TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel")
 TIMES = 4
 
 
-def updates() -> dict[str, tuple[int, int]]:
+def count_updates() -> dict[str, tuple[int, int]]:
     """Return by table how many rows this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -39,12 +39,12 @@ def test_movements_touch_no_index_of_what_they_change(
     assert api.post("inventory_levels/set.json", {**level, "available": 1}).status_code == 200
     tomorrow = timezone.now() + timedelta(days=1)
     monkeypatch.setattr(inventory_sync, "timezone", SimpleNamespace(now=lambda: tomorrow))
-    before = updates()
+    before = count_updates()
 
     for _ in range(TIMES):
         assert api.post("inventory_levels/adjust.json", {**level, "available_adjustment": 1}).status_code == 200
 
-    moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in updates().items()}
+    moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in count_updates().items()}
     assert moved == {
         "catalog_product": (TIMES, TIMES),
         "catalog_variant": (TIMES, TIMES),

@@ -14,14 +14,14 @@ from apps.inventory.domain import stock as services
 from apps.inventory.domain.movements import LocationInactive, NotStocked, OutOfStock, StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from apps.shops.models import Shop
-from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
+from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def received_changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record what listeners receive."""
     messages: list[Any] = []
     monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: messages.append(dict(deltas))])
@@ -32,12 +32,12 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_a_new_item_lies_at_the_primary_location_with_none_available(in_shop: Shop) -> None:
     item = make_item(in_shop)
 
-    assert level_of(item, first_location(in_shop)) == 0
-    assert ledger_of(item, first_location(in_shop)) == []
+    assert get_available(item, get_first_location(in_shop)) == 0
+    assert get_ledger(item, get_first_location(in_shop)) == []
 
 
 def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
-    item, first = make_item(in_shop), first_location(in_shop)
+    item, first = make_item(in_shop), get_first_location(in_shop)
 
     services.set_available(item, first, 10, **BY)
     services.adjust_available(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
@@ -46,21 +46,21 @@ def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
     services.set_available(item, first, 6, **BY)
     services.adjust_available(item.pk, first.pk, 0, **BY)
 
-    assert ledger_of(item, first) == [(10, 10, "count"), (-3, 7, "damaged"), (-2, 5, "sale"), (1, 6, "restock")]
-    assert level_of(item, first) == 6
+    assert get_ledger(item, first) == [(10, 10, "count"), (-3, 7, "damaged"), (-2, 5, "sale"), (1, 6, "restock")]
+    assert get_available(item, first) == 6
     row = StockMovement.objects.get(reason="sale")
     assert (row.actor, row.at, row.reference) == ("staff:17", NOON, "#1001")
 
 
 def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
-    item, first = make_item(in_shop), first_location(in_shop)
-    put(item, first, 5)
+    item, first = make_item(in_shop), get_first_location(in_shop)
+    set_stock(item, first, 5)
 
     services.reserve_stock(item, first, 5, policy=services.DENY, **BY)
     with pytest.raises(OutOfStock, match="0 of 1"):
         services.reserve_stock(item, first, 1, policy=services.DENY, **BY)
 
-    assert level_of(item, first) == 0
+    assert get_available(item, first) == 0
 
 
 def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> None:
@@ -71,7 +71,7 @@ def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> Non
         services.adjust_available(item.pk, depot.pk, -1, **BY)
     services.adjust_available(item.pk, depot.pk, 1, **BY)
 
-    assert level_of(item, depot) == -3
+    assert get_available(item, depot) == -3
 
 
 def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> None:
@@ -84,23 +84,23 @@ def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> N
 
 
 def test_an_untracked_item_is_sold_without_being_counted(in_shop: Shop) -> None:
-    item, first = make_item(in_shop, tracked=False), first_location(in_shop)
+    item, first = make_item(in_shop, tracked=False), get_first_location(in_shop)
 
     assert services.reserve_stock(item, first, 3, policy=services.DENY, **BY) is None
     assert services.return_stock(item, first, 3, **BY) is None
 
-    assert level_of(item, first) == 0
+    assert get_available(item, first) == 0
 
 
-def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None:
-    first_item, two, first = make_item(in_shop), make_item(in_shop), first_location(in_shop)
-    put(first_item, first, 5)
-    put(two, first, 1)
-    heard.clear()
+def test_moves_happen_all_or_not_at_all(in_shop: Shop, received_changes: list[Any]) -> None:
+    first_item, two, first = make_item(in_shop), make_item(in_shop), get_first_location(in_shop)
+    set_stock(first_item, first, 5)
+    set_stock(two, first, 1)
+    received_changes.clear()
 
     with pytest.raises(OutOfStock):
         apply_in_transaction([StockChange(first_item.pk, first.pk, -2), StockChange(two.pk, first.pk, -2)])
-    assert (level_of(first_item, first), level_of(two, first), heard) == (5, 1, [])
+    assert (get_available(first_item, first), get_available(two, first), received_changes) == (5, 1, [])
 
     apply_in_transaction(
         [
@@ -109,8 +109,8 @@ def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None
             StockChange(first_item.pk, first.pk, -1),
         ]
     )
-    assert ledger_of(first_item, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
-    assert heard == [{first_item.pk: -3, two.pk: -1}]
+    assert get_ledger(first_item, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
+    assert received_changes == [{first_item.pk: -3, two.pk: -1}]
 
 
 def apply_in_transaction(moves: list[StockChange]) -> None:
@@ -138,26 +138,26 @@ def apply_in_transaction(moves: list[StockChange]) -> None:
     ],
 )
 def test_listeners_hear_of_every_change_and_of_nothing_else(
-    in_shop: Shop, heard: list[Any], change: Callable[..., Any], expected: Any
+    in_shop: Shop, received_changes: list[Any], change: Callable[..., Any], expected: Any
 ) -> None:
-    item, first, depot = make_item(in_shop), first_location(in_shop), make_location(in_shop)
-    put(item, first, 5)
-    heard.clear()
+    item, first, depot = make_item(in_shop), get_first_location(in_shop), make_location(in_shop)
+    set_stock(item, first, 5)
+    received_changes.clear()
 
     change(item, first, depot)
 
     if expected is None:
-        assert heard == []
+        assert received_changes == []
     elif expected == "item":
-        assert heard == [[item.pk]]
+        assert received_changes == [[item.pk]]
     else:
-        assert heard == [{item.pk: expected["delta"]}]
+        assert received_changes == [{item.pk: expected["delta"]}]
 
 
 def test_totals_are_summed_over_the_locations(in_shop: Shop) -> None:
     first_item, two = make_item(in_shop), make_item(in_shop)
-    put(first_item, first_location(in_shop), 5)
-    put(first_item, make_location(in_shop), 2)
+    set_stock(first_item, get_first_location(in_shop), 5)
+    set_stock(first_item, make_location(in_shop), 2)
 
     assert services.get_total_available([first_item.pk, two.pk, 999]) == {first_item.pk: 7, two.pk: 0, 999: 0}
 
@@ -178,13 +178,13 @@ def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
         with pytest.raises(LocationInactive):
             attempt()
 
-    assert ledger_of(item, depot) == []
+    assert get_ledger(item, depot) == []
     assert not InventoryLevel.objects.filter(item=other, location=depot).exists()
 
 
 def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
     item, saved_item = make_item(in_shop), make_item(in_shop)
-    put(item, first_location(in_shop), 5)
+    set_stock(item, get_first_location(in_shop), 5)
 
     services.delete_items([item.pk], **BY)
 
@@ -193,13 +193,13 @@ def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
 
 
 def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Shop, other_shop: Shop) -> None:
-    item, first, depot = make_item(in_shop), first_location(in_shop), make_location(in_shop)
+    item, first, depot = make_item(in_shop), get_first_location(in_shop), make_location(in_shop)
     services.set_available(item, first, 10, **BY)
     services.reserve_stock(item, depot, 3, policy=services.CONTINUE, **BY)
     services.disconnect_item(item, first, **BY)
     services.connect_item(item, first, **BY)
     theirs = make_item(other_shop)
-    put(theirs, first_location(other_shop), 2)
+    set_stock(theirs, get_first_location(other_shop), 2)
     out = StringIO()
 
     call_command("check_stock", stdout=out)
@@ -216,8 +216,8 @@ def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Sho
     ],
 )
 def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[InventoryLevel], Any]) -> None:
-    item, first = make_item(in_shop), first_location(in_shop)
-    level = put(item, first, 4)
+    item, first = make_item(in_shop), get_first_location(in_shop)
+    level = set_stock(item, first, 4)
     damage(level)
     errors = StringIO()
 

@@ -20,8 +20,8 @@ from apps.inventory.domain.movements import OutOfStock, StockChange
 from apps.inventory.domain.stock_grid import Cell, save_cells
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.shops.models import Shop
-from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
-from tests.races import at_once, meanwhile, unguarded
+from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -37,40 +37,44 @@ def _needs_postgres() -> None:
         pytest.skip("needs PostgreSQL")
 
 
-def ledger_is_sound() -> bool:
+def assert_ledger_consistent() -> bool:
     call_command("check_stock", stdout=StringIO())
     return True
 
 
 @pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
-    put(item, first, 100)
+    item, first = make_item(shop), get_first_location(shop)
+    set_stock(item, first, 100)
     deltas = [index - 5 for index in range(TWENTY)]
 
-    at_once(shop, *[lambda delta=delta: services.adjust_available(item.pk, first.pk, delta, **BY) for delta in deltas])
+    run_concurrently(
+        shop, *[lambda delta=delta: services.adjust_available(item.pk, first.pk, delta, **BY) for delta in deltas]
+    )
 
-    assert level_of(item, first) == 100 + sum(deltas)
-    assert ledger_is_sound()
+    assert get_available(item, first) == 100 + sum(deltas)
+    assert assert_ledger_consistent()
 
 
 @pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
-    put(item, first, 5)
+    item, first = make_item(shop), get_first_location(shop)
+    set_stock(item, first, 5)
 
-    results = at_once(shop, *[lambda: services.reserve_stock(item, first, 1, policy=services.DENY, **BY)] * TWENTY)
+    results = run_concurrently(
+        shop, *[lambda: services.reserve_stock(item, first, 1, policy=services.DENY, **BY)] * TWENTY
+    )
 
     assert sum(isinstance(result, InventoryLevel) for result in results) == 5
     assert sum(isinstance(result, OutOfStock) for result in results) == 15
-    assert level_of(item, first) == 0
-    assert ledger_is_sound()
+    assert get_available(item, first) == 0
+    assert assert_ledger_consistent()
 
 
 def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
     """Control without the lock: reading first and then writing loses a change."""
-    item, first = make_item(shop), first_location(shop)
-    put(item, first, 5)
+    item, first = make_item(shop), get_first_location(shop)
+    set_stock(item, first, 5)
     all_have_read = threading.Barrier(TWENTY)
 
     def take_unguarded() -> bool:
@@ -84,28 +88,28 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
             )
             return True
 
-    results = at_once(shop, *[take_unguarded] * TWENTY)
+    results = run_concurrently(shop, *[take_unguarded] * TWENTY)
 
     assert results.count(True) == TWENTY
-    assert level_of(item, first) == -15
+    assert get_available(item, first) == -15
 
 
 @pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, *[lambda: services.reserve_stock(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
+    run_concurrently(shop, *[lambda: services.reserve_stock(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
 
-    assert level_of(item, depot) == -TWENTY
-    assert ledger_is_sound()
+    assert get_available(item, depot) == -TWENTY
+    assert assert_ledger_consistent()
 
 
 @pytest.mark.race(control="test_in_no_order_movements_wait_in_a_circle")
 def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop) -> None:
-    first = first_location(shop)
+    first = get_first_location(shop)
     items = [make_item(shop) for _ in range(4)]
     for item in items:
-        put(item, first, 5)
+        set_stock(item, first, 5)
 
     def order(rows: list[Any], delta: int) -> Callable[[], Any]:
         def move() -> None:
@@ -116,19 +120,19 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
         return move
 
     works = [order(items if index % 2 else items[::-1], -1 if index < 15 else 1) for index in range(TWENTY)]
-    results = at_once(shop, *works)
+    results = run_concurrently(shop, *works)
 
     count = sum(result is None for result in results[:15])
-    assert [level_of(item, first) for item in items] == [5 - count + 5] * 4
+    assert [get_available(item, first) for item in items] == [5 - count + 5] * 4
     assert count <= 10
-    assert ledger_is_sound()
+    assert assert_ledger_consistent()
 
 
 @pytest.mark.deadlocks(1)
 def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Control: levels are locked in the order of the request."""
     monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
-    first = first_location(shop)
+    first = get_first_location(shop)
     first_item, two = make_item(shop), make_item(shop)
 
     def take(*items: Any) -> Callable[[], Any]:
@@ -136,7 +140,7 @@ def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.
         return lambda: movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, hold_level(first_item), in_transaction(take(two, first_item)), then=hold_level(two))
+        run_while_uncommitted(shop, hold_level(first_item), in_transaction(take(two, first_item)), then=hold_level(two))
 
 
 def hold_level(item: Any) -> Callable[[], Any]:
@@ -151,46 +155,46 @@ def in_transaction(work: Callable[[], Any]) -> Callable[[], Any]:
 def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, *[partial(services.set_available, item, depot, n, **BY) for n in range(1, TWENTY + 1)])
+    run_concurrently(shop, *[partial(services.set_available, item, depot, n, **BY) for n in range(1, TWENTY + 1)])
 
     with shop_scope(shop):
         last = StockMovement.objects.filter(item=item, location=depot).latest("id")
-    assert level_of(item, depot) == last.available
-    assert ledger_is_sound()
+    assert get_available(item, depot) == last.available
+    assert assert_ledger_consistent()
 
 
 def test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one(shop: Shop) -> None:
     """Control without the locks on item and level: the second change starts from the first change's input."""
-    item, first = make_item(shop), first_location(shop)
+    item, first = make_item(shop), get_first_location(shop)
 
-    unguarded(
+    run_unguarded(
         shop,
         lambda: services.set_available(item, first, 5, **BY),
         lambda: services.set_available(item, first, 7, **BY),
         locks=ITEMS_AND_LEVELS,
     )
 
-    assert level_of(item, first) == 12
+    assert get_available(item, first) == 12
 
 
 @pytest.mark.parametrize("attempt", range(3))
 @pytest.mark.race(control="test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger")
 def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int) -> None:
     item, depot = make_item(shop), make_location(shop)
-    put(item, depot, 5)
+    set_stock(item, depot, 5)
 
     counts: list[Callable[[], object]] = [partial(services.set_available, item, depot, n, **BY) for n in range(10)]
-    at_once(shop, *counts, *[partial(services.disconnect_item, item, depot, **BY)] * 10)
+    run_concurrently(shop, *counts, *[partial(services.disconnect_item, item, depot, **BY)] * 10)
 
-    assert ledger_is_sound()
+    assert assert_ledger_consistent()
 
 
 def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
     """Control without the lock: items counted while the level is deleted are recorded nowhere."""
     item, depot = make_item(shop), make_location(shop)
-    put(item, depot, 5)
+    set_stock(item, depot, 5)
 
-    unguarded(
+    run_unguarded(
         shop,
         lambda: services.set_available(item, depot, 9, **BY),
         lambda: services.disconnect_item(item, depot, **BY),
@@ -199,13 +203,13 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
 
     with shop_scope(shop):
         assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
-    assert [delta for delta, _, _ in ledger_of(item, depot)] == [5, 4, -5]
+    assert [delta for delta, _, _ in get_ledger(item, depot)] == [5, 4, -5]
 
 
 @pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
-def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
+def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
     """Check two forms that each set the item's quantity and stock another item for the first time."""
-    first, depot = first_location(shop), make_location(shop)
+    first, depot = get_first_location(shop), make_location(shop)
     for _ in range(10):
         first_item, two = make_item(shop), make_item(shop)
         cells = {
@@ -214,7 +218,7 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
             (two.pk, depot.pk): Cell(None, 3),
         }
 
-        at_once(
+        run_concurrently(
             shop,
             *[
                 lambda cells=cells: save_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
@@ -223,7 +227,7 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
             ],
         )
 
-    assert ledger_is_sound()
+    assert assert_ledger_consistent()
 
 
 @pytest.mark.deadlocks(1)
@@ -231,7 +235,7 @@ def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: the item is locked only when it is connected."""
-    first, depot = first_location(shop), make_location(shop)
+    first, depot = get_first_location(shop), make_location(shop)
     item = make_item(shop)
     cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}
     calls = chain([lambda _: None], repeat(services.lock_items))
@@ -242,7 +246,7 @@ def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     monkeypatch.setattr(services, "lock_items", skipped_once)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(
+        run_while_uncommitted(
             shop,
             lambda: refresh_for_update(item, no_key=True),
             lambda: save_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
@@ -251,13 +255,13 @@ def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
 
 
 @pytest.mark.race(control="test_what_is_connected_to_an_item_that_goes_fails_at_the_commit")
-def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
-    first, depot = first_location(shop), make_location(shop)
+def test_a_concurrently_deleted_item_is_refused(shop: Shop) -> None:
+    first, depot = get_first_location(shop), make_location(shop)
     for _ in range(5):
         item = make_item(shop)
-        put(item, first, 5)
+        set_stock(item, first, 5)
 
-        at_once(
+        run_concurrently(
             shop,
             *[
                 lambda item=item: services.delete_items([item.pk], **BY),
@@ -276,7 +280,7 @@ def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) 
     item, depot = make_item(shop), make_location(shop)
 
     with pytest.raises(IntegrityError, match="is not present"):
-        unguarded(
+        run_unguarded(
             shop,
             lambda: services.delete_items([item.pk], **BY),
             lambda: services.connect_item(item, depot, **BY),
@@ -289,7 +293,7 @@ def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) 
 def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: int) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(
+    run_concurrently(
         shop,
         *[
             lambda: locations.deactivate_location(depot, **BY),
@@ -308,7 +312,7 @@ def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> No
     """Control without the lock: each sees the location as it was before the other."""
     item, depot = make_item(shop), make_location(shop)
 
-    unguarded(
+    run_unguarded(
         shop,
         lambda: locations.deactivate_location(depot, **BY),
         lambda: services.set_available(item, depot, 1, **BY),
@@ -317,14 +321,14 @@ def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> No
 
     with shop_scope(shop):
         assert not Location.objects.get(pk=depot.pk).active
-    assert level_of(item, depot) == 1
+    assert get_available(item, depot) == 1
 
 
 @pytest.mark.race(control="test_without_the_shops_lock_no_location_is_left_or_one_too_many")
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
-    first, depot = first_location(shop), make_location(shop)
+    first, depot = get_first_location(shop), make_location(shop)
 
-    at_once(
+    run_concurrently(
         shop, *[lambda: locations.deactivate_location(first, **BY), lambda: locations.deactivate_location(depot, **BY)]
     )
 
@@ -336,7 +340,7 @@ def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
 def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> None:
     settings.LOCATION_LIMIT = 3
 
-    at_once(shop, *[lambda: make_location(shop)] * 8)
+    run_concurrently(shop, *[lambda: make_location(shop)] * 8)
 
     with shop_scope(shop):
         assert Location.objects.filter(active=True).count() == 3
@@ -345,14 +349,14 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> N
 def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, settings: Any) -> None:
     """Control without the lock: both count the existing locations."""
     settings.LOCATION_LIMIT = 2
-    first = first_location(shop)
+    first = get_first_location(shop)
 
-    unguarded(shop, lambda: make_location(shop), lambda: make_location(shop), locks={"shops_shop"})
+    run_unguarded(shop, lambda: make_location(shop), lambda: make_location(shop), locks={"shops_shop"})
     with shop_scope(shop):
         *other_rows, last = Location.objects.filter(active=True).exclude(pk=first.pk)
         assert len(other_rows) == 1
         locations.deactivate_location(last, **BY)
-    unguarded(
+    run_unguarded(
         shop,
         lambda: locations.deactivate_location(first, **BY),
         lambda: locations.deactivate_location(other_rows[0], **BY),

@@ -20,7 +20,7 @@ from apps.jobs.models import Job  # noqa: E402
 from backoffice.celery import app  # noqa: E402, F401
 
 
-def mark(job: Job, **arguments: Any) -> None:
+def append_mark(job: Job, **arguments: Any) -> None:
     """Append a line to a file; not in mode ``nothing``, and in mode ``hang once`` the first attempt never ends."""
     if arguments["mode"] == "nothing":
         return
@@ -32,4 +32,4 @@ def mark(job: Job, **arguments: Any) -> None:
         file.write("done\n")
 
 
-queue.register_task("test.mark", mark)
+queue.register_task("test.mark", append_mark)

@@ -8,10 +8,10 @@ from kombu.exceptions import OperationalError
 
 from apps.jobs.domain import broker_circuit_breaker
 from backoffice.celery import app as celery
-from tests.client.conftest import free_port
+from tests.client.conftest import find_free_port
 
 
-def test_a_broker_that_took_no_bell_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     attempted_keys: list[uuid.UUID] = []
     away = True
 
@@ -46,7 +46,7 @@ def test_a_redis_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> 
     slept: list[float] = []
     monkeypatch.setattr("redis.retry.sleep", slept.append)
 
-    with celery.connection(f"redis://127.0.0.1:{free_port()}/0") as connection, pytest.raises(OperationalError):
+    with celery.connection(f"redis://127.0.0.1:{find_free_port()}/0") as connection, pytest.raises(OperationalError):
         connection.SimpleQueue("none").put("x")
 
     assert slept == []

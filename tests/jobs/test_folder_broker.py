@@ -10,7 +10,7 @@ from kombu.connection import Connection
 from backoffice.kombu_filesystem import FolderTransport
 
 
-class Looked:
+class ReadWhileWritten:
     """A message that calls a reader while its file is being written."""
 
     def __init__(self, reader: Any) -> None:
@@ -29,7 +29,7 @@ def test_a_message_that_is_being_written_is_not_taken(tmp_path: Path) -> None:
     options = {"data_folder_in": where, "data_folder_out": where, "control_folder": tmp_path / "control"}
     connection: Any = Connection(transport=FolderTransport, transport_options=options)  # type: ignore[no-untyped-call]
     with connection, connection.channel() as writer, connection.channel() as reader:
-        writer._put("letters", Looked(reader))
+        writer._put("letters", ReadWhileWritten(reader))
 
         assert reader._get("letters") == "Dear Ada"
 

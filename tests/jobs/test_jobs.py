@@ -32,12 +32,12 @@ def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return [calls, failures, given_up]
 
 
-def ask(shop: Shop, **arguments: Any) -> Job:
+def enqueue_job(shop: Shop, **arguments: Any) -> Job:
     with shop_scope(shop), transaction.atomic():
         return queue.enqueue("test.task", actor="app:1", **arguments)
 
 
-def wait(shop: Shop, job: Job, seconds: float) -> None:
+def advance_job(shop: Shop, job: Job, seconds: float) -> None:
     """Move a job's times into the past, as the database's clock cannot be changed."""
     passed = timedelta(seconds=seconds)
     with shop_scope(shop):
@@ -46,74 +46,78 @@ def wait(shop: Shop, job: Job, seconds: float) -> None:
         )
 
 
-def again(shop: Shop, job: Job) -> Job:
+def reload_job(shop: Shop, job: Job) -> Job:
     with shop_scope(shop):
         return Job.objects.get(pk=job.pk)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bell_rings_after_the_commit_and_not_after_a_rollback(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+def test_the_broker_is_notified_after_the_commit_and_not_after_a_rollback(
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID]
+) -> None:
     with shop_scope(shop):
         with transaction.atomic():
             job = queue.enqueue("test.task")
-            assert rung == []
+            assert notified_jobs == []
         with transaction.atomic():
             queue.enqueue("test.task")
             transaction.set_rollback(True)
         assert Job.objects.count() == 1
 
-    assert rung == [job.key]
+    assert notified_jobs == [job.key]
 
 
-def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop, thing=7)
+def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop, thing=7)
 
     results = [queue.run_job(job.key), queue.run_job(job.key)]
 
     assert results == [True, False]
     assert task[0] == [(shop.pk, {"thing": 7})]
-    assert again(shop, job).state == Job.State.DONE
+    assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
     task[1].append(ValueError("not yet"))
-    job = ask(shop)
+    job = enqueue_job(shop)
 
     queue.run_job(job.key)
-    waiting = again(shop, job)
+    waiting = reload_job(shop, job)
     at_once = queue.run_job(job.key)
     task[1].clear()
-    wait(shop, job, queue.BACK_OFF_SECONDS[0] + 1)
+    advance_job(shop, job, queue.BACK_OFF_SECONDS[0] + 1)
     later = queue.run_job(job.key)
 
     assert (waiting.state, waiting.error, waiting.attempts) == (Job.State.WAITING, "not yet", 1)
     assert (at_once, later) == (False, True)
-    assert again(shop, job).state == Job.State.DONE
+    assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_job_that_always_fails_is_parked_and_others_go_on(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+def test_job_that_always_fails_is_parked_and_others_go_on(
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID]
+) -> None:
     task[1].append(ValueError("never"))
-    job = ask(shop)
+    job = enqueue_job(shop)
 
     for _ in range(queue.MAX_ATTEMPTS):
         assert queue.run_job(job.key)
-        wait(shop, job, 3601)
-    parked = again(shop, job)
+        advance_job(shop, job, 3601)
+    parked = reload_job(shop, job)
     task[1].clear()
-    other = ask(shop)
+    other = enqueue_job(shop)
     queue.run_job(other.key)
 
     assert (parked.state, parked.attempts) == (Job.State.FAILED, queue.MAX_ATTEMPTS)
     assert task[2] == [job.pk]
     assert not queue.run_job(job.key)
-    assert again(shop, other).state == Job.State.DONE
+    assert reload_job(shop, other).state == Job.State.DONE
 
 
-def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+def test_a_failed_job_is_only_retried_on_request(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
     task[1].append(queue.GiveUp("no such file"))
-    job = ask(shop)
+    job = enqueue_job(shop)
     queue.run_job(job.key)
-    given_up = again(shop, job)
+    given_up = reload_job(shop, job)
     task[1].clear()
 
     with shop_scope(shop):
@@ -122,21 +126,21 @@ def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, ta
 
     assert (given_up.state, given_up.error) == (Job.State.FAILED, "no such file")
     assert retried
-    assert again(shop, job).state == Job.State.DONE
+    assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop)
+def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop)
 
     early = queue.notify_stale_jobs()
-    wait(shop, job, 20)
+    advance_job(shop, job, 20)
     stale_keys = queue.notify_stale_jobs()
 
     assert (early, stale_keys) == (0, 1)
-    assert rung[-1] == job.key
+    assert notified_jobs[-1] == job.key
 
 
-def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
     with shop_scope(shop):
         Job.objects.bulk_create(
             [Job(shop=shop, task="test.task", due_at=timezone.now() - timedelta(minutes=1)) for _ in range(1200)]
@@ -145,26 +149,26 @@ def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, rung
     rung_for = [queue.notify_stale_jobs() for _ in range(3)]
 
     assert rung_for == [1200, 0, 0]
-    assert len(rung) == len(set(rung)) == 1200
+    assert len(notified_jobs) == len(set(notified_jobs)) == 1200
 
 
-def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop)
-    wait(shop, job, 20)
+def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop)
+    advance_job(shop, job, 20)
     queue.notify_stale_jobs()
 
     soon = queue.notify_stale_jobs()
-    wait(shop, job, 61)
+    advance_job(shop, job, 61)
     later = queue.notify_stale_jobs()
 
     assert (soon, later) == (0, 1)
 
 
 def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
-    shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
-        wait(shop, ask(shop), 20)
+        advance_job(shop, enqueue_job(shop), 20)
 
     def absent(key: uuid.UUID) -> None:
         if len(keys) == 1:
@@ -180,24 +184,24 @@ def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
     assert (with_failure, back, len(set(keys))) == (1, 2, 3)
 
 
-def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop)
+def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
             state=Job.State.RUNNING, attempts=1, lease=uuid.uuid4(), lease_until=timezone.now() + timedelta(seconds=30)
         )
 
     first_run = queue.run_job(job.key)
-    wait(shop, job, 31)
+    advance_job(shop, job, 31)
     assert queue.notify_stale_jobs() == 1
     second_run = queue.run_job(job.key)
 
     assert (first_run, second_run) == (False, True)
-    assert again(shop, job).attempts == 2
+    assert reload_job(shop, job).attempts == 2
 
 
-def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop)
+def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
             state=Job.State.RUNNING, attempts=queue.MAX_ATTEMPTS, lease_until=timezone.now() - timedelta(seconds=1)
@@ -205,14 +209,14 @@ def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, ru
 
     queue.run_job(job.key)
 
-    assert again(shop, job).state == Job.State.FAILED
+    assert reload_job(shop, job).state == Job.State.FAILED
     assert task[0] == []
 
 
 def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
-    shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = ask(shop)
+    job = enqueue_job(shop)
     other = uuid.uuid4()
 
     def lose_lease(job: Job, **_: Any) -> None:
@@ -223,7 +227,7 @@ def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
     queue.register_task("test.task", lose_lease)
     queue.run_job(job.key)
 
-    assert (again(shop, job).state, again(shop, job).lease) == (Job.State.RUNNING, other)
+    assert (reload_job(shop, job).state, reload_job(shop, job).lease) == (Job.State.RUNNING, other)
 
 
 def test_unknown_task_is_refused_when_asked_for(shop: Shop, task: Any) -> None:
@@ -231,8 +235,8 @@ def test_unknown_task_is_refused_when_asked_for(shop: Shop, task: Any) -> None:
         queue.enqueue("test.nonsense")
 
 
-def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    job = ask(shop)
+def test_cancelled_job_is_not_started(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+    job = enqueue_job(shop)
 
     with shop_scope(shop):
         assert queue.cancel_job(job)
@@ -242,22 +246,22 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUI
 
 
 def test_failure_that_no_database_can_write_down_is_parked(
-    shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Test processes cannot exchange such a text either.
     monkeypatch.setattr(queue.logger, "disabled", True)
     task[1].append(queue.GiveUp("no \0 such \ud800 file"))
-    job = ask(shop)
+    job = enqueue_job(shop)
 
     queue.run_job(job.key)
 
-    assert again(shop, job).state == Job.State.FAILED
-    assert again(shop, job).error == "no  such ? file"
+    assert reload_job(shop, job).state == Job.State.FAILED
+    assert reload_job(shop, job).error == "no  such ? file"
     assert task[2] == [job.pk]
 
 
-def test_job_whose_giving_up_fails_is_parked_with_both_reasons(
-    shop: Shop, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+def test_a_job_with_a_failing_failure_handler_is_parked_with_both_errors(
+    shop: Shop, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(job: Job, **_: Any) -> None:
         raise queue.GiveUp("no such file")
@@ -268,10 +272,10 @@ def test_job_whose_giving_up_fails_is_parked_with_both_reasons(
 
     monkeypatch.setattr(queue, "_tasks", {})
     queue.register_task("test.task", run, on_give_up=give_up)
-    job = ask(shop)
+    job = enqueue_job(shop)
 
     assert queue.run_job(job.key)
-    parked = again(shop, job)
+    parked = reload_job(shop, job)
 
     assert (parked.state, parked.error) == (Job.State.FAILED, "no such file (and then: 'theme')")
     assert (parked.lease, parked.progress_done) == (None, 0)
@@ -280,16 +284,16 @@ def test_job_whose_giving_up_fails_is_parked_with_both_reasons(
 
 @pytest.mark.parametrize("hours", [-1, 1], ids=["an hour slow", "an hour fast"])
 def test_clock_of_a_machine_that_is_wrong_changes_nothing(
-    shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any, hours: int
+    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], time_machine: Any, hours: int
 ) -> None:
     now = timezone.now()
-    first_run, later = ask(shop), ask(shop, due_at=now + timedelta(minutes=20))
+    first_run, later = enqueue_job(shop), enqueue_job(shop, due_at=now + timedelta(minutes=20))
     with shop_scope(shop):
         Job.objects.filter(pk=first_run.pk).update(
             state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=now + timedelta(seconds=30)
         )
     time_machine.move_to(now + timedelta(hours=hours))
-    new_job = ask(shop)
+    new_job = enqueue_job(shop)
 
     assert [queue.run_job(job.key) for job in (first_run, later, new_job)] == [False, False, True]
     assert queue.notify_stale_jobs() == 0

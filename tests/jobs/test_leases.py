@@ -20,7 +20,7 @@ from apps.jobs.domain import leases, queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests import factories
-from tests.faults.conftest import another_connection
+from tests.faults.conftest import connect_from_outside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +28,7 @@ Work = Callable[[Job], None]
 
 
 @pytest.fixture
-def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
+def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
     """Return a function that creates a waiting job with some code as its task, with a lease of 0.9 seconds."""
     settings.JOB_LEASE_SECONDS = 0.9
     monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
@@ -43,10 +43,10 @@ def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work
 
 
 # Connection options that give up waiting for a lock soon.
-IMPATIENT: dict[str, object] = {"sqlite": 0.1, "postgresql": "-c lock_timeout=100"}
+SHORT_LOCK_TIMEOUT: dict[str, object] = {"sqlite": 0.1, "postgresql": "-c lock_timeout=100"}
 
 
-def again(shop: Shop, job: Job) -> Job:
+def reload_job(shop: Shop, job: Job) -> Job:
     with shop_scope(shop):
         return Job.objects.get(pk=job.pk)
 
@@ -56,26 +56,26 @@ def write_tag() -> None:
     ScriptTag.objects.create(shop=get_current_shop(), app=app, src="https://a.example/late.js")
 
 
-def tags(shop: Shop) -> int:
+def count_tags(shop: Shop) -> int:
     with shop_scope(shop):
         return ScriptTag.objects.count()
 
 
-def steal(job: Job) -> None:
+def take_over_job(job: Job) -> None:
     """Take the job's lease as another worker does."""
     Job.objects.filter(pk=job.pk).update(lease=uuid.uuid4(), lease_until=timezone.now())
 
 
 @pytest.mark.own_sessions
 def test_renewal_goes_on_after_an_error_of_the_database(
-    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Lock the row from another connection for longer than a renewal waits."""
     taken_twice = []
     options = connection.settings_dict["OPTIONS"]
 
     def work(job: Job) -> None:
-        with another_connection() as other:
+        with connect_from_outside() as other:
             other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
             other.execute(f"UPDATE jobs_job SET task = task WHERE id = {job.pk}")
             time.sleep(0.5)
@@ -84,32 +84,32 @@ def test_renewal_goes_on_after_an_error_of_the_database(
         taken_twice.append(queue.run_job(job.key))
         write_tag()
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     monkeypatch.setitem(
-        options, "timeout" if connection.vendor == "sqlite" else "options", IMPATIENT[connection.vendor]
+        options, "timeout" if connection.vendor == "sqlite" else "options", SHORT_LOCK_TIMEOUT[connection.vendor]
     )
     queue.run_job(job.key)
 
     assert "A lease could not be renewed" in caplog.text
     assert taken_twice == [False]
-    assert (again(shop, job).state, tags(shop)) == (Job.State.DONE, 1)
+    assert (reload_job(shop, job).state, count_tags(shop)) == (Job.State.DONE, 1)
 
 
-def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, does: Any) -> None:
+def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, make_job_of: Any) -> None:
     def work(job: Job) -> None:
-        steal(job)
+        take_over_job(job)
         time.sleep(0.6)
         write_tag()
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     queue.run_job(job.key)
 
-    assert tags(shop) == 0
-    assert again(shop, job).state == Job.State.RUNNING
+    assert count_tags(shop) == 0
+    assert reload_job(shop, job).state == Job.State.RUNNING
 
 
 def test_task_that_was_frozen_past_its_lease_writes_nothing(
-    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Freeze the renewing thread too; no other worker has the job yet, so the job waits for its next attempt."""
 
@@ -124,15 +124,15 @@ def test_task_that_was_frozen_past_its_lease_writes_nothing(
         with transaction.atomic():
             write_tag()
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     queue.run_job(job.key)
 
-    assert tags(shop) == 0
-    assert again(shop, job).state == Job.State.WAITING
-    assert "lease expired" in again(shop, job).error
+    assert count_tags(shop) == 0
+    assert reload_job(shop, job).state == Job.State.WAITING
+    assert "lease expired" in reload_job(shop, job).error
 
 
-def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(shop: Shop, does: Any) -> None:
+def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(shop: Shop, make_job_of: Any) -> None:
     def work(job: Job) -> None:
         with transaction.atomic():
             write_tag()
@@ -140,36 +140,36 @@ def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(sh
                 leases._active_leases[job.lease]._is_lost = True
                 write_tag()
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     queue.run_job(job.key)
 
-    assert tags(shop) == 0
-    assert again(shop, job).state == Job.State.WAITING
+    assert count_tags(shop) == 0
+    assert reload_job(shop, job).state == Job.State.WAITING
 
 
 @pytest.mark.parametrize("learn", [queue.lock_lease, lambda job: queue.report_progress(job, completed=1, total=2)])
-def test_progress_and_hold_belong_to_the_lease(shop: Shop, does: Any, learn: Work) -> None:
+def test_progress_and_hold_belong_to_the_lease(shop: Shop, make_job_of: Any, learn: Work) -> None:
     learnt: list[Exception] = []
 
     def work(job: Job) -> None:
         learn(job)
-        steal(job)
+        take_over_job(job)
         with pytest.raises(queue.LeaseLost) as caught:
             learn(job)
         learnt.append(caught.value)
         raise caught.value
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     queue.run_job(job.key)
 
     assert len(learnt) == 1
-    assert again(shop, job).progress_done in {0, 1}
-    assert again(shop, job).state == Job.State.RUNNING
+    assert reload_job(shop, job).progress_done in {0, 1}
+    assert reload_job(shop, job).state == Job.State.RUNNING
 
 
 @pytest.mark.postgres
-@pytest.mark.race(control="test_without_being_held_the_job_is_another_workers")
-def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: Shop, does: Any) -> None:
+@pytest.mark.race(control="test_without_the_lock_another_worker_takes_the_job")
+def test_a_job_locked_in_a_transaction_is_not_taken_by_others_before_its_end(shop: Shop, make_job_of: Any) -> None:
     takeovers: list[bool] = []
 
     def work(job: Job) -> None:
@@ -187,13 +187,13 @@ def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: 
         takeovers.append(queue.run_job(key))
         connections.close_all()
 
-    queue.run_job(does(shop, work).key)
+    queue.run_job(make_job_of(shop, work).key)
 
     assert takeovers == [False]
 
 
 @pytest.mark.postgres
-def test_without_being_held_the_job_is_another_workers(shop: Shop, does: Any) -> None:
+def test_without_the_lock_another_worker_takes_the_job(shop: Shop, make_job_of: Any) -> None:
     """Control: the lease ends while the transaction is open."""
     takeovers: list[bool] = []
 
@@ -211,13 +211,13 @@ def test_without_being_held_the_job_is_another_workers(shop: Shop, does: Any) ->
         takeovers.append(queue.run_job(key))
         connections.close_all()
 
-    queue.run_job(does(shop, work).key)
+    queue.run_job(make_job_of(shop, work).key)
 
     assert takeovers == [False, True]
 
 
 @pytest.mark.race(control="test_a_lease_that_is_read_and_then_written_is_taken_twice")
-def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop: Shop, does: Any) -> None:
+def test_duplicate_and_late_messages_run_the_job_once(shop: Shop, make_job_of: Any) -> None:
     runs: list[int] = []
     results: list[bool] = []
 
@@ -229,7 +229,7 @@ def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop
         results.append(queue.run_job(key))
         connections.close_all()
 
-    job = does(shop, work)
+    job = make_job_of(shop, work)
     threads = [threading.Thread(target=hear, args=(job.key,)) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -242,7 +242,7 @@ def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop
 
 
 def test_a_lease_that_is_read_and_then_written_is_taken_twice(
-    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: two workers check whether the job is due before either takes the lease."""
     both_looked = threading.Barrier(2)
@@ -261,7 +261,7 @@ def test_a_lease_that_is_read_and_then_written_is_taken_twice(
         connections.close_all()
 
     monkeypatch.setattr(leases, "acquire_lease", take)
-    job = does(shop, lambda _: None)
+    job = make_job_of(shop, lambda _: None)
     threads = [threading.Thread(target=hear, args=(job.key,)) for _ in range(2)]
     for thread in threads:
         thread.start()

@@ -23,11 +23,11 @@ from apps.orders.domain.payments import create_transaction
 from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
-from tests.fulfillment.factories import route
+from tests.fulfillment.factories import route_order_now
 from tests.orders.factories import make_order
 
 
-def sell(shop: Shop) -> None:
+def make_paid_order(shop: Shop) -> None:
     """Create a paid order of a customer with stocked products."""
     at = timezone.now()
     with shop_scope(shop):
@@ -43,10 +43,10 @@ def sell(shop: Shop) -> None:
         )
         payment = {"kind": "sale", "amount": order.total_price}
         create_transaction(order, payment, actor="system", at=timezone.now())
-        route(order)
+        route_order_now(order)
 
 
-def run() -> str:
+def run_command() -> str:
     """Return the command's output, or its errors if any."""
     out, err = StringIO(), StringIO()
     try:
@@ -90,21 +90,21 @@ PLANTED: dict[str, Any] = {
 
 
 def test_everything_agrees_after_a_sale_and_in_a_shop_without_any(shop: Shop, other_shop: Shop) -> None:
-    sell(shop)
+    make_paid_order(shop)
 
-    assert run().startswith("No differences.")
+    assert run_command().startswith("No differences.")
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None:
-    sell(shop)
+    make_paid_order(shop)
     model, values = PLANTED[name]
     with all_shops_scope():
         assert model.objects.count() == 1
         model.objects.update(**values)
         before = model.objects.values().get()
 
-    output = run()
+    output = run_command()
 
     with all_shops_scope():
         assert model.objects.values().get() == before
@@ -113,7 +113,7 @@ def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None
 
 
 def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -> None:
-    sell(shop)
+    make_paid_order(shop)
     columns = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
     with all_shops_scope():
         right = Customer.objects.values(*columns).get()
@@ -130,12 +130,12 @@ def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -
 
 
 def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop) -> None:
-    sell(shop)
+    make_paid_order(shop)
     with all_shops_scope():
         Order.objects.update(shop=other_shop)
         line = LineItem.objects.get()
 
-    output = run()
+    output = run_command()
 
     assert f"rows of other shops: shop {shop.pk}, orders_lineitem {line.pk}: its order" in output
     with all_shops_scope():
@@ -151,14 +151,14 @@ def test_every_check_has_a_planted_error() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptureFixture) -> None:
     from tests import factories
-    from tests.faults.conftest import another_connection
+    from tests.faults.conftest import connect_from_outside
 
     shop = factories.make_shop()
     tried: list[Exception] = []
 
     def check() -> list[str]:
         before = Shop.objects.get().name
-        with another_connection() as other:
+        with connect_from_outside() as other:
             other.execute("UPDATE shops_shop SET name = 'Renamed meanwhile'")
         shop_name = Shop.objects.get().name
         with pytest.raises(Exception, match=r"read-only|readonly") as caught:

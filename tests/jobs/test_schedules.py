@@ -21,7 +21,7 @@ NIGHT = "check consistency"
 HOURLY = "clean up"
 
 
-class Beat:
+class ScriptedScheduler:
     """The scheduler with one entry, on a machine with a test clock."""
 
     def __init__(self, name: str, clock: Any) -> None:
@@ -53,7 +53,7 @@ def zone(request: pytest.FixtureRequest) -> ZoneInfo:
 def test_nightly_check_runs_once_each_night(zone: ZoneInfo, eve: tuple[int, int, int]) -> None:
     noon = datetime(*eve, 12, tzinfo=UTC)
     with time_machine.travel(noon.astimezone(zone), tick=False) as clock:
-        ran = list(Beat(NIGHT, clock).run(4 * 24 * 12, by=5 * MINUTE))
+        ran = list(ScriptedScheduler(NIGHT, clock).run(4 * 24 * 12, by=5 * MINUTE))
 
     nights = [noon.replace(hour=3, minute=17) + timedelta(days=day) for day in range(1, 5)]
     assert [timedelta() <= at - night < 5 * MINUTE for at, night in zip(ran, nights, strict=True)] == [True] * 4
@@ -62,7 +62,7 @@ def test_nightly_check_runs_once_each_night(zone: ZoneInfo, eve: tuple[int, int,
 @pytest.mark.parametrize("eve", [(2026, 3, 28), (2026, 10, 24), (2028, 2, 28)], ids=["summer", "winter", "leap day"])
 def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) -> None:
     with time_machine.travel(datetime(*eve, 12, 30, tzinfo=UTC).astimezone(zone), tick=False) as clock:
-        ran = list(Beat(HOURLY, clock).run(36 * 12, by=5 * MINUTE))
+        ran = list(ScriptedScheduler(HOURLY, clock).run(36 * 12, by=5 * MINUTE))
 
     assert len(ran) == 36
     assert {later - sooner for sooner, later in pairwise(ran)} == {timedelta(hours=1)}
@@ -72,7 +72,7 @@ def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) 
 @pytest.mark.parametrize("at", [(2, 40), (3, 10), (3, 30)], ids=["before", "just before", "after"])
 def test_clock_that_is_set_by_an_hour_neither_doubles_nor_skips_a_night(hours: int, at: tuple[int, int]) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 2, 30, tzinfo=UTC), tick=False) as clock:
-        beat = Beat(NIGHT, clock)
+        beat = ScriptedScheduler(NIGHT, clock)
         ran = list(beat.run(at[0] * 60 + at[1] - 150))
         clock.shift(timedelta(hours=hours))
         ran += beat.run(6 * 60)
@@ -85,7 +85,7 @@ def test_clock_that_is_set_by_an_hour_neither_doubles_nor_skips_a_night(hours: i
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_clock_that_is_set_by_an_hour_delays_housekeeping_by_two_hours_at_most(hours: int) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 12, tzinfo=UTC), tick=False) as clock:
-        beat = Beat(HOURLY, clock)
+        beat = ScriptedScheduler(HOURLY, clock)
         before = list(beat.run(90))
         clock.shift(timedelta(hours=hours))
         at_once = list(beat.run(10))

@@ -16,13 +16,13 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice.celery import run_job
 from tests import factories
-from tests.races import at_once
+from tests.races import run_concurrently
 
 MANY = 200
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def finished_shops(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that receives the shop of each finished job, in order."""
     shop_ids: list[int] = []
     monkeypatch.setattr(queue, "_tasks", {})
@@ -31,16 +31,16 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture
-def others(db: None) -> list[Shop]:
+def other_shops(db: None) -> list[Shop]:
     return [factories.make_shop() for _ in range(5)]
 
 
-def ask(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
+def enqueue_jobs(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
     with shop_scope(shop), transaction.atomic():
         return [queue.enqueue("test.task", **values) for _ in range(count)]
 
 
-def flood(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
+def make_waiting_jobs(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
     """Create jobs that have been waiting for a while."""
     since = timezone.now() - timedelta(minutes=5)
     jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
@@ -50,36 +50,36 @@ def flood(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_shop_with_one_job_does_not_wait_for_the_many_of_another(
-    shop: Shop, others: list[Shop], done: list[int], rung: list[uuid.UUID]
+    shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
 ) -> None:
-    keys = flood(shop)
-    for other in others:
-        ask(other)
+    keys = make_waiting_jobs(shop)
+    for other in other_shops:
+        enqueue_jobs(other)
 
     for key in keys[:120]:
         assert queue.handle_notification(key)
 
-    assert {*done} == {shop.pk, *(other.pk for other in others)}
-    for key in [*keys[120:], *rung]:
+    assert {*finished_shops} == {shop.pk, *(other.pk for other in other_shops)}
+    for key in [*keys[120:], *notified_jobs]:
         queue.handle_notification(key)
-    assert Counter(done) == {shop.pk: MANY, **{other.pk: 1 for other in others}}
+    assert Counter(finished_shops) == {shop.pk: MANY, **{other.pk: 1 for other in other_shops}}
     with all_shops_scope():
         assert not Job.objects.exclude(state=Job.State.DONE).exists()
 
 
-def test_who_has_fewer_in_work_is_next(shop: Shop, others: list[Shop], done: list[int]) -> None:
+def test_who_has_fewer_in_work_is_next(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
     later = timezone.now() + timedelta(minutes=1)
-    flood(shop, 2)
-    flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
-    (job_key,) = flood(others[0], 1)
-    flood(others[1], 1, due_at=later)
+    make_waiting_jobs(shop, 2)
+    make_waiting_jobs(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
+    (job_key,) = make_waiting_jobs(other_shops[0], 1)
+    make_waiting_jobs(other_shops[1], 1, due_at=later)
 
     with all_shops_scope():
         assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {job_key}
 
 
-def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None:
-    later, sooner = ask(shop)[0], flood(shop, 1)[0]
+def test_a_shops_own_jobs_go_in_their_order(shop: Shop, finished_shops: list[int]) -> None:
+    later, sooner = enqueue_jobs(shop)[0], make_waiting_jobs(shop, 1)[0]
 
     with all_shops_scope():
         assert fair_scheduling.get_next_job_key() == sooner
@@ -88,18 +88,18 @@ def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None
         assert fair_scheduling.get_next_job_key() == later.key
 
 
-def test_what_a_dead_worker_left_is_done_at_its_own_bell(shop: Shop, done: list[int]) -> None:
+def test_a_dead_workers_job_runs_at_its_own_message(shop: Shop, finished_shops: list[int]) -> None:
     past = timezone.now() - timedelta(minutes=1)
-    (job_key,) = flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
+    (job_key,) = make_waiting_jobs(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
 
     assert queue.handle_notification(job_key)
     assert not queue.handle_notification(job_key)
-    assert done == [shop.pk]
+    assert finished_shops == [shop.pk]
 
 
-def test_a_shop_that_can_only_be_read_has_no_turn(shop: Shop, others: list[Shop], done: list[int]) -> None:
-    flood(shop, 1)
-    (job_key,) = flood(others[0], 1)
+def test_jobs_of_a_read_only_shop_do_not_run(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
+    make_waiting_jobs(shop, 1)
+    (job_key,) = make_waiting_jobs(other_shops[0], 1)
     Shop.objects.filter(pk=shop.pk).update(read_only_at=timezone.now())
 
     with all_shops_scope():
@@ -107,11 +107,15 @@ def test_a_shop_that_can_only_be_read_has_no_turn(shop: Shop, others: list[Shop]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
-    shop: Shop, done: list[int], rung: list[uuid.UUID], settings: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_shop_at_its_limit_is_notified_again_later(
+    shop: Shop,
+    finished_shops: list[int],
+    notified_jobs: list[uuid.UUID],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.MAX_JOBS_PER_SHOP = 1
-    first, second = flood(shop, 2)
+    first, second = make_waiting_jobs(shop, 2)
     results: list[bool] = []
     queue.register_task("test.long", lambda job, **_: results.append(queue.handle_notification(second)))
     with shop_scope(shop):
@@ -120,13 +124,13 @@ def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
     assert queue.handle_notification(first)
 
     assert results == [False]
-    assert rung == [second]
+    assert notified_jobs == [second]
     assert queue.handle_notification(second)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
-    shop: Shop, done: list[int], monkeypatch: pytest.MonkeyPatch
+def test_many_jobs_send_one_message_and_its_worker_passes_on_all_but_one(
+    shop: Shop, finished_shops: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages: list[tuple[uuid.UUID, ...]] = []
     monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
@@ -138,7 +142,7 @@ def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
     ended: list[int] = []
     while messages:
         run_job(*map(str, messages.pop(0)))
-        ended.append(len(done))
+        ended.append(len(finished_shops))
 
     assert rung == tuple(job.key for job in jobs)
     # Each message runs one job and is passed on before.
@@ -149,9 +153,9 @@ def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_not_passed_on_is_found_by_the_sweep(
-    shop: Shop, done: list[int], rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = flood(shop, 5)
+    keys = make_waiting_jobs(shop, 5)
 
     def away(*keys: uuid.UUID) -> None:
         raise ConnectionError("no broker")
@@ -160,13 +164,13 @@ def test_what_is_not_passed_on_is_found_by_the_sweep(
         patched.setattr(queue, "_notifiers", [away])
         assert queue.handle_notification(*keys)
 
-    assert (len(done), queue.notify_stale_jobs()) == (1, 4)
-    for key in rung:
+    assert (len(finished_shops), queue.notify_stale_jobs()) == (1, 4)
+    for key in notified_jobs:
         assert queue.handle_notification(key)
-    assert done == [shop.pk] * 5
+    assert finished_shops == [shop.pk] * 5
 
 
-def answer_all(keys: list[uuid.UUID]) -> None:
+def handle_messages(keys: list[uuid.UUID]) -> None:
     for key in keys:
         queue.handle_notification(key)
 
@@ -174,23 +178,23 @@ def answer_all(keys: list[uuid.UUID]) -> None:
 @pytest.mark.postgres
 @pytest.mark.race(no_guard="the lease is the guard; test_leases.py shows the breach without it")
 @pytest.mark.django_db(transaction=True)
-def test_workers_that_hear_many_bells_at_once_do_each_job_once(shop: Shop, others: list[Shop], done: list[int]) -> None:
-    keys = [*flood(shop, 12), *(key for other in others for key in flood(other, 4))]
+def test_concurrent_messages_run_each_job_once(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
+    keys = [*make_waiting_jobs(shop, 12), *(key for other in other_shops for key in make_waiting_jobs(other, 4))]
 
-    at_once(shop, *(partial(answer_all, keys[worker::8]) for worker in range(8)))
+    run_concurrently(shop, *(partial(handle_messages, keys[worker::8]) for worker in range(8)))
 
     with all_shops_scope():
         job_key = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
-    assert len(done) == len(keys) - len(job_key)
+    assert len(finished_shops) == len(keys) - len(job_key)
     for key in job_key:
         queue.handle_notification(key)
-    assert Counter(done) == {shop.pk: 12, **{other.pk: 4 for other in others}}
+    assert Counter(finished_shops) == {shop.pk: 12, **{other.pk: 4 for other in other_shops}}
 
 
 @pytest.mark.postgres
-def test_whose_turn_it_is_is_found_by_index_whatever_waits(shop: Shop, others: list[Shop]) -> None:
-    flood(shop, 20_000)
-    flood(others[0], 1)
+def test_the_next_job_is_found_by_index_however_many_wait(shop: Shop, other_shops: list[Shop]) -> None:
+    make_waiting_jobs(shop, 20_000)
+    make_waiting_jobs(other_shops[0], 1)
     sql = fair_scheduling._NEXT_JOB_SQL.format(now=fair_scheduling._NOW["postgresql"])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_job")

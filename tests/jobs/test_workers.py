@@ -22,7 +22,7 @@ from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.django_db(transaction=True)]
 
@@ -34,7 +34,7 @@ STARTING = 90
 
 
 @dataclass(frozen=True)
-class Waits:
+class Intervals:
     """The length of a lease and the interval of the sweeps; workers have the rest of the minute."""
 
     lease: int = settings.JOB_LEASE_SECONDS
@@ -47,9 +47,9 @@ class Waits:
 
 
 @pytest.fixture
-def waits(broker_url: str) -> Waits:
+def intervals(broker_url: str) -> Intervals:
     """Return the product's intervals with the default broker; for other brokers their length makes no difference."""
-    return Waits() if broker_url == "filesystem://" else Waits(lease=6, sweep=2)
+    return Intervals() if broker_url == "filesystem://" else Intervals(lease=6, sweep=2)
 
 
 @pytest.fixture(params=["filesystem", "redis", "rabbitmq"])
@@ -61,7 +61,7 @@ def broker_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def start(tmp_path: Path, broker_url: str, waits: Waits) -> Iterator[Start]:
+def start_process(tmp_path: Path, broker_url: str, intervals: Intervals) -> Iterator[Start]:
     """Return a function that starts workers and schedulers on the test's database; stop them afterwards."""
     running: list[subprocess.Popen[bytes]] = []
 
@@ -71,13 +71,13 @@ def start(tmp_path: Path, broker_url: str, waits: Waits) -> Iterator[Start]:
             cwd=settings.BASE_DIR,
             env={
                 **os.environ,
-                "DATABASE_URL": database_url(),
+                "DATABASE_URL": get_database_url(),
                 "BROKER_URL": broker_url,
                 "BACKOFFICE_DATA_DIR": str(tmp_path),
                 "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
                 "TEST_MARKS": str(tmp_path / "marks"),
-                "TEST_LEASE_SECONDS": str(waits.lease),
-                "TEST_SWEEP_SECONDS": str(waits.sweep),
+                "TEST_LEASE_SECONDS": str(intervals.lease),
+                "TEST_SWEEP_SECONDS": str(intervals.sweep),
                 "C_FORCE_ROOT": "1",
             },
             start_new_session=True,
@@ -92,11 +92,11 @@ def start(tmp_path: Path, broker_url: str, waits: Waits) -> Iterator[Start]:
         process.wait(timeout=30)
 
 
-def worker(start: Start) -> subprocess.Popen[bytes]:
+def start_worker(start: Start) -> subprocess.Popen[bytes]:
     return start("worker", "--concurrency", "1", "--without-gossip", "--without-mingle", "--pool", "prefork")
 
 
-def beat(start: Start) -> subprocess.Popen[bytes]:
+def start_scheduler(start: Start) -> subprocess.Popen[bytes]:
     return start("beat")
 
 
@@ -118,7 +118,7 @@ def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
         return queue.enqueue("test.mark", mode=mode)
 
 
-def state(shop: Shop, job: Job) -> str:
+def get_state(shop: Shop, job: Job) -> str:
     with shop_scope(shop):
         return str(Job.objects.get(pk=job.pk).state)
 
@@ -130,52 +130,54 @@ def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None
     assert request.node.nodeid.endswith("@workers")
 
 
-def ready(shop: Shop, monkeypatch: Any) -> None:
+def wait_for_worker(shop: Shop, monkeypatch: Any) -> None:
     """Wait until a worker runs jobs: the time for starting one is not part of the promise."""
     job = make_job(shop, monkeypatch, "nothing")
-    wait_for(lambda: state(shop, job) == Job.State.DONE, STARTING)
+    wait_for(lambda: get_state(shop, job) == Job.State.DONE, STARTING)
 
 
-def test_sweep_does_the_work_of_a_lost_message(start: Start, waits: Waits, monkeypatch: Any, tmp_path: Path) -> None:
+def test_sweep_does_the_work_of_a_lost_message(
+    start_process: Start, intervals: Intervals, monkeypatch: Any, tmp_path: Path
+) -> None:
     shop = factories.make_shop()
-    worker(start)
-    beat(start)
-    ready(shop, monkeypatch)
+    start_worker(start_process)
+    start_scheduler(start_process)
+    wait_for_worker(shop, monkeypatch)
 
     job = make_job(shop, monkeypatch, "quick")
 
-    wait_for(lambda: state(shop, job) == Job.State.DONE, waits.promise)
+    wait_for(lambda: get_state(shop, job) == Job.State.DONE, intervals.promise)
     assert (tmp_path / "marks").read_text().splitlines() == ["done"]
 
 
 @pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
-def test_a_worker_that_is_killed_again_and_again_starts_at_once(start: Start, monkeypatch: Any) -> None:
+def test_a_worker_that_is_killed_again_and_again_starts_at_once(start_process: Start, monkeypatch: Any) -> None:
     """Check that the remains of a killed worker at the broker (exclusive queues, an open connection) stop no other."""
     shop = factories.make_shop()
-    beat(start)
+    start_scheduler(start_process)
     for _ in range(2):
-        killed = worker(start)
-        ready(shop, monkeypatch)
+        killed = start_worker(start_process)
+        wait_for_worker(shop, monkeypatch)
         os.killpg(killed.pid, signal.SIGKILL)
 
-    last = worker(start)
+    last = start_worker(start_process)
 
-    ready(shop, monkeypatch)
+    wait_for_worker(shop, monkeypatch)
     assert last.poll() is None
 
 
 def test_work_of_a_killed_worker_is_done_by_another(
-    start: Start, waits: Waits, monkeypatch: Any, tmp_path: Path
+    start_process: Start, intervals: Intervals, monkeypatch: Any, tmp_path: Path
 ) -> None:
     shop = factories.make_shop()
-    beat(start)
-    first = worker(start)
+    start_scheduler(start_process)
+    first = start_worker(start_process)
     job = make_job(shop, monkeypatch, "hang once")
     wait_for((tmp_path / "marks").exists, STARTING)
-    worker(start)
-    ready(shop, monkeypatch)
+    start_worker(start_process)
+    wait_for_worker(shop, monkeypatch)
 
     os.killpg(first.pid, signal.SIGKILL)
 
-    wait_for(lambda: state(shop, job) == Job.State.DONE, waits.promise)
+    wait_for(lambda: get_state(shop, job) == Job.State.DONE, intervals.promise)
     assert (tmp_path / "marks").read_text().splitlines() == ["begun", "done"]

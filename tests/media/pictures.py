@@ -8,32 +8,32 @@ from typing import Any
 from PIL import Image
 
 
-def encode(picture: Image.Image, image_format: str, **options: Any) -> bytes:
+def encode_image(picture: Image.Image, image_format: str, **options: Any) -> bytes:
     """Encode an image as a file of the format."""
     output = io.BytesIO()
     picture.save(output, image_format, **options)
     return output.getvalue()
 
 
-def plain(image_format: str, size: tuple[int, int], mode: str = "RGB", **options: Any) -> bytes:
+def make_plain_image(image_format: str, size: tuple[int, int], mode: str = "RGB", **options: Any) -> bytes:
     """Encode an image of one color."""
-    return encode(Image.new(mode, size), image_format, **options)
+    return encode_image(Image.new(mode, size), image_format, **options)
 
 
-def animation(frames: int, size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
+def make_animation(frames: int, size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
     """Encode a GIF whose frames all differ."""
     pictures = [Image.new("RGB", size, (index % 256, 255 - index % 256, 7)) for index in range(frames)]
-    return encode(pictures[0], "GIF", save_all=True, append_images=pictures[1:], **options)
+    return encode_image(pictures[0], "GIF", save_all=True, append_images=pictures[1:], **options)
 
 
-def decode(data: bytes) -> Image.Image:
+def decode_image(data: bytes) -> Image.Image:
     """Open and completely decode an image."""
     picture = Image.open(io.BytesIO(data))
     picture.load()
     return picture
 
 
-def quarters(size: tuple[int, int]) -> Image.Image:
+def draw_quarters(size: tuple[int, int]) -> Image.Image:
     """Draw red and green above blue and white, each in its quarter."""
     width, height = size
     picture = Image.new("RGB", size, "white")
@@ -43,22 +43,27 @@ def quarters(size: tuple[int, int]) -> Image.Image:
     return picture
 
 
-def oriented(orientation: int) -> bytes:
+def build_orientation_exif(orientation: int) -> bytes:
     """Encode an EXIF block that asks to be displayed in the given orientation."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     return exif.tobytes()
 
 
-def blank_png(width: int, height: int) -> bytes:
+def make_blank_png(width: int, height: int) -> bytes:
     """Encode a black 1-bit PNG without needing memory for its pixels."""
     deflate = zlib.compressobj(9)
     row = bytes(1 + (width + 7) // 8)
     pixels = b"".join(deflate.compress(row) for _ in range(height)) + deflate.flush()
     header = struct.pack(">2L5B", width, height, 1, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + build_png_chunk(b"IHDR", header)
+        + build_png_chunk(b"IDAT", pixels)
+        + build_png_chunk(b"IEND", b"")
+    )
 
 
-def chunk(kind: bytes, data: bytes) -> bytes:
+def build_png_chunk(kind: bytes, data: bytes) -> bytes:
     """Write a PNG chunk."""
     return struct.pack(">L", len(data)) + kind + data + struct.pack(">L", zlib.crc32(kind + data))

@@ -25,23 +25,23 @@ from tests import factories
 from tests.catalog.factories import make_custom, make_product
 from tests.conftest import ApiClient
 from tests.content.factories import make_article
-from tests.each import Each
-from tests.media.pictures import encode
+from tests.each import Subtests
+from tests.media.pictures import encode_image
 from tests.panel.conftest import Panel
 
 
-def noise() -> bytes:
+def make_noise() -> bytes:
     """Return an image that no format compresses well."""
-    return encode(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
+    return encode_image(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
 
 
-LARGE = noise()
+LARGE = make_noise()
 ATTACHED = base64.b64encode(LARGE).decode()
 REFUSAL = {"errors": {"base": ["The file could not be stored: No space left on device"]}}
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
+def simulate_full_disk() -> Iterator[None]:
     """Write half of each file, then raise an error for the full disk."""
     original_chunks = ContentFile.chunks
 
@@ -60,7 +60,7 @@ def folder(settings: Any) -> Path:
     return Path(settings.MEDIA_ROOT)
 
 
-def files(folder: Path) -> set[Path]:
+def get_files(folder: Path) -> set[Path]:
     """Return the existing files and folders; an empty folder is a leftover, too."""
     return set(folder.rglob("*"))
 
@@ -70,7 +70,7 @@ def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClien
         product, custom, article = make_product(), make_custom(), make_article()
         events = Event.objects.count()
     image = {"attachment": ATTACHED, "filename": "a.png"}
-    before = {path for path in files(folder) if path.is_file()}
+    before = {path for path in get_files(folder) if path.is_file()}
     requests = {
         f"products/{product.pk}/images.json": ("post", {"image": image}),
         "products.json": ("post", {"product": {"title": "x", "images": [image]}}),
@@ -80,14 +80,14 @@ def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClien
         f"blogs/{article.blog_id}/articles.json": ("post", {"article": {"title": "x", "image": image}}),
         f"blogs/{article.blog_id}/articles/{article.pk}.json": ("put", {"article": {"image": image}}),
     }
-    with Each() as subtest:
+    with Subtests() as subtest:
         for path, (method, body) in requests.items():
             with subtest(method, path):
-                with full_disk():
+                with simulate_full_disk():
                     response = getattr(api, method)(path, body)
                 assert (response.status_code, response.json()) == (503, REFUSAL)
                 assert float(response["Retry-After"]) > 0
-                assert {path for path in files(folder) if path.is_file()} == before
+                assert {path for path in get_files(folder) if path.is_file()} == before
 
     with shop_scope(shop):
         assert (Product.objects.count(), ProductImage.objects.count()) == (1, 0)
@@ -103,30 +103,30 @@ def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop, folder: Path) ->
     with shop_scope(shop):
         product = make_product()
     upload = SimpleUploadedFile("a.png", LARGE, "image/png")
-    before = {path for path in files(folder) if path.is_file()}
+    before = {path for path in get_files(folder) if path.is_file()}
 
-    with full_disk():
+    with simulate_full_disk():
         refused = panel.post("catalog_product_images", product.pk, files=upload)
     page = panel.get("catalog_product_images", product.pk)
 
     assert refused.status_code == 302
     assert "could not be stored" in page.content.decode()
-    assert {path for path in files(folder) if path.is_file()} == before
+    assert {path for path in get_files(folder) if path.is_file()} == before
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
 
 
 @pytest.mark.parametrize("storage", ["default", "contents"])
 def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str, folder: Path) -> None:
-    before = {path for path in files(folder) if path.is_file()}
+    before = {path for path in get_files(folder) if path.is_file()}
 
-    with full_disk(), pytest.raises(OSError, match="No space left on device"):
+    with simulate_full_disk(), pytest.raises(OSError, match="No space left on device"):
         storages[storage].save("shops/0/whole/file", ContentFile(LARGE))
 
-    assert {path for path in files(folder) if path.is_file()} == before
+    assert {path for path in get_files(folder) if path.is_file()} == before
 
 
-def test_an_upload_for_which_there_is_no_temporary_room_is_told_so(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_without_temporary_space_gets_an_error(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail in the upload handler: large uploads go to a temporary file before any form sees them."""
 
     def fail(handler: TemporaryFileUploadHandler, *_: object) -> None:

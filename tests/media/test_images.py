@@ -17,7 +17,15 @@ from apps.media.image_validation import (
     identify_image,
     open_image,
 )
-from tests.media.pictures import animation, blank_png, chunk, decode, encode, oriented, plain
+from tests.media.pictures import (
+    build_orientation_exif,
+    build_png_chunk,
+    decode_image,
+    encode_image,
+    make_animation,
+    make_blank_png,
+    make_plain_image,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +39,15 @@ from tests.media.pictures import animation, blank_png, chunk, decode, encode, or
 def test_identify_goes_by_the_pixels(
     pillow_name: str, image_format: ImageFormat, content_type: str, extension: str
 ) -> None:
-    data = plain(pillow_name, (31, 17))
+    data = make_plain_image(pillow_name, (31, 17))
 
     expected = ImageInfo(image_format, 31, 17, content_type, extension)
     assert identify_image(data) == expected
     assert identify_image(io.BytesIO(data)) == expected
 
 
-def test_identify_reads_a_file_from_where_it_stands() -> None:
-    file = io.BytesIO(b"--boundary" + plain("PNG", (3, 2)))
+def test_identify_reads_from_the_current_position() -> None:
+    file = io.BytesIO(b"--boundary" + make_plain_image("PNG", (3, 2)))
     file.seek(10)
 
     assert identify_image(file).width == 3
@@ -47,34 +55,36 @@ def test_identify_reads_a_file_from_where_it_stands() -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 def test_identify_knows_every_kind_of_png(mode: str) -> None:
-    assert identify_image(plain("PNG", (5, 4), mode)).format == "png"
+    assert identify_image(make_plain_image("PNG", (5, 4), mode)).format == "png"
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
 def test_identify_knows_every_kind_of_jpeg(mode: str) -> None:
-    assert identify_image(plain("JPEG", (5, 4), mode, progressive=True)).format == "jpeg"
+    assert identify_image(make_plain_image("JPEG", (5, 4), mode, progressive=True)).format == "jpeg"
 
 
 def test_identify_takes_a_photograph_with_a_preview_inside_for_a_jpeg() -> None:
-    data = plain("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
+    data = make_plain_image("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
 
     info = identify_image(data)
 
-    assert decode(data).format == "MPO"
+    assert decode_image(data).format == "MPO"
     assert (info.format, info.width, info.height, info.extension) == ("jpeg", 40, 30, "jpg")
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_identify_measures_the_picture_as_it_is_displayed(orientation: int) -> None:
-    info = identify_image(plain("JPEG", (40, 30), exif=oriented(orientation)))
+    info = identify_image(make_plain_image("JPEG", (40, 30), exif=build_orientation_exif(orientation)))
 
     assert (info.width, info.height) == ((30, 40) if orientation >= 5 else (40, 30))
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF data:UserWarning")
-@pytest.mark.parametrize("exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", oriented(9), oriented(0)])
+@pytest.mark.parametrize(
+    "exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", build_orientation_exif(9), build_orientation_exif(0)]
+)
 def test_identify_ignores_senseless_exif(exif: bytes) -> None:
-    assert identify_image(plain("JPEG", (40, 30), exif=exif)).width == 40
+    assert identify_image(make_plain_image("JPEG", (40, 30), exif=exif)).width == 40
 
 
 @pytest.mark.parametrize(
@@ -89,11 +99,11 @@ def test_identify_ignores_senseless_exif(exif: bytes) -> None:
         b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>',
         b"%PDF-1.7\n%%EOF",
         b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
-        plain("WEBP", (8, 8)),
-        plain("BMP", (8, 8)),
-        plain("TIFF", (8, 8)),
-        plain("ICO", (16, 16)),
-        plain("PPM", (8, 8)),
+        make_plain_image("WEBP", (8, 8)),
+        make_plain_image("BMP", (8, 8)),
+        make_plain_image("TIFF", (8, 8)),
+        make_plain_image("ICO", (16, 16)),
+        make_plain_image("PPM", (8, 8)),
         b"GIF89a<script>alert(1)</script>",
     ],
     ids=lambda data: repr(data[:12]),
@@ -105,7 +115,7 @@ def test_identify_refuses_anything_else(data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [(12_000, 12_000), (20_000, 20_000), (5_001, 5_000)])
 def test_identify_refuses_more_than_25_megapixels(size: tuple[int, int]) -> None:
-    data = blank_png(*size)
+    data = make_blank_png(*size)
 
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
         identify_image(data)
@@ -115,11 +125,11 @@ def test_identify_refuses_more_than_25_megapixels(size: tuple[int, int]) -> None
 @pytest.mark.parametrize("read", [identify_image, open_image])
 def test_too_many_pixels_are_refused_even_where_the_warning_is_silenced(read: Callable[[bytes], object]) -> None:
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        read(blank_png(5_001, 5_000))
+        read(make_blank_png(5_001, 5_000))
 
 
 def test_identify_accepts_exactly_25_megapixels() -> None:
-    assert identify_image(blank_png(5_000, 5_000)).height == 5_000
+    assert identify_image(make_blank_png(5_000, 5_000)).height == 5_000
 
 
 def test_importing_the_module_makes_all_of_pillow_strict() -> None:
@@ -134,14 +144,14 @@ except Image.DecompressionBombWarning:
 """
 
     result = subprocess.run(
-        [sys.executable, "-c", program], input=blank_png(5_001, 5_000), capture_output=True, check=True
+        [sys.executable, "-c", program], input=make_blank_png(5_001, 5_000), capture_output=True, check=True
     )
 
     assert result.stdout == b"refused\n"
 
 
 def test_identify_refuses_a_gif_frame_that_enlarges_the_canvas_beyond_the_limit() -> None:
-    data = bytearray(plain("GIF", (8, 8), "P"))
+    data = bytearray(make_plain_image("GIF", (8, 8), "P"))
     descriptor = data.index(b",\0\0\0\0\x08\0\x08\0")
     data[descriptor + 5 : descriptor + 9] = b"\xff\xff\xff\xff"
 
@@ -150,7 +160,7 @@ def test_identify_refuses_a_gif_frame_that_enlarges_the_canvas_beyond_the_limit(
 
 
 def test_identify_refuses_more_than_20_mib() -> None:
-    data = plain("PNG", (8, 8))
+    data = make_plain_image("PNG", (8, 8))
     padded = data + bytes(MAX_BYTES - len(data))
 
     assert identify_image(padded).width == 8
@@ -160,14 +170,14 @@ def test_identify_refuses_more_than_20_mib() -> None:
 
 
 def test_identify_counts_gif_frames() -> None:
-    assert identify_image(animation(MAX_FRAMES)).frames == MAX_FRAMES
+    assert identify_image(make_animation(MAX_FRAMES)).frames == MAX_FRAMES
     with pytest.raises(ImageRefused, match=r"^has more than 250 frames$"):
-        identify_image(animation(300))
+        identify_image(make_animation(300))
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
 def test_identify_refuses_every_truncation(image_format: str) -> None:
-    data = encode(Image.effect_noise((24, 18), 60), image_format)
+    data = encode_image(Image.effect_noise((24, 18), 60), image_format)
 
     for length in range(len(data)):
         with pytest.raises(ImageRefused, match=r"^is invalid$"):
@@ -175,7 +185,7 @@ def test_identify_refuses_every_truncation(image_format: str) -> None:
 
 
 def test_identify_refuses_an_animation_cut_after_its_first_frame() -> None:
-    data = animation(5)
+    data = make_animation(5)
 
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
         identify_image(data[: len(data) * 3 // 5])
@@ -183,7 +193,7 @@ def test_identify_refuses_an_animation_cut_after_its_first_frame() -> None:
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
 def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_format: str) -> None:
-    data = encode(Image.effect_noise((16, 12), 60), image_format)
+    data = encode_image(Image.effect_noise((16, 12), 60), image_format)
 
     for position in range(len(data)):
         for mask in (0x01, 0x80, 0xFF):
@@ -199,10 +209,10 @@ def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_for
 @pytest.mark.parametrize(
     ("data", "position", "padding"),
     [
-        (plain("PNG", (8, 8)), 33, chunk(b"prVt", b"") * 1_700_000),
-        (plain("GIF", (8, 8), "P"), -1, b"!\xfe\x00" * 6_900_000),
-        (plain("GIF", (8, 8), "P"), -1, b"!\xfe" + b"\x01x" * 10_000_000 + b"\0"),
-        (plain("JPEG", (8, 8)), 2, b"\xff\xfe\x00\x02" * 5_200_000),
+        (make_plain_image("PNG", (8, 8)), 33, build_png_chunk(b"prVt", b"") * 1_700_000),
+        (make_plain_image("GIF", (8, 8), "P"), -1, b"!\xfe\x00" * 6_900_000),
+        (make_plain_image("GIF", (8, 8), "P"), -1, b"!\xfe" + b"\x01x" * 10_000_000 + b"\0"),
+        (make_plain_image("JPEG", (8, 8)), 2, b"\xff\xfe\x00\x02" * 5_200_000),
     ],
     ids=["png chunks", "gif comments", "gif sub-blocks", "jpeg comments"],
 )

@@ -19,7 +19,7 @@ def storage(tmp_path: Path) -> AtomicFileStorage:
     return AtomicFileStorage(location=str(tmp_path))
 
 
-def made(storage: AtomicFileStorage, *numbers: int) -> list[int]:
+def get_created_versions(storage: AtomicFileStorage, *numbers: int) -> list[int]:
     """Return the versions that were not cached."""
     created: list[int] = []
 
@@ -39,21 +39,21 @@ def made(storage: AtomicFileStorage, *numbers: int) -> list[int]:
 
 
 def test_a_version_is_made_once(storage: AtomicFileStorage) -> None:
-    assert made(storage, 1, 2, 1, 2) == [1, 2]
+    assert get_created_versions(storage, 1, 2, 1, 2) == [1, 2]
 
 
 def test_the_oldest_versions_make_room_for_more(storage: AtomicFileStorage) -> None:
-    made(storage, *range(1, MAX_RENDITIONS + 1))
+    get_created_versions(storage, *range(1, MAX_RENDITIONS + 1))
 
-    assert made(storage, MAX_RENDITIONS + 1) == [MAX_RENDITIONS + 1]
-    assert made(storage, MAX_RENDITIONS + 1, DELETED_AT_ONCE + 1, MAX_RENDITIONS) == []
+    assert get_created_versions(storage, MAX_RENDITIONS + 1) == [MAX_RENDITIONS + 1]
+    assert get_created_versions(storage, MAX_RENDITIONS + 1, DELETED_AT_ONCE + 1, MAX_RENDITIONS) == []
     assert len(list_files(storage, "a/sizes")) == MAX_RENDITIONS - DELETED_AT_ONCE + 1
-    assert made(storage, 1, DELETED_AT_ONCE) == [1, DELETED_AT_ONCE]
+    assert get_created_versions(storage, 1, DELETED_AT_ONCE) == [1, DELETED_AT_ONCE]
 
 
 def test_there_are_never_more_than_may_be_kept(storage: AtomicFileStorage) -> None:
     for number in range(1, 3 * MAX_RENDITIONS):
-        made(storage, number)
+        get_created_versions(storage, number)
         assert len(list_files(storage, "a/sizes")) <= MAX_RENDITIONS
 
 

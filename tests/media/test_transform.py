@@ -11,13 +11,20 @@ from apps.media import transform as transform_module
 from apps.media.image_validation import ImageRefused, identify_image
 from apps.media.names import Crop, Transformation
 from apps.media.transform import transform_image
-from tests.media.pictures import animation, decode, encode, oriented, plain, quarters
+from tests.media.pictures import (
+    build_orientation_exif,
+    decode_image,
+    draw_quarters,
+    encode_image,
+    make_animation,
+    make_plain_image,
+)
 
 MARKER = b"<script>alert(1)</script>"
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
 
-def near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, int]) -> bool:
+def has_color_near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, int]) -> bool:
     pixel = picture.convert("RGB").getpixel(point)
     assert isinstance(pixel, tuple)
     return all(abs(channel - expected) < 40 for channel, expected in zip(pixel, color, strict=True))
@@ -47,7 +54,7 @@ def near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, in
 def test_transform_fits_the_box_and_never_enlarges(
     image_format: str, wish: Transformation, size: tuple[int, int]
 ) -> None:
-    result = identify_image(transform_image(plain(image_format, (400, 200)), wish))
+    result = identify_image(transform_image(make_plain_image(image_format, (400, 200)), wish))
 
     assert (result.format, result.width, result.height) == (image_format.lower(), *size)
 
@@ -56,7 +63,7 @@ def test_transform_fits_the_box_and_never_enlarges(
 @pytest.mark.parametrize("crop", [None, *Crop])
 def test_transform_survives_extreme_proportions(size: tuple[int, int], crop: Crop | None) -> None:
     for image_format in ("PNG", "JPEG", "GIF"):
-        result = identify_image(transform_image(plain(image_format, size), Transformation(97, 31, crop)))
+        result = identify_image(transform_image(make_plain_image(image_format, size), Transformation(97, 31, crop)))
 
         assert result.width <= min(97, size[0])
         assert result.height <= min(31, size[1])
@@ -80,13 +87,13 @@ def test_transform_crops_to_the_wanted_side(
     left_top: tuple[int, int, int],
     right_bottom: tuple[int, int, int],
 ) -> None:
-    data = encode(quarters((400, 400)), image_format)
+    data = encode_image(draw_quarters((400, 400)), image_format)
 
-    result = decode(transform_image(data, Transformation(*box, crop)))
+    result = decode_image(transform_image(data, Transformation(*box, crop)))
 
     assert result.size == box
-    assert near(result, (5, 5), left_top)
-    assert near(result, (box[0] - 6, box[1] - 6), right_bottom)
+    assert has_color_near(result, (5, 5), left_top)
+    assert has_color_near(result, (box[0] - 6, box[1] - 6), right_bottom)
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "JPEG"])
@@ -107,24 +114,24 @@ def test_transform_crops_to_the_wanted_side(
 def test_transform_turns_the_picture_upright(
     image_format: str, orientation: int, corners: tuple[Any, ...], wish: Transformation
 ) -> None:
-    data = encode(quarters((400, 200)), image_format, exif=oriented(orientation))
+    data = encode_image(draw_quarters((400, 200)), image_format, exif=build_orientation_exif(orientation))
 
-    result = decode(transform_image(data, wish))
+    result = decode_image(transform_image(data, wish))
 
     right, bottom = result.width - 6, result.height - 6
     assert result.width * 2 == result.height if orientation >= 5 else result.width == result.height * 2
     assert not result.getexif()
     for point, color in zip(((5, 5), (right, 5), (5, bottom), (right, bottom)), corners, strict=True):
-        assert near(result, point, color)
+        assert has_color_near(result, point, color)
 
 
 def test_transform_crops_after_turning_upright() -> None:
-    data = encode(quarters((400, 400)), "JPEG", exif=oriented(6))
+    data = encode_image(draw_quarters((400, 400)), "JPEG", exif=build_orientation_exif(6))
 
-    result = decode(transform_image(data, Transformation(100, 50, Crop.TOP)))
+    result = decode_image(transform_image(data, Transformation(100, 50, Crop.TOP)))
 
-    assert near(result, (5, 25), BLUE)
-    assert near(result, (94, 25), RED)
+    assert has_color_near(result, (5, 25), BLUE)
+    assert has_color_near(result, (94, 25), RED)
 
 
 @pytest.mark.parametrize("wish", [Transformation(), Transformation(width=10)], ids=str)
@@ -133,12 +140,12 @@ def test_transform_drops_metadata_and_trailing_bytes(wish: Transformation) -> No
     text.add_text("Comment", MARKER.decode())
     exif = Image.Exif()
     exif[0x010E] = MARKER.decode()
-    picture = quarters((40, 40))
+    picture = draw_quarters((40, 40))
     dirty = [
-        encode(picture, "PNG", pnginfo=text, exif=exif.tobytes()) + MARKER,
-        encode(picture, "JPEG", comment=MARKER, exif=exif.tobytes(), xmp=MARKER) + MARKER,
-        encode(picture, "GIF", comment=MARKER) + MARKER,
-        animation(3, (40, 40), comment=MARKER) + MARKER,
+        encode_image(picture, "PNG", pnginfo=text, exif=exif.tobytes()) + MARKER,
+        encode_image(picture, "JPEG", comment=MARKER, exif=exif.tobytes(), xmp=MARKER) + MARKER,
+        encode_image(picture, "GIF", comment=MARKER) + MARKER,
+        make_animation(3, (40, 40), comment=MARKER) + MARKER,
     ]
 
     for data in dirty:
@@ -149,18 +156,18 @@ def test_transform_drops_metadata_and_trailing_bytes(wish: Transformation) -> No
 @pytest.mark.parametrize("image_format", ["PNG", "JPEG"])
 def test_transform_keeps_a_color_profile_that_fits(image_format: str) -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    data = encode(quarters((40, 40)), image_format, icc_profile=profile)
+    data = encode_image(draw_quarters((40, 40)), image_format, icc_profile=profile)
 
-    assert decode(transform_image(data, Transformation(width=10))).info["icc_profile"] == profile
+    assert decode_image(transform_image(data, Transformation(width=10))).info["icc_profile"] == profile
 
 
 def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    four_colors = plain("JPEG", (40, 40), "CMYK", icc_profile=profile)
-    huge = plain("PNG", (40, 40), icc_profile=profile + bytes(70_000))
+    four_colors = make_plain_image("JPEG", (40, 40), "CMYK", icc_profile=profile)
+    huge = make_plain_image("PNG", (40, 40), icc_profile=profile + bytes(70_000))
 
     for data in (four_colors, huge):
-        result = decode(transform_image(data, Transformation(width=10)))
+        result = decode_image(transform_image(data, Transformation(width=10)))
 
         assert result.mode == "RGB"
         assert "icc_profile" not in result.info
@@ -169,16 +176,16 @@ def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> Non
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 @pytest.mark.parametrize("wish", [Transformation(), Transformation(width=10)], ids=str)
 def test_transform_handles_every_kind_of_png(mode: str, wish: Transformation) -> None:
-    result = decode(transform_image(plain("PNG", (40, 40), mode), wish))
+    result = decode_image(transform_image(make_plain_image("PNG", (40, 40), mode), wish))
 
     assert result.format == "PNG"
     assert result.width == (wish.width or 40)
 
 
 def test_transform_keeps_the_brightness_of_16_bit_pictures() -> None:
-    data = encode(Image.new("I;16", (40, 40), 0x8000), "PNG")
+    data = encode_image(Image.new("I;16", (40, 40), 0x8000), "PNG")
 
-    assert decode(transform_image(data, Transformation(width=10))).getpixel((5, 5)) == 0x80
+    assert decode_image(transform_image(data, Transformation(width=10))).getpixel((5, 5)) == 0x80
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF"])
@@ -187,7 +194,7 @@ def test_transform_keeps_transparency(image_format: str) -> None:
     picture.paste((0, 0, 255, 255), (20, 0, 40, 40))
 
     for wish in (Transformation(), Transformation(width=20)):
-        result = decode(transform_image(encode(picture, image_format), wish)).convert("RGBA")
+        result = decode_image(transform_image(encode_image(picture, image_format), wish)).convert("RGBA")
 
         assert result.getpixel((2, 2))[3] == 0  # type: ignore[index]
         assert result.getpixel((result.width - 3, 2)) == (0, 0, 255, 255)
@@ -200,9 +207,9 @@ def test_transform_keeps_the_transparency_of_a_palette(
 ) -> None:
     picture = Image.new("P", (40, 40), 1)
     picture.putpalette([255, 0, 0, 0, 255, 0])
-    data = encode(picture, "PNG", transparency=transparency)
+    data = encode_image(picture, "PNG", transparency=transparency)
 
-    result = decode(transform_image(data, wish)).convert("RGBA")
+    result = decode_image(transform_image(data, wish)).convert("RGBA")
 
     assert result.getpixel((5, 5))[3] == alpha  # type: ignore[index]
 
@@ -212,7 +219,7 @@ def test_transform_leaves_no_faint_pixels_in_a_gif() -> None:
     for column in range(0, 40, 4):
         picture.paste((0, 0, 255, 255), (column, 0, column + 1, 40))
 
-    result = decode(transform_image(encode(picture, "GIF"), Transformation(width=10))).convert("RGBA")
+    result = decode_image(transform_image(encode_image(picture, "GIF"), Transformation(width=10))).convert("RGBA")
 
     assert result.getchannel("A").getextrema() == (0, 0)
 
@@ -220,39 +227,39 @@ def test_transform_leaves_no_faint_pixels_in_a_gif() -> None:
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
 def test_transform_makes_jpegs_that_browsers_show(mode: str) -> None:
     for wish in (Transformation(), Transformation(width=10)):
-        result = decode(transform_image(plain("JPEG", (40, 40), mode), wish))
+        result = decode_image(transform_image(make_plain_image("JPEG", (40, 40), mode), wish))
 
         assert (result.format, result.mode) == ("JPEG", "L" if mode == "L" else "RGB")
 
 
 def test_transform_takes_only_the_photograph_of_a_jpeg_with_a_preview() -> None:
-    data = plain("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
+    data = make_plain_image("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
 
-    result = decode(transform_image(data, Transformation(width=20)))
+    result = decode_image(transform_image(data, Transformation(width=20)))
 
     assert (result.format, result.size) == ("JPEG", (20, 15))
 
 
 def test_transform_keeps_an_animation_with_its_times_and_loops() -> None:
-    data = animation(4, duration=[70, 80, 90, 100], loop=3)
+    data = make_animation(4, duration=[70, 80, 90, 100], loop=3)
 
-    result = decode(transform_image(data, Transformation(width=20)))
+    result = decode_image(transform_image(data, Transformation(width=20)))
 
     assert (result.size, result.n_frames, result.info["loop"]) == ((20, 10), 4, 3)  # type: ignore[attr-defined]
     durations = []
     for index in range(4):
         result.seek(index)
         durations.append(result.info["duration"])
-        assert near(result, (5, 5), (index, 255 - index, 7))
+        assert has_color_near(result, (5, 5), (index, 255 - index, 7))
     assert durations == [70, 80, 90, 100]
 
 
 def test_transform_crops_animations() -> None:
-    assert identify_image(transform_image(animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
+    assert identify_image(transform_image(make_animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
 
 
 def test_transform_does_not_touch_the_frames_of_a_gif_that_keeps_its_size() -> None:
-    data = animation(4, duration=70, loop=0)
+    data = make_animation(4, duration=70, loop=0)
 
     assert transform_image(data, Transformation(width=4_000)) == data
 
@@ -261,7 +268,7 @@ def test_transform_does_not_touch_the_frames_of_a_gif_that_keeps_its_size() -> N
 def test_transform_makes_a_still_of_an_animation_that_costs_too_much(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = animation(4)
+    data = make_animation(4)
     wish = Transformation(width=20)
     cost = 4 * 40 * 20 if limit.endswith("IN") else 4 * 20 * 10
 
@@ -272,7 +279,7 @@ def test_transform_makes_a_still_of_an_animation_that_costs_too_much(
 
 
 def test_transform_clips_a_later_frame_that_leaves_the_canvas() -> None:
-    data = bytearray(animation(2, (8, 8)))
+    data = bytearray(make_animation(2, (8, 8)))
     second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
     data[second + 1] = 4
 
@@ -282,7 +289,7 @@ def test_transform_clips_a_later_frame_that_leaves_the_canvas() -> None:
 
 
 def test_transform_refuses_a_later_frame_that_is_a_bomb() -> None:
-    data = bytearray(animation(2, (8, 8)))
+    data = bytearray(make_animation(2, (8, 8)))
     second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
     data[second + 5 : second + 9] = b"\xff\xff\xff\xff"
 
@@ -292,7 +299,7 @@ def test_transform_refuses_a_later_frame_that_is_a_bomb() -> None:
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_transform_refuses_a_large_later_frame_even_where_the_warning_is_silenced() -> None:
-    data = bytearray(animation(2, (8, 8)))
+    data = bytearray(make_animation(2, (8, 8)))
     second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
     data[second + 5 : second + 9] = struct.pack("<2H", 5_001, 5_000)
 
@@ -300,7 +307,9 @@ def test_transform_refuses_a_large_later_frame_even_where_the_warning_is_silence
         transform_image(bytes(data), Transformation(width=4))
 
 
-@pytest.mark.parametrize("data", [b"", b"<svg/>", plain("WEBP", (8, 8)), plain("JPEG", (80, 80))[:-40]])
+@pytest.mark.parametrize(
+    "data", [b"", b"<svg/>", make_plain_image("WEBP", (8, 8)), make_plain_image("JPEG", (80, 80))[:-40]]
+)
 def test_transform_refuses_what_is_no_image(data: bytes) -> None:
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
         transform_image(data, Transformation(width=4))
@@ -308,7 +317,7 @@ def test_transform_refuses_what_is_no_image(data: bytes) -> None:
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
 def test_transform_answers_every_flipped_byte_with_a_refusal_or_an_image(image_format: str) -> None:
-    data = encode(Image.effect_noise((16, 12), 60), image_format)
+    data = encode_image(Image.effect_noise((16, 12), 60), image_format)
 
     for position in range(len(data)):
         damaged = bytearray(data)

@@ -12,14 +12,14 @@ from tests.customers.factories import make_customer
 from tests.orders.factories import make_order
 
 
-def only_variant() -> Variant:
+def get_only_variant() -> Variant:
     return make_product().variants.get()
 
 
 # By ``owner_resource``, a row of the current shop.
 MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "product": make_product,
-    "variant": only_variant,
+    "variant": get_only_variant,
     "product_image": lambda: make_image(make_product()),
     "collection": make_custom,
     "customer": make_customer,

@@ -18,7 +18,7 @@ from tests.wire_tables import assert_fits
 BODY = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 
 
-def create(api: ApiClient, path: str = "metafields.json", **fields: Any) -> dict[str, Any]:
+def post_metafield(api: ApiClient, path: str = "metafields.json", **fields: Any) -> dict[str, Any]:
     response = api.post(path, {"metafield": BODY | fields})
     assert response.status_code == 201, response.content
     return response.json()["metafield"]
@@ -45,7 +45,7 @@ def test_every_route_of_the_shop_answers_as_its_clients_know_it(api: ApiClient) 
 
 
 def test_a_metafield_of_the_shop_is_shown_whole(api: ApiClient, shop: Shop) -> None:
-    metafield = create(api, description="How to wash it")
+    metafield = post_metafield(api, description="How to wash it")
 
     assert metafield | {"created_at": "", "updated_at": ""} == {
         "id": metafield["id"],
@@ -113,7 +113,7 @@ def test_an_owner_in_the_body_must_be_whole(
 
 
 def test_the_shop_itself_can_be_the_owner_in_the_body(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    metafield = create(api, owner_id=shop.pk, owner_resource="shop")
+    metafield = post_metafield(api, owner_id=shop.pk, owner_resource="shop")
     foreign = api.post("metafields.json", {"metafield": BODY | {"owner_id": other_shop.pk, "owner_resource": "shop"}})
 
     assert foreign.status_code == 404
@@ -121,17 +121,17 @@ def test_the_shop_itself_can_be_the_owner_in_the_body(api: ApiClient, shop: Shop
 
 
 def test_a_name_is_given_once_per_owner(api: ApiClient) -> None:
-    create(api)
+    post_metafield(api)
 
     second_response = api.post("metafields.json", {"metafield": BODY | {"value": "Hot"}})
 
     assert second_response.status_code == 422
     assert second_response.json() == {"errors": {"key": ["has already been taken"]}}
-    assert create(api, namespace="other")["key"] == "wash"
+    assert post_metafield(api, namespace="other")["key"] == "wash"
 
 
 def test_an_update_checks_the_value_against_the_type_that_it_has_then(api: ApiClient) -> None:
-    metafield = create(api, value="12")
+    metafield = post_metafield(api, value="12")
     path = f"metafields/{metafield['id']}.json"
 
     refused = api.put(path, {"metafield": {"value": "x", "type": "number_integer"}})
@@ -153,7 +153,7 @@ def test_an_update_checks_the_value_against_the_type_that_it_has_then(api: ApiCl
 
 def test_a_list_takes_its_filters(api: ApiClient, shop: Shop) -> None:
     ids = [
-        create(api, key=key, namespace=namespace, type=kind, value="1")["id"]
+        post_metafield(api, key=key, namespace=namespace, type=kind, value="1")["id"]
         for namespace, key, kind in (
             ("a", "x", "number_integer"),
             ("a", "y", "single_line_text_field"),
@@ -177,7 +177,7 @@ def test_a_list_takes_its_filters(api: ApiClient, shop: Shop) -> None:
 
 
 def test_an_owner_in_the_query_must_be_whole_and_there(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    create(api)
+    post_metafield(api)
 
     def status(**owner: str) -> int:
         return api.get("metafields.json", **{f"metafield[{name}]": value for name, value in owner.items()}).status_code
@@ -197,19 +197,19 @@ def test_owners_that_the_product_has_not_have_no_routes(api: ApiClient, path: st
     assert api.get(path).status_code == 404
 
 
-def test_another_shops_metafields_do_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
-    theirs = create(foreign_api)
+def test_another_shops_metafields_do_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
+    theirs = post_metafield(other_shop_api)
     path = f"metafields/{theirs['id']}.json"
 
     answers = [api.get(path), api.put(path, {"metafield": {"value": "Hot"}}), api.delete(path)]
 
     assert [response.status_code for response in answers] == [404, 404, 404]
     assert api.get("metafields.json").json() == {"metafields": []}
-    assert foreign_api.get(path).json() == {"metafield": theirs}
+    assert other_shop_api.get(path).json() == {"metafield": theirs}
 
 
 def test_every_change_writes_one_event(api: ApiClient, client_with: ClientWith, shop: Shop) -> None:
-    metafield = create(api)
+    metafield = post_metafield(api)
     path = f"metafields/{metafield['id']}.json"
     api.put(path, {"metafield": {"value": "Hot"}})
     api.put(path, {"metafield": {"value": "Hot"}})
@@ -227,7 +227,7 @@ def test_a_list_costs_the_same_queries_however_many_rows(
     api: ApiClient, count: int, django_assert_num_queries: Any
 ) -> None:
     for number in range(count):
-        create(api, key=f"k{number}")
+        post_metafield(api, key=f"k{number}")
 
     with django_assert_num_queries(4):  # token, the end of the walk, page, rows
         response = api.get("metafields.json")

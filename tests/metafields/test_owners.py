@@ -23,8 +23,8 @@ from apps.metafields.domain.write import BadMetafields
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
-from tests.metafields.owners import KINDS, MAKERS, make_owner, only_variant
-from tests.wire_tables import assert_fits, routes
+from tests.metafields.owners import KINDS, MAKERS, get_only_variant, make_owner
+from tests.wire_tables import assert_fits, get_routes
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
@@ -32,7 +32,7 @@ ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line
 each_owner = pytest.mark.parametrize("resource", sorted(MAKERS))
 
 
-def known(resource: str) -> OwnerType:
+def make_known_owner(resource: str) -> OwnerType:
     owner = get_owner_type(resource)
     assert owner is not None
     return owner
@@ -43,14 +43,14 @@ def test_every_registered_owner_is_tested_here() -> None:
 
 
 def test_every_owner_of_the_table_that_is_registered_goes_by_the_tables_path() -> None:
-    paths = {route.split("/")[1] for route in routes("metafield")}
+    paths = {route.split("/")[1] for route in get_routes("metafield")}
 
     assert {owner.path for owner in get_owner_types()} - {""} <= paths
 
 
 @each_owner
 def test_every_route_answers_as_its_clients_know_it(api: ApiClient, shop: Shop, resource: str) -> None:
-    owner, row = known(resource), make_owner(resource, shop)
+    owner, row = make_known_owner(resource), make_owner(resource, shop)
     base = f"{owner.path}/{row.pk}/metafields"
 
     response = api.post(f"{base}.json", {"metafield": ROW})
@@ -99,7 +99,7 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
 
 def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
-        variant, stranger = only_variant(), MAKERS["product"]()
+        variant, stranger = get_only_variant(), MAKERS["product"]()
         write.set_metafields(variant, [ROW], **BY)
 
     counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
@@ -111,12 +111,12 @@ def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop
 
 @each_owner
 def test_an_owner_has_its_own_and_no_others(
-    api: ApiClient, shop: Shop, other_shop: Shop, foreign_api: ApiClient, resource: str
+    api: ApiClient, shop: Shop, other_shop: Shop, other_shop_api: ApiClient, resource: str
 ) -> None:
-    owner = known(resource)
+    owner = make_known_owner(resource)
     mine, sibling, theirs = (make_owner(resource, where) for where in (shop, shop, other_shop))
     metafield = api.post(f"{owner.path}/{mine.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
-    foreign = foreign_api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
+    foreign = other_shop_api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
 
     for path in (
         f"{owner.path}/{sibling.pk}/metafields/{metafield['id']}.json",
@@ -130,14 +130,14 @@ def test_an_owner_has_its_own_and_no_others(
         assert api.get(path).status_code == 404
     assert api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).status_code == 404
     assert api.get(f"{owner.path}/{sibling.pk}/metafields.json").json() == {"metafields": []}
-    assert foreign_api.get(f"metafields/{foreign['id']}.json").json() == {"metafield": foreign}
+    assert other_shop_api.get(f"metafields/{foreign['id']}.json").json() == {"metafield": foreign}
 
 
 @each_owner
 def test_the_scope_is_the_owners_on_every_path(
     api: ApiClient, client_with: ClientWith, shop: Shop, resource: str
 ) -> None:
-    owner, row = known(resource), make_owner(resource, shop)
+    owner, row = make_known_owner(resource), make_owner(resource, shop)
     base = f"{owner.path}/{row.pk}/metafields.json"
     metafield = api.post(base, {"metafield": ROW}).json()["metafield"]
     at_top = f"metafields/{metafield['id']}.json"
@@ -161,7 +161,7 @@ def test_the_scope_is_the_owners_on_every_path(
 def test_an_owner_that_the_body_names_gets_the_metafield(
     api: ApiClient, client_with: ClientWith, shop: Shop, other_shop: Shop, resource: str
 ) -> None:
-    owner, row, theirs = known(resource), make_owner(resource, shop), make_owner(resource, other_shop)
+    owner, row, theirs = make_known_owner(resource), make_owner(resource, shop), make_owner(resource, other_shop)
     params = ROW | {"owner_id": row.pk, "owner_resource": resource}
 
     forbidden = client_with(f"read_{owner.scope}").post("metafields.json", {"metafield": params})
@@ -206,7 +206,7 @@ def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, sho
 
 @each_owner
 def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_shop: Shop, resource: str) -> None:
-    gid = f"gid://{settings.BRAND}/{known(resource).gid}"
+    gid = f"gid://{settings.BRAND}/{make_known_owner(resource).gid}"
     mine, theirs = make_owner(resource, shop), make_owner(resource, other_shop)
 
     def set_to(value: Any, kind: str = f"{resource}_reference") -> Any:
@@ -286,7 +286,7 @@ def test_none_at_all_are_set_without_a_query(in_shop: Shop) -> None:
     assert [query["sql"] for query in queries if "metafields" in query["sql"]] == []
 
 
-def test_owners_are_told_apart_by_their_model(shop: Shop) -> None:
+def test_owners_are_distinguished_by_model(shop: Shop) -> None:
     assert get_owner_type_of_row(make_owner("variant", shop)).resource == "variant"
     assert get_owner_type_of_row(shop).resource == "shop"
     with pytest.raises(LookupError):

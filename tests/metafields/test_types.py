@@ -172,7 +172,7 @@ def test_a_value_with_parts_is_taken_as_an_object_and_as_its_text(kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["link", "weight", "dimension", "volume", "rating"])
-def test_values_with_parts_stand_in_lists(kind: str) -> None:
+def test_structured_values_are_allowed_in_lists(kind: str) -> None:
     text = types.read_value(f"list.{kind}", [COMPOUND[kind], COMPOUND[kind]])
 
     assert types.read_value(f"list.{kind}", text) == text
@@ -232,7 +232,7 @@ def test_languages_and_ids_are_texts(kind: str, value: str) -> None:
         ("url", "tel:<b>"),
     ],
 )
-def test_a_value_whose_parts_do_not_fit_is_refused(kind: str, value: Any) -> None:
+def test_a_value_with_invalid_parts_is_refused(kind: str, value: Any) -> None:
     with pytest.raises(InvalidValue, match=r"."):
         types.read_value(kind, value)
 

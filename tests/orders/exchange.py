@@ -18,7 +18,7 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 
 
-def exported(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> str:
+def export_text(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> str:
     """Return the text of an export."""
     with shop_scope(shop):
         export = exports.create_export(
@@ -51,12 +51,12 @@ def import_file(shop: Shop, path: Path, **options: Any) -> str:
     return out.getvalue()
 
 
-def lines(*rows: dict[str, Any]) -> str:
+def to_json_lines(*rows: dict[str, Any]) -> str:
     """Return rows as JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def fates(shop: Shop) -> list[tuple[int, str, str]]:
+def get_row_results(shop: Shop) -> list[tuple[int, str, str]]:
     """Return line, result and reason of the imported rows of all files."""
     with shop_scope(shop):
         return list(ImportedRow.objects.filter(dry=False).order_by("line").values_list("line", "fate", "reason"))

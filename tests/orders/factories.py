@@ -44,7 +44,7 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
         )
 
 
-def available(variant: Variant) -> int:
+def get_available(variant: Variant) -> int:
     """Return the available quantity at all locations together."""
     with shop_scope(variant.shop):
         return inventory.get_total_available([variant.inventory_item_id])[variant.inventory_item_id]

@@ -19,12 +19,12 @@ _DRAWN = re.compile(r"(^|_)(id|at|date|token|tokens|group_id|url|number|api_id)$
 _ID = re.compile(r"(?<!\+)\b1\d{6}\b")
 
 
-def nameless(text: str) -> str:
+def remove_ids(text: str) -> str:
     """Return a text without the ids in it."""
     return _ID.sub("an id", text)
 
 
-class Tables:
+class ShopTables:
     """The tables of a shop; a row is identified by its position among the rows of the shop."""
 
     def __init__(self, shop: Shop) -> None:
@@ -51,7 +51,7 @@ class Tables:
                 value = self._called(apps.get_model(getattr(row, "subject_type")), value)  # noqa: B009
             elif field.name == "arguments":
                 value = {**value, "order_id": self._called(Order, value.get("order_id"))}
-            messages[field.name] = nameless(str(_plain(value)))
+            messages[field.name] = remove_ids(str(_plain(value)))
         return str(sorted(messages.items()))
 
     def _called(self, model: Any, pk: int | None) -> object:

@@ -19,7 +19,7 @@ from apps.orders.domain import edit_lines, payments, transitions
 from apps.orders.domain.order_edits import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
-from tests.orders.factories import available, make_order, make_variant
+from tests.orders.factories import get_available, make_order, make_variant
 
 BY: dict[str, Any] = {"actor": "staff:1"}
 # Not the catalog tables, whose rows the factories write themselves.
@@ -28,24 +28,26 @@ VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 
 
 @pytest.fixture
-def here(shop: Shop) -> Iterator[Shop]:
+def scoped_shop(shop: Shop) -> Iterator[Shop]:
     with shop_scope(shop):
         yield shop
         assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
-def edit(order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **more: Any) -> edit_lines.EditResult:
+def edit_order(
+    order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **more: Any
+) -> edit_lines.EditResult:
     return edit_lines.edit_lines(order, OrderEdit(lines or {}, added, **more), **BY, at=timezone.now())
 
 
-def line_of(order: Order, index: int = 0) -> LineItem:
+def get_line_item(order: Order, index: int = 0) -> LineItem:
     return LineItem.objects.filter(order=order).order_by("position", "pk")[index]
 
 
-def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
-    mug, cup = make_variant(here, stock=5), make_variant(here, stock=5, sku="CUP", price=Decimal("7.00"))
+def test_units_are_added_taken_from_stock_taxed_and_routed(scoped_shop: Shop) -> None:
+    mug, cup = make_variant(scoped_shop, stock=5), make_variant(scoped_shop, stock=5, sku="CUP", price=Decimal("7.00"))
     order = make_order(
-        here,
+        scoped_shop,
         lines=[{"variant_id": mug.pk, "quantity": 2, "tax_lines": VAT}],
         inventory_behaviour="decrement_obeying_policy",
         financial_status="paid",
@@ -53,14 +55,14 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
     routing.route_order(order.pk, at=timezone.now())
     Job.objects.all().delete()
 
-    outcome = edit(order, {line_of(order).pk: LineEdit(3)}, {"variant_id": cup.pk, "quantity": 1})
+    outcome = edit_order(order, {get_line_item(order).pk: LineEdit(3)}, {"variant_id": cup.pk, "quantity": 1})
     routing.route_order(order.pk, at=timezone.now())
 
     order.refresh_from_db()
     assert order.total_price == order.current_total_price == Decimal("44.40")
     assert (order.outstanding, order.financial_status) == (Decimal("20.40"), "partially_paid")
     assert outcome.outstanding == order.outstanding
-    assert (available(mug), available(cup)) == (2, 4)
+    assert (get_available(mug), get_available(cup)) == (2, 4)
     assert [row.task for row in Job.objects.all()].count("fulfillment.route") == 1
     assert sum(row.quantity for row in FulfillmentOrderLine.objects.all()) == 4
     topics = list(Event.objects.filter(subject_type="orders.order").order_by("id").values_list("topic", flat=True))
@@ -70,34 +72,36 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(here: Shop) -> None:
     assert event.changes["current_total_price"] == ["24.00", "44.40"]
 
 
-def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(here: Shop) -> None:
-    mug = make_variant(here, stock=5)
+def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(scoped_shop: Shop) -> None:
+    mug = make_variant(scoped_shop, stock=5)
     order = make_order(
-        here,
+        scoped_shop,
         lines=[{"variant_id": mug.pk, "quantity": 3, "tax_lines": VAT}],
         inventory_behaviour="decrement_obeying_policy",
         financial_status="paid",
     )
     routing.route_order(order.pk, at=timezone.now())
 
-    edit(order, {line_of(order).pk: LineEdit(1)})
+    edit_order(order, {get_line_item(order).pk: LineEdit(1)})
 
     order.refresh_from_db()
-    line = line_of(order)
+    line = get_line_item(order)
     assert (line.quantity, line.current_quantity, line.fulfillable_quantity) == (3, 1, 1)
     assert (order.total_price, order.current_total_price) == (Decimal("36.00"), Decimal("12.00"))
     assert order.outstanding == Decimal("-24.00")
-    assert available(mug) == 4
+    assert get_available(mug) == 4
     assert FulfillmentOrderLine.objects.get().quantity == 1
     assert StockMovement.objects.filter(reason="restock").count() == 1
 
-    edit(order, {line.pk: LineEdit(0)})
+    edit_order(order, {line.pk: LineEdit(0)})
     assert FulfillmentOrder.objects.get().status == "closed"
 
 
-def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(here: Shop) -> None:
-    order = make_order(here, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}])
-    order_edit = OrderEdit({line_of(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
+def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(scoped_shop: Shop) -> None:
+    order = make_order(
+        scoped_shop, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}]
+    )
+    order_edit = OrderEdit({get_line_item(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
 
     preview = edit_lines.preview_edit(order, order_edit, **BY, at=timezone.now())
     untouched = Order.objects.get(pk=order.pk)
@@ -112,30 +116,30 @@ def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(here: S
     assert len(order.discount_applications) == 1
 
 
-def test_a_line_of_its_own_is_sold_without_a_variant(here: Shop) -> None:
-    order = make_order(here)
+def test_a_line_of_its_own_is_sold_without_a_variant(scoped_shop: Shop) -> None:
+    order = make_order(scoped_shop)
 
     line = {"title": "Engraving", "price": Decimal("4.50"), "quantity": 2, "requires_shipping": False}
-    edit(order, {}, {**line, "total_discount": Decimal("1.00")})
+    edit_order(order, {}, {**line, "total_discount": Decimal("1.00")})
 
     order.refresh_from_db()
-    assert (order.total_price, line_of(order, 1).name) == (Decimal("28.00"), "Engraving")
+    assert (order.total_price, get_line_item(order, 1).name) == (Decimal("28.00"), "Engraving")
 
 
 @pytest.mark.parametrize("state", ["cancelled", "closed"])
-def test_what_is_over_is_not_edited(here: Shop, state: str) -> None:
-    order = make_order(here)
+def test_what_is_over_is_not_edited(scoped_shop: Shop, state: str) -> None:
+    order = make_order(scoped_shop)
     (transitions.cancel_order if state == "cancelled" else transitions.close_order)(order, **BY, at=timezone.now())
 
     with pytest.raises(DomainError, match=f"The order is {state.replace('cancelled', 'canceled')}"):
-        edit(order, {line_of(order).pk: LineEdit(3)})
+        edit_order(order, {get_line_item(order).pk: LineEdit(3)})
 
     assert LineItem.objects.count() == 1
 
 
-def test_what_was_sent_stays_and_what_is_stale_or_impossible_is_refused(here: Shop) -> None:
-    order = make_order(here, fulfillment_status="fulfilled")
-    pk = line_of(order).pk
+def test_what_was_sent_stays_and_what_is_stale_or_impossible_is_refused(scoped_shop: Shop) -> None:
+    order = make_order(scoped_shop, fulfillment_status="fulfilled")
+    pk = get_line_item(order).pk
     refused = [
         ({pk: LineEdit(1)}, (), {}),
         ({pk: LineEdit(-1)}, (), {}),
@@ -151,17 +155,17 @@ def test_what_was_sent_stays_and_what_is_stale_or_impossible_is_refused(here: Sh
 
     for lines, added, more in refused:
         with pytest.raises(DomainError):
-            edit(order, lines, *added, **more)
+            edit_order(order, lines, *added, **more)
 
     assert Order.objects.get().version == order.version
     assert not Event.objects.filter(topic="orders/edited").exists()
 
 
-def test_units_sold_are_counted_with_those_that_come_later(here: Shop) -> None:
-    mug = make_variant(here)
-    order = make_order(here, lines=[{"variant_id": mug.pk, "quantity": 2}], financial_status="paid")
+def test_units_sold_are_counted_with_those_that_come_later(scoped_shop: Shop) -> None:
+    mug = make_variant(scoped_shop)
+    order = make_order(scoped_shop, lines=[{"variant_id": mug.pk, "quantity": 2}], financial_status="paid")
 
-    edit(order, {line_of(order).pk: LineEdit(5)})
+    edit_order(order, {get_line_item(order).pk: LineEdit(5)})
     payments.create_transaction(order, {"kind": "sale"}, **BY, at=timezone.now())
 
     mug.product.refresh_from_db()

@@ -41,7 +41,7 @@ POST = [
 CODES = [{"code": "LESS", "amount": Decimal("10.00"), "type": "fixed_amount"}]
 
 
-def lives(shop: Shop) -> None:
+def create_order_histories(shop: Shop) -> None:
     """Create orders of every kind, refunded and canceled in every way."""
     for included in (False, True):
         options: Any = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
@@ -81,7 +81,7 @@ def lives(shop: Shop) -> None:
     make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
 
 
-def found() -> tuple[list[int] | None, list[int] | None]:
+def find_doubtful() -> tuple[list[int] | None, list[int] | None]:
     with all_shops_scope():
         end = Order.objects.latest("pk").pk
         return repair_candidates.find_total_candidates(
@@ -90,9 +90,9 @@ def found() -> tuple[list[int] | None, list[int] | None]:
 
 
 def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
-    lives(shop)
+    create_order_histories(shop)
 
-    assert found() == ([], [])
+    assert find_doubtful() == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, position:
         model.objects.filter(pk=row.pk).update(**{column: F(column) + 1})
         order = Order.objects.get()
 
-    assert found()[position] == [order.pk]
+    assert find_doubtful()[position] == [order.pk]
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
     with shop_scope(shop):
         Order.objects.update(**{column: value})
 
-    assert found()[1] == [order.pk]
+    assert find_doubtful()[1] == [order.pk]
 
 
 def test_what_left_older_orders_is_worked_out(shop: Shop) -> None:
-    lives(shop)
+    create_order_histories(shop)
     with all_shops_scope():
         right = dict(Order.objects.values_list("pk", "total_removed"))
         Order.objects.update(total_removed=0)

@@ -9,7 +9,7 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.wire_tables import misfits
+from tests.wire_tables import find_misfits
 
 DUTY: dict[str, Any] = {
     "harmonized_system_code": "520300",
@@ -20,7 +20,7 @@ DUTY: dict[str, Any] = {
 LINE: dict[str, Any] = {"title": "Mug", "price": "10.00", "quantity": 2, "duties": [DUTY]}
 
 
-def make(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
+def post_order(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
     response = api.post("orders.json", {"order": {"currency": "USD", "line_items": [LINE], **values}})
     assert response.status_code == status, response.json()
     results: dict[str, Any] = response.json()["order" if status == 201 else "errors"]
@@ -28,7 +28,7 @@ def make(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
 
 
 def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -> None:
-    order = make(api, presentment_currency="EUR", exchange_rate="0.9")
+    order = post_order(api, presentment_currency="EUR", exchange_rate="0.9")
 
     [duty] = order["line_items"][0]["duties"]
     pk = duty["id"]
@@ -57,29 +57,27 @@ def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -
     assert [(tax["title"], tax["price"]) for tax in order["tax_lines"]] == [("VAT", "1.25")]
     assert order["duties_included"] is False
     # The tables only know orders without duties.
-    mismatches = misfits("order", "GET /orders/{id}.json", {"order": order})
+    mismatches = find_misfits("order", "GET /orders/{id}.json", {"order": order})
     assert [item for item in mismatches if "_duties_set" not in item and "fulfillments" not in item] == []
 
 
 def test_an_order_without_duties_has_no_sums_of_them(api: ApiClient, shop: Shop) -> None:
-    order = make(api, line_items=[{**LINE, "duties": []}])
+    order = post_order(api, line_items=[{**LINE, "duties": []}])
 
     assert order["line_items"][0]["duties"] == []
     assert (order["original_total_duties_set"], order["current_total_duties_set"]) == (None, None)
 
 
-def test_taxes_are_inside_of_duties_where_prices_include_them_and_none_where_nobody_pays_them(
-    api: ApiClient, shop: Shop
-) -> None:
-    inside = make(api, taxes_included=True)
-    exempt = make(api, tax_exempt=True)
+def test_duties_include_taxes_where_prices_do_and_exempt_orders_have_none(api: ApiClient, shop: Shop) -> None:
+    inside = post_order(api, taxes_included=True)
+    exempt = post_order(api, tax_exempt=True)
 
     assert (inside["total_tax"], inside["total_price"]) == ("1.14", "32.50")
     assert (exempt["total_tax"], exempt["total_price"]) == ("0.00", "32.50")
 
 
 def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
-    order = make(api)
+    order = post_order(api)
 
     response = api.post(f"orders/{order['id']}/cancel.json", {})
 
@@ -105,7 +103,7 @@ def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
 def test_duties_that_cannot_be_are_named_and_make_no_order(
     api: ApiClient, shop: Shop, duty: dict[str, Any], errors: dict[str, Any]
 ) -> None:
-    order = make(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
+    order = post_order(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
 
     assert order == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}
     with shop_scope(shop):
@@ -113,8 +111,8 @@ def test_duties_that_cannot_be_are_named_and_make_no_order(
 
 
 def test_a_duty_as_it_was_shown_is_taken_again(api: ApiClient, shop: Shop) -> None:
-    first = make(api)
-    second_order = make(api, line_items=first["line_items"])
+    first = post_order(api)
+    second_order = post_order(api, line_items=first["line_items"])
 
     assert second_order["total_price"] == first["total_price"]
     assert second_order["line_items"][0]["duties"][0]["id"] != first["line_items"][0]["duties"][0]["id"]

@@ -71,12 +71,12 @@ def test_the_list_takes_its_filters(api: ApiClient, shop: Shop, product: int) ->
     assert api.get("events.json", created_at_min="x").status_code == 400
 
 
-def test_events_of_another_shop_do_not_exist(api: ApiClient, foreign_api: ApiClient, product: int) -> None:
+def test_events_of_another_shop_do_not_exist(api: ApiClient, other_shop_api: ApiClient, product: int) -> None:
     pk = api.get("events.json").json()["events"][0]["id"]
 
-    assert foreign_api.get(f"events/{pk}.json").status_code == 404
-    assert foreign_api.get(f"products/{product}/events.json").status_code == 404
-    assert pk not in [event["id"] for event in foreign_api.get("events.json", limit=250).json()["events"]]
+    assert other_shop_api.get(f"events/{pk}.json").status_code == 404
+    assert other_shop_api.get(f"products/{product}/events.json").status_code == 404
+    assert pk not in [event["id"] for event in other_shop_api.get("events.json", limit=250).json()["events"]]
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -111,27 +111,27 @@ def old_events(shop: Shop) -> list[Event]:
         )
 
 
-def count(client: ApiClient, **query: Any) -> int:
+def count_events(client: ApiClient, **query: Any) -> int:
     """Return the number of events that an app can see."""
     return int(client.get("events/count.json", **query).json()["count"])
 
 
 @pytest.mark.usefixtures("old_events")
-def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, foreign_api: ApiClient) -> None:
-    before, of_products, foreign = count(api), count(api, filter="Product"), count(foreign_api)
+def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, other_shop_api: ApiClient) -> None:
+    before, of_products, foreign = count_events(api), count_events(api, filter="Product"), count_events(other_shop_api)
     with CaptureQueriesContext(connection) as queries:
-        assert count(api, filter="Product") == of_products >= 3
+        assert count_events(api, filter="Product") == of_products >= 3
     assert any('"id" > ' in query["sql"] and "COUNT" in query["sql"] for query in queries)
 
     api.post("products.json", {"product": {"title": "Mug"}})
 
-    new_count = count(api) - before
+    new_count = count_events(api) - before
     assert new_count >= 1
-    assert count(api, filter="Product") == of_products + 1
-    assert count(api, filter="Order") == 0
-    assert count(api, verb="confirmed") == count(api, filter="Nothing") == 0
-    assert count(api, since_id=api.get("events.json", limit=250).json()["events"][-1]["id"]) == 0
-    assert count(foreign_api) == foreign
+    assert count_events(api, filter="Product") == of_products + 1
+    assert count_events(api, filter="Order") == 0
+    assert count_events(api, verb="confirmed") == count_events(api, filter="Nothing") == 0
+    assert count_events(api, since_id=api.get("events.json", limit=250).json()["events"][-1]["id"]) == 0
+    assert count_events(other_shop_api) == foreign
 
 
 @pytest.mark.usefixtures("old_events")
@@ -139,7 +139,7 @@ def test_what_came_since_is_counted_once_where_there_is_much_of_it(
     api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.events.domain.counts.REFRESH_THRESHOLD", 3)
-    before = count(api, filter="Product")
+    before = count_events(api, filter="Product")
     with shop_scope(shop):
         for event in Event.objects.filter(subject_type="catalog.product"):
             Event.objects.create(
@@ -148,36 +148,34 @@ def test_what_came_since_is_counted_once_where_there_is_much_of_it(
                 created_at=event.created_at,
             )
         newest = Event.objects.latest("id").pk
-    assert count(api, filter="Product") == 2 * before
+    assert count_events(api, filter="Product") == 2 * before
 
     with CaptureQueriesContext(connection) as queries:
-        assert count(api, filter="Product") == 2 * before
+        assert count_events(api, filter="Product") == 2 * before
 
     assert any(f'"id" > {newest}' in query["sql"] and "COUNT" in query["sql"] for query in queries)
 
 
-def test_events_of_a_database_that_was_put_back_are_counted_anew(
-    api: ApiClient, old_events: list[Event], shop: Shop
-) -> None:
-    assert count(api, filter="Product") == len(old_events)
+def test_event_counts_are_recomputed_after_a_restore(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
+    assert count_events(api, filter="Product") == len(old_events)
 
     immutability.drop_event_triggers()
     with shop_scope(shop):
         Event.objects.filter(pk__in=[event.pk for event in old_events[1:]]).delete()
 
-    assert count(api, filter="Product") == 1
+    assert count_events(api, filter="Product") == 1
 
 
 @pytest.mark.usefixtures("old_events")
 def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    count_before = count(api)
+    count_before = count_events(api)
 
     def away(*_: object) -> None:
         raise ConnectionError
 
     monkeypatch.setattr("apps.ground.caching.cache.get", away)
 
-    assert count(api) == count_before
+    assert count_events(api) == count_before
 
 
 def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
@@ -188,4 +186,4 @@ def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: li
     events = api.get("events.json", updated_at_max=some_time_ago).json()["events"]
 
     assert [event["id"] for event in events] == [event.pk for event in old_events]
-    assert count(api, updated_at_min=some_time_ago) == count(api) - len(old_events)
+    assert count_events(api, updated_at_min=some_time_ago) == count_events(api) - len(old_events)

@@ -36,10 +36,10 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 from tests.customers.factories import make_address, make_customer
-from tests.machine import patience
-from tests.orders.exchange import exported
+from tests.machine import get_time_limit
+from tests.orders.exchange import export_text
 from tests.orders.factories import make_order
 
 # Runs a job with parts of one batch and batches of two; reports when the first part is stored, and waits to be killed.
@@ -67,7 +67,7 @@ queue.run_job(uuid.UUID(sys.argv[1]))
 """
 
 
-class WorkerGone(Exception):
+class WorkerKilled(Exception):
     """Raised in place of a worker's death."""
 
 
@@ -77,27 +77,27 @@ def user(shop: Shop) -> User:
 
 
 @pytest.fixture(autouse=True)
-def _small(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_parts(media_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use parts of one batch and batches of two."""
     monkeypatch.setattr(resumable_file, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
 
-def asked_for(user: User, form: str) -> tuple[Export, Job]:
+def create_export_job(user: User, form: str) -> tuple[Export, Job]:
     export = exports.create_export(
         kind="customers", format=form, filters={}, user=user, actor="system", at=timezone.now()
     )
     return export, Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
 
 
-def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: int) -> None:
+def run_until_killed(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: int) -> None:
     """Run a job until so many objects are done, as if the worker were killed then."""
     report = queue.report_progress
 
     def interrupted(job: Job, **messages: Any) -> None:
         report(job, **messages)
         if messages["completed"] == done_count:
-            raise WorkerGone
+            raise WorkerKilled
 
     with monkeypatch.context() as patched:
         patched.setattr(queue, "report_progress", interrupted)
@@ -105,7 +105,7 @@ def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: int) -> No
     Job.objects.filter(pk=job.pk).update(due_at=Now())
 
 
-def places(shop: Shop) -> list[str]:
+def get_part_files(shop: Shop) -> list[str]:
     folder = f"exports/{shop.pk}"
     return default_storage.listdir(folder)[1] if default_storage.exists(folder) else []
 
@@ -115,15 +115,15 @@ def test_an_export_goes_on_behind_its_last_part(
     in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
-    full_export = exported(in_shop, user, "customers", form)
-    export, job = asked_for(user, form)
+    full_export = export_text(in_shop, user, "customers", form)
+    export, job = create_export_job(user, form)
     read_objects, request = get_exporters()["customers"].read_objects, list[int]()
 
     def noted(ids: Sequence[int]) -> Any:
         request.extend(ids)
         return read_objects(ids)
 
-    cut_off(job, monkeypatch, done_count=6)
+    run_until_killed(job, monkeypatch, done_count=6)
     watched = {**get_exporters(), "customers": replace(get_exporters()["customers"], read_objects=noted)}
     monkeypatch.setattr(exports, "get_exporters", lambda: watched)
     assert queue.run_job(job.key)
@@ -134,15 +134,15 @@ def test_an_export_goes_on_behind_its_last_part(
     assert request == [row.pk for row in people[4:]]
     with default_storage.open(export.path) as file:
         assert file.read().decode("utf-8-sig") == full_export
-    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
 
 
-def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_with_missing_parts_starts_over(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(7):
         make_customer()
-    full_export = exported(in_shop, user, "customers", "jsonl")
-    export, job = asked_for(user, "jsonl")
-    cut_off(job, monkeypatch, done_count=6)
+    full_export = export_text(in_shop, user, "customers", "jsonl")
+    export, job = create_export_job(user, "jsonl")
+    run_until_killed(job, monkeypatch, done_count=6)
     export.refresh_from_db()
     assert export.parts is not None
     default_storage.delete(export.parts["places"][1])
@@ -152,14 +152,14 @@ def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, m
     export.refresh_from_db()
     with default_storage.open(export.path) as file:
         assert file.read().decode() == full_export
-    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
 
 
-def test_an_erasure_takes_the_parts_along_and_whoever_writes_ends(
+def test_an_erasure_deletes_the_parts_and_stops_the_export(
     in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = [make_customer() for _ in range(7)]
-    export, job = asked_for(user, "jsonl")
+    export, job = create_export_job(user, "jsonl")
     report = queue.report_progress
 
     def erased(job: Job, **messages: Any) -> None:
@@ -175,7 +175,7 @@ def test_an_erasure_takes_the_parts_along_and_whoever_writes_ends(
     job.refresh_from_db()
     export.refresh_from_db()
     assert (job.state, export.state, export.parts) == (Job.State.DONE, Export.State.EXPIRED, None)
-    assert places(in_shop) == []
+    assert get_part_files(in_shop) == []
 
 
 def test_parts_are_no_strays_while_their_export_is_being_made(
@@ -183,17 +183,17 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
 ) -> None:
     for _ in range(7):
         make_customer()
-    _, job = asked_for(user, "jsonl")
-    cut_off(job, monkeypatch, done_count=6)
+    _, job = create_export_job(user, "jsonl")
+    run_until_killed(job, monkeypatch, done_count=6)
     tomorrow = timezone.now() + timedelta(days=2)
 
     while_made = delete_orphan_files(tomorrow)
     Export.objects.update(state=Export.State.FAILED)
 
-    assert (while_made, delete_orphan_files(tomorrow), places(in_shop)) == (0, 2, [])
+    assert (while_made, delete_orphan_files(tomorrow), get_part_files(in_shop)) == (0, 2, [])
 
 
-def person_with_much(shop: Shop) -> Customer:
+def create_large_customer(shop: Shop) -> Customer:
     """Create a customer with rows in every section of their file but one."""
     customer = make_customer(email="ada@example.com", note="=Ada")
     for number in range(2):
@@ -205,12 +205,12 @@ def person_with_much(shop: Shop) -> Customer:
     return customer
 
 
-def asked_for_one(customer: Customer, user: User) -> tuple[Export, Job]:
+def create_data_export(customer: Customer, user: User) -> tuple[Export, Job]:
     number = person.create_personal_data_export(customer, user, "system", timezone.now())
     return Export.objects.get(pk=number), Job.objects.get(task=exports.EXPORT)
 
 
-def written(export: Export) -> Any:
+def read_export(export: Export) -> Any:
     export.refresh_from_db()
     assert (export.state, export.parts) == (Export.State.READY, None)
     with default_storage.open(export.path) as file:
@@ -223,11 +223,11 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch, result: int
 ) -> None:
     monkeypatch.setattr(person, "_CHECKPOINT_EVERY", 1)
-    customer = person_with_much(in_shop)
+    customer = create_large_customer(in_shop)
     data = json.loads(json.dumps(personal_data.collect_data(customer)))
-    export, job = asked_for_one(customer, factories.make_member(in_shop, "customers"))
+    export, job = create_data_export(customer, factories.make_member(in_shop, "customers"))
 
-    cut_off(job, monkeypatch, done_count=result)
+    run_until_killed(job, monkeypatch, done_count=result)
     export.refresh_from_db()
     row_count = export.row_count
     notifications = list[object]()
@@ -240,15 +240,15 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
         patched.setattr(person, "_format_json", noted)
         assert queue.run_job(job.key)
 
-    assert written(export) == data
+    assert read_export(export) == data
     # The last reported part was not stored; the parts stored before it are not written again.
     assert row_count == (result - 1 if result > 2 else 0)
-    assert [value for value in notifications if isinstance(value, dict)] == rows_of(data)[row_count:]
+    assert [value for value in notifications if isinstance(value, dict)] == get_data_rows(data)[row_count:]
     assert export.row_count == 11
-    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
 
 
-def rows_of(data: Any) -> list[Any]:
+def get_data_rows(data: Any) -> list[Any]:
     """Return the rows of a customer's file in order, the customer first."""
     return [data["customer"], *(row for name in list(data)[1:] for row in data[name])]
 
@@ -261,12 +261,12 @@ def test_a_worker_that_is_killed_over_a_persons_file_costs_nothing_but_time(
     member = factories.make_member(shop, "customers")
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
         with shop_scope(shop):
-            customer = person_with_much(shop)
+            customer = create_large_customer(shop)
             data = json.loads(json.dumps(personal_data.collect_data(customer)))
-            export, job = asked_for_one(customer, member)
-        finished(shop, job, tmp_path)
+            export, job = create_data_export(customer, member)
+        finish_killed_job(shop, job, tmp_path)
         with shop_scope(shop):
-            assert written(export) == data
+            assert read_export(export) == data
 
 
 @pytest.mark.slow
@@ -282,17 +282,17 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
                 import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
             imports.enqueue_validation(import_job, actor="system")
             check = Job.objects.get(task=imports.VALIDATE_TASK)
-        finished(shop, check, tmp_path)
+        finish_killed_job(shop, check, tmp_path)
         with shop_scope(shop):
             imports.start_import(Import.objects.get(), actor="system", at=timezone.now())
             job = Job.objects.get(task=imports.RUN_TASK)
-        finished(shop, job, tmp_path)
+        finish_killed_job(shop, job, tmp_path)
         with shop_scope(shop):
             assert (Import.objects.get().state, Customer.objects.count()) == (Import.State.DONE, 9)
             assert Event.objects.filter(topic="customers/create").count() == 9
             assert Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True)) == {"new": 9}
-            export, job = asked_for(member, "jsonl")
-        finished(shop, job, tmp_path)
+            export, job = create_export_job(member, "jsonl")
+        finish_killed_job(shop, job, tmp_path)
         with shop_scope(shop):
             export.refresh_from_db()
         with default_storage.open(export.path) as output:
@@ -300,7 +300,7 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
     assert emails == [customer["customer"]["email"] for customer in people]
 
 
-def finished(shop: Shop, job: Job, folder: Path) -> None:
+def finish_killed_job(shop: Shop, job: Job, folder: Path) -> None:
     """Run a job: start it in a process that is killed, and finish it here."""
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKS, str(job.key)],
@@ -308,7 +308,7 @@ def finished(shop: Shop, job: Job, folder: Path) -> None:
         env={
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "backoffice.settings",
-            "DATABASE_URL": database_url(),
+            "DATABASE_URL": get_database_url(),
             "BACKOFFICE_DATA_DIR": str(folder),
             "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
         },
@@ -327,7 +327,7 @@ def finished(shop: Shop, job: Job, folder: Path) -> None:
         past = timezone.now() - timedelta(seconds=1)
         Job.objects.filter(pk=job.pk).update(lease_until=past, due_at=past)
         Import.objects.update(claimed_until=past)
-    until = time.monotonic() + patience(30)
+    until = time.monotonic() + get_time_limit(30)
     while time.monotonic() < until:
         if queue.run_job(job.key):
             break

@@ -23,9 +23,9 @@ from apps.jobs.domain import consistency_checks
 from apps.orders.domain import order_customers, payments, stock_reservation
 from apps.orders.models import Order, Transaction
 from apps.shops.models import Shop
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient, Response
-from tests.machine import soaked
+from tests.machine import scale_for_soak
 
 _COMMON: dict[str, Any] = {
     "deadline": None,
@@ -34,7 +34,7 @@ _COMMON: dict[str, Any] = {
     "print_blob": True,
 }
 SHORT = settings(max_examples=4, stateful_step_count=16, derandomize=True, phases=[Phase.generate], **_COMMON)
-LONG = settings(max_examples=soaked(200), stateful_step_count=50, **_COMMON)
+LONG = settings(max_examples=scale_for_soak(200), stateful_step_count=50, **_COMMON)
 BOTH = pytest.mark.parametrize(
     "how",
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
@@ -77,9 +77,9 @@ class Histories(RuleBasedStateMachine):
         return response.json() if response.status_code < 300 else None
 
     def _post(self, path: str, body: Body) -> Any:
-        before = everything_stored()
+        before = snapshot_database()
         response = self._done(self.api.post(path, body))
-        assert response is not None or everything_stored() == before
+        assert response is not None or snapshot_database() == before
         return response
 
     def _order(self, index: int) -> int | None:

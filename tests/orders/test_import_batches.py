@@ -22,7 +22,7 @@ from apps.exchange.models import Import, ImportedRow
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.orders.exchange import fates
+from tests.orders.exchange import get_row_results
 
 Fate = ImportedRow.Fate
 State = Import.State
@@ -30,11 +30,11 @@ AT_ONCE = 3
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def people(count: int) -> list[dict[str, Any]]:
+def build_people(count: int) -> list[dict[str, Any]]:
     """Return rows of new customers, one with two addresses, one without an email; then repeated and faulty rows."""
     rows: list[dict[str, Any]] = [
         {
@@ -58,12 +58,12 @@ def people(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def kept_file(rows: list[dict[str, Any]]) -> Import:
+def save_file(rows: list[dict[str, Any]]) -> Import:
     text = "".join(json.dumps({"customer": row}) + "\n" for row in rows) + "no JSON\n"
     return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
 
-def made_of(shop: Shop) -> list[Any]:
+def get_imported(shop: Shop) -> list[Any]:
     """Return what an import created in a shop, without what differs between shops."""
     with shop_scope(shop):
         first = Customer.objects.order_by("pk").values_list("pk", flat=True)[0]
@@ -79,7 +79,7 @@ def made_of(shop: Shop) -> list[Any]:
             ],
             [(row.customer_id - first, row.channel, row.state, row.actor) for row in consents],
             Counter(Event.objects.filter(topic__startswith="customers").values_list("topic", flat=True)),
-            [(line, fate, reason) for line, fate, reason in fates(shop)],
+            [(line, fate, reason) for line, fate, reason in get_row_results(shop)],
         ]
 
 
@@ -88,19 +88,19 @@ def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatc
     for item, at_once in ((shop, 1), (other, AT_ONCE)):
         monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
         with shop_scope(item):
-            import_job = kept_file(people(8))
+            import_job = save_file(build_people(8))
             imports.skip_validation(import_job)
             with closing(runner.run_import(import_job)) as session:
                 assert len(list(session)) == 14
 
-    assert made_of(other) == made_of(shop)
+    assert get_imported(other) == get_imported(shop)
     with shop_scope(other):
         counts = Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True))
     assert counts == {Fate.NEW: 8, Fate.CHANGED: 2, Fate.SKIPPED: 1, Fate.FAILED: 3}
 
 
 def test_a_check_writes_no_customer(in_shop: Shop) -> None:
-    import_job = kept_file(people(8))
+    import_job = save_file(build_people(8))
 
     with CaptureQueriesContext(connection) as statements, closing(dry_run.validate_file(import_job)) as session:
         counts = Counter(outcome.result for _, outcome in session)
@@ -111,7 +111,7 @@ def test_a_check_writes_no_customer(in_shop: Shop) -> None:
     assert not [text for text in sqls if "orders_import" not in text]
 
 
-def cut_off(messages: Any, rows: int) -> int:
+def run_until_killed(messages: Any, rows: int) -> int:
     """Process at least so many rows as a worker that is killed then; return the number of rows."""
     count = sum(1 for _ in islice(messages, rows))
     # A killed worker does not release its lease; the lease only expires.
@@ -121,11 +121,11 @@ def cut_off(messages: Any, rows: int) -> int:
 
 def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
-    import_job, broken = kept_file(people(8)), kept_file(people(8))
+    import_job, broken = save_file(build_people(8)), save_file(build_people(8))
     with closing(dry_run.validate_file(import_job)) as session:
         list(session)
     abandoned = dry_run.validate_file(broken)
-    cut_off(abandoned, 2 * AT_ONCE)
+    run_until_killed(abandoned, 2 * AT_ONCE)
 
     with closing(dry_run.validate_file(Import.objects.get(pk=broken.pk))) as session:
         rest = [row.line for row, _ in session]
@@ -142,10 +142,10 @@ def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest
 
 def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
-    import_job = kept_file(people(8))
+    import_job = save_file(build_people(8))
     imports.skip_validation(import_job)
     abandoned = runner.run_import(import_job)
-    cut_off(abandoned, AT_ONCE)
+    run_until_killed(abandoned, AT_ONCE)
 
     with closing(runner.run_import(Import.objects.get(pk=import_job.pk))) as session:
         rest = [row.line for row, _ in session]

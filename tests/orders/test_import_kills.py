@@ -28,7 +28,7 @@ from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 from backoffice.storages import get_storage_settings
-from tests.client.conftest import database_url
+from tests.client.conftest import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -56,18 +56,18 @@ with connection.execute_wrapper(counted):
 """
 
 
-def work_and_die(job: Job, statement: str, folder: Path) -> int:
+def run_killed_worker(job: Job, statement: str, folder: Path) -> int:
     """Return the exit code of a worker that is killed before a statement's second execution."""
-    env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+    env = {**os.environ, "DATABASE_URL": get_database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env |= {"BACKOFFICE_SECRET_KEY": settings.SECRET_KEY, "BACKOFFICE_DATA_DIR": str(folder)}
     command = [sys.executable, "-c", WORKER, str(job.key), statement]
     return subprocess.run(command, cwd=settings.BASE_DIR, env=env, check=False, timeout=120).returncode
 
 
-def killed_and_done(task: str, statement: str, folder: Path) -> None:
+def kill_and_finish(task: str, statement: str, folder: Path) -> None:
     """Kill a worker, let its lease expire, and finish the work in another one."""
     job = Job.objects.get(task=task)
-    ended = work_and_die(job, statement, folder)
+    ended = run_killed_worker(job, statement, folder)
     before = timezone.now() - timedelta(seconds=1)
     Job.objects.filter(pk=job.pk, state="running").update(lease_until=before)
     Import.objects.exclude(claimed_until=None).update(claimed_until=before)
@@ -76,7 +76,7 @@ def killed_and_done(task: str, statement: str, folder: Path) -> None:
     queue.run_job(job.key)
 
 
-def orders() -> list[dict[str, Any]]:
+def build_orders() -> list[dict[str, Any]]:
     """Return paid orders of new customers; every tenth order is invalid."""
     line = {"title": "Mug", "price": "12.50"}
     return [
@@ -92,15 +92,15 @@ def orders() -> list[dict[str, Any]]:
 
 def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Any, tmp_path: Path) -> None:
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}
-    text = "".join(json.dumps({"order": row}) + "\n" for row in orders())
+    text = "".join(json.dumps({"order": row}) + "\n" for row in build_orders())
     with shop_scope(shop):
         import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
         imports.enqueue_validation(import_job, actor="system")
-        killed_and_done(imports.VALIDATE_TASK, CHECKED, tmp_path)
+        kill_and_finish(imports.VALIDATE_TASK, CHECKED, tmp_path)
         import_job.refresh_from_db()
         assert (import_job.state, import_job.counts) == (Import.State.CHECKED, {"new": 108, "failed": 12})
         imports.start_import(import_job, actor="system", at=timezone.now())
-        killed_and_done(imports.RUN_TASK, TAKEN, tmp_path)
+        kill_and_finish(imports.RUN_TASK, TAKEN, tmp_path)
 
         assert Counter(import_job.fates.filter(dry=False).values_list("fate", flat=True)) == {"new": 108, "failed": 12}
         assert set(import_job.fates.values_list("line", flat=True)) == set(range(1, ORDERS + 1))

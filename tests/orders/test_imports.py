@@ -27,24 +27,24 @@ from apps.shops.domain import demo_store
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
-from tests.orders.exchange import exported, fates, import_text, lines
+from tests.orders.exchange import export_text, get_row_results, import_text, to_json_lines
 from tests.orders.factories import make_order
-from tests.races import at_once, unguarded, without
+from tests.races import run_concurrently, run_unguarded, without_constraint
 
 Fate = ImportedRow.Fate
 State = Import.State
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def kept_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
+def save_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
     return imports.save_upload(io.BytesIO(text.encode()), name, actor=actor, at=timezone.now())
 
 
-def customers(shop: Shop) -> list[tuple[str, str, str]]:
+def get_customers(shop: Shop) -> list[tuple[str, str, str]]:
     with shop_scope(shop):
         return list(Customer.objects.order_by("pk").values_list("first_name", "email", "phone"))
 
@@ -62,16 +62,16 @@ BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
         ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone belongs to Ada"),
     ],
 )
-def test_a_row_whose_keys_disagree_changes_nobody_and_says_who(
+def test_a_row_with_contradictory_keys_changes_no_customer_and_names_them(
     shop: Shop, tmp_path: Path, row: dict[str, str], reason: str
 ) -> None:
-    import_text(shop, lines({"customer": ADA}, {"customer": BOB}), tmp_path)
-    before = customers(shop)
+    import_text(shop, to_json_lines({"customer": ADA}, {"customer": BOB}), tmp_path)
+    before = get_customers(shop)
 
-    tried = import_text(shop, lines({"customer": row}), tmp_path, "again.jsonl", dry_run=True)
-    import_text(shop, lines({"customer": row}), tmp_path, "again.jsonl")
+    tried = import_text(shop, to_json_lines({"customer": row}), tmp_path, "again.jsonl", dry_run=True)
+    import_text(shop, to_json_lines({"customer": row}), tmp_path, "again.jsonl")
 
-    assert customers(shop) == before
+    assert get_customers(shop) == before
     with shop_scope(shop):
         matching_row = ImportedRow.objects.get(file__name="again.jsonl")
         ada = Customer.objects.get(first_name="Ada")
@@ -82,13 +82,13 @@ def test_a_row_whose_keys_disagree_changes_nobody_and_says_who(
 
 
 def test_the_weaker_key_alone_finds_a_customer(shop: Shop, tmp_path: Path) -> None:
-    import_text(shop, lines({"customer": {"first_name": "Ada", "phone": ADA["phone"]}}), tmp_path)
+    import_text(shop, to_json_lines({"customer": {"first_name": "Ada", "phone": ADA["phone"]}}), tmp_path)
 
     by_phone = {"phone": "(415) 555-0101", "note": "by phone"}
     with_email = {"phone": ADA["phone"], "email": "ada@example.com"}
-    import_text(shop, lines({"customer": by_phone}, {"customer": with_email}), tmp_path, "again.jsonl")
+    import_text(shop, to_json_lines({"customer": by_phone}, {"customer": with_email}), tmp_path, "again.jsonl")
 
-    assert customers(shop) == [("Ada", "ada@example.com", "+14155550101")]
+    assert get_customers(shop) == [("Ada", "ada@example.com", "+14155550101")]
     with shop_scope(shop):
         assert Customer.objects.get().note == "by phone"
 
@@ -100,7 +100,7 @@ def test_the_check_sees_rows_that_will_collide_with_rows_before(shop: Shop, tmp_
         {"email": ADA["email"], "note": "n"},
         {"first_name": "Ada", "phone": "+1 415 555 0101"},
     ]
-    text = lines(*({"customer": row} for row in rows))
+    text = to_json_lines(*({"customer": row} for row in rows))
 
     tried = import_text(shop, text, tmp_path, dry_run=True)
     import_text(shop, text, tmp_path)
@@ -111,16 +111,16 @@ def test_the_check_sees_rows_that_will_collide_with_rows_before(shop: Shop, tmp_
         "line 3: changed",
         "line 4: changed",
     ]
-    assert [fate for _, fate, _ in fates(shop)] == ["new", "failed", "changed", "skipped"]
+    assert [fate for _, fate, _ in get_row_results(shop)] == ["new", "failed", "changed", "skipped"]
 
 
 def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient, tmp_path: Path) -> None:
     shop = api.installation.shop
-    import_text(shop, lines({"customer": ADA}), tmp_path)
+    import_text(shop, to_json_lines({"customer": ADA}), tmp_path)
     order = {"line_items": [{"title": "a", "price": "1.00"}], "customer": {"email": "eve@x.com", "phone": ADA["phone"]}}
 
     response = api.post("orders.json", {"order": order})
-    import_text(shop, lines({"order": order}), tmp_path, "orders.jsonl")
+    import_text(shop, to_json_lines({"order": order}), tmp_path, "orders.jsonl")
 
     assert (response.status_code, response.json()) == (422, {"errors": {"customer.phone": ["has already been taken"]}})
     with shop_scope(shop):
@@ -156,7 +156,7 @@ def test_half_an_order_is_never_made(
 
     with shop_scope(shop):
         assert {order.name: order.line_items.count() for order in Order.objects.all()} == created
-    assert {line for line, fate, _ in fates(shop) if fate == Fate.FAILED} == failed
+    assert {line for line, fate, _ in get_row_results(shop) if fate == Fate.FAILED} == failed
 
 
 def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
 
     import_text(shop, text, tmp_path, "in.csv")
 
-    assert [(line, reason) for line, _, reason in fates(shop)] == [
+    assert [(line, reason) for line, _, reason in get_row_results(shop)] == [
         (
             2,
             "order #1 is not imported: line 3 has 4 cells, but there are 3 columns, and may be a part of it",
@@ -183,7 +183,7 @@ def test_columns_are_known_however_they_are_spelled(shop: Shop, tmp_path: Path, 
     report = import_text(shop, f"{header}\nAda,ada@example.com\n", tmp_path, "in.csv")
 
     assert report == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
-    assert customers(shop) == [("Ada", "ada@example.com", "")]
+    assert get_customers(shop) == [("Ada", "ada@example.com", "")]
 
 
 def test_exports_of_other_systems_come_in(shop: Shop, tmp_path: Path) -> None:
@@ -218,14 +218,14 @@ def test_exports_of_other_systems_come_in(shop: Shop, tmp_path: Path) -> None:
     ("name", "text"),
     [
         ("in.csv", "Email,Shoe size,Hat\nada@example.com,38,M\n"),
-        ("in.jsonl", lines({"customer": {"email": "ada@example.com", "Shoe size": 38, "Hat": "M"}})),
+        ("in.jsonl", to_json_lines({"customer": {"email": "ada@example.com", "Shoe size": 38, "Hat": "M"}})),
     ],
 )
-def test_what_nobody_knows_is_said_before_and_needs_a_yes(shop: Shop, tmp_path: Path, name: str, text: str) -> None:
+def test_unknown_columns_are_listed_and_need_confirmation(shop: Shop, tmp_path: Path, name: str, text: str) -> None:
     tried = import_text(shop, text, tmp_path, name, dry_run=True)
     with pytest.raises(CommandError) as refused:
         import_text(shop, text, tmp_path, name)
-    remaining_customers = customers(shop)
+    remaining_customers = get_customers(shop)
     report = import_text(shop, text, tmp_path, name, ignore_unknown=True)
 
     names = {"Shoe size", "Hat"}
@@ -243,23 +243,23 @@ def test_what_an_export_holds_is_all_known(shop: Shop, other_shop: Shop, tmp_pat
 
     for kind in ("customers", "orders"):
         for form in ("csv", "jsonl"):
-            text = exported(shop, user, kind, form)
+            text = export_text(shop, user, kind, form)
             assert "Unknown columns" not in import_text(other_shop, text, tmp_path, f"{kind}.{form}", dry_run=True)
 
 
 # --- one import at a time, once ---------------------------------------------------------------------------------------
 
 
-def begun(shop: Shop, count: int = 4) -> Import:
+def create_started_import(shop: Shop, count: int = 4) -> Import:
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(count)]
     with shop_scope(shop):
-        import_job = kept_file(lines(*rows))
+        import_job = save_file(to_json_lines(*rows))
         imports.skip_validation(import_job)
     return import_job
 
 
 def test_two_do_not_work_on_one_import(shop: Shop) -> None:
-    import_job = begun(shop)
+    import_job = create_started_import(shop)
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
         with pytest.raises(lease.ImportBusy):
@@ -272,7 +272,7 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
 
 def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
-    import_job = begun(shop)
+    import_job = create_started_import(shop)
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
         # The lease has expired, and another worker takes over.
@@ -289,7 +289,7 @@ def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.
 
 
 def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) -> None:
-    import_job = begun(shop)
+    import_job = create_started_import(shop)
     with default_storage.open(import_job.path) as file:
         text = file.read().decode()
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
@@ -309,12 +309,12 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_unique_key_one_row_of_two_files_makes_two_orders")
 def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> None:
-    both = [begun(shop, 20), begun(shop, 20)]
+    both = [create_started_import(shop, 20), create_started_import(shop, 20)]
 
     def work(saved_row: Import) -> Callable[[], list[str]]:
         return lambda: [outcome.result for _, outcome in runner.run_import(saved_row)]
 
-    results = at_once(shop, *(work(saved_row) for saved_row in both))
+    results = run_concurrently(shop, *(work(saved_row) for saved_row in both))
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
@@ -326,10 +326,10 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop) -> None:
     """Control without the lock: neither file sees the other's row."""
-    first_import, two = begun(shop, 1), begun(shop, 1)
+    first_import, two = create_started_import(shop, 1), create_started_import(shop, 1)
 
-    with without(ImportedRow, "shop_id", "source_key"):
-        unguarded(shop, lambda: list(runner.run_import(first_import)), lambda: list(runner.run_import(two)))
+    with without_constraint(ImportedRow, "shop_id", "source_key"):
+        run_unguarded(shop, lambda: list(runner.run_import(first_import)), lambda: list(runner.run_import(two)))
 
         with shop_scope(shop):
             assert Order.objects.count() == 2
@@ -339,9 +339,9 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_claims_condition_two_work_on_one_import")
 def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
-    import_job = begun(shop, 20)
+    import_job = create_started_import(shop, 20)
 
-    results = at_once(shop, *[lambda: len(list(runner.run_import(import_job)))] * 4)
+    results = run_concurrently(shop, *[lambda: len(list(runner.run_import(import_job)))] * 4)
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
@@ -353,10 +353,10 @@ def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Control without the lock: the second worker takes the lease of the first, which fails during its work."""
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
-    import_job = begun(shop)
+    import_job = create_started_import(shop)
     work = runner.run_import(import_job)
 
-    worked = unguarded(
+    worked = run_unguarded(
         shop,
         lambda: next(work),
         lambda: list(runner.run_import(import_job)),
@@ -371,7 +371,7 @@ def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeyp
 # --- failed and retried -----------------------------------------------------------------------------------------------
 
 
-def fail(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def fail_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a job fail for good."""
     with shop_scope(job.shop):
         Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
@@ -380,7 +380,7 @@ def fail(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     assert job.state == Job.State.FAILED
 
 
-def retried(job: Job) -> Job:
+def retry_failed_job(job: Job) -> Job:
     with shop_scope(job.shop):
         assert jobs.retry_job(job)
         assert jobs.run_job(job.key)
@@ -398,12 +398,12 @@ def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
             kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
         )
         job = Job.objects.get(task=exports.EXPORT)
-    fail(job, monkeypatch)
+    fail_job(job, monkeypatch)
     with shop_scope(shop):
         export.refresh_from_db()
         given_up = export.state
 
-    job = retried(job)
+    job = retry_failed_job(job)
 
     with shop_scope(shop):
         export.refresh_from_db()
@@ -416,7 +416,7 @@ def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool
 ) -> None:
     with shop_scope(shop):
-        import_job = kept_file(lines({"customer": ADA}))
+        import_job = save_file(to_json_lines({"customer": ADA}))
         imports.enqueue_validation(import_job, actor="system")
         job = Job.objects.get(task=imports.VALIDATE_TASK)
     if not checking:
@@ -424,34 +424,32 @@ def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
         with shop_scope(shop):
             imports.start_import(import_job, actor="system", at=timezone.now())
             job = Job.objects.get(task=imports.RUN_TASK)
-    fail(job, monkeypatch)
+    fail_job(job, monkeypatch)
     with shop_scope(shop):
         import_job.refresh_from_db()
         given_up = import_job.state, import_job.problem
 
-    job = retried(job)
+    job = retry_failed_job(job)
 
     with shop_scope(shop):
         import_job.refresh_from_db()
     assert given_up[0] == "failed"
     assert "retry the background job" in given_up[1]
     assert (job.state, import_job.state, import_job.problem) == ("done", "checked" if checking else "done", "")
-    assert bool(customers(shop)) is not checking
+    assert bool(get_customers(shop)) is not checking
 
 
-def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_with_a_deleted_file_says_so_on_retry(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     with shop_scope(shop):
-        import_job = kept_file(lines({"customer": ADA}))
+        import_job = save_file(to_json_lines({"customer": ADA}))
         imports.enqueue_validation(import_job, actor="system")
         job = Job.objects.get(task=imports.VALIDATE_TASK)
-    fail(job, monkeypatch)
+    fail_job(job, monkeypatch)
     with shop_scope(shop):
         Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
     housekeeping.run_hourly_tasks()
 
-    job = retried(job)
+    job = retry_failed_job(job)
 
     assert job.state == Job.State.FAILED
     assert "retry the background job" in job.error or "deleted" in job.error
@@ -460,7 +458,7 @@ def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
 # --- orphan files -----------------------------------------------------------------------------------------------------
 
 
-def stored() -> set[str]:
+def list_stored_files() -> set[str]:
     return set(stored_files._iterate_paths())
 
 
@@ -483,53 +481,53 @@ def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: py
         exports.write_export(job, export_id=export.pk)
         export.refresh_from_db()
 
-        assert stored() == {export.path}
+        assert list_stored_files() == {export.path}
         exports.expire_export(job, export_id=export.pk)
-        assert stored() == set()
+        assert list_stored_files() == set()
 
 
 def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_machine: Any) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
-    exported(shop, user, "orders", "csv")
+    export_text(shop, user, "orders", "csv")
     with shop_scope(shop):
-        import_job, lost_import_job = kept_file("x"), kept_file("y")
+        import_job, lost_import_job = save_file("x"), save_file("y")
         lost_import_job.delete()
         export = Export.objects.get()
         stray = stored_files.store_file(export.create_path(), io.BytesIO(b"z"))
 
     housekeeping.run_hourly_tasks()
-    young = stored()
+    young = list_stored_files()
     housekeeping.run_hourly_tasks(timezone.now() + timedelta(hours=25))
 
     assert young == {import_job.path, lost_import_job.path, export.path, stray}
-    assert stored() == {import_job.path, export.path}
+    assert list_stored_files() == {import_job.path, export.path}
 
 
-def test_an_upload_whose_row_cannot_be_written_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_upload_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: Any, **options: Any) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(imports, "record_event", broken)
     with shop_scope(shop), pytest.raises(RuntimeError):
-        kept_file("x")
+        save_file("x")
 
-    assert stored() == set()
+    assert list_stored_files() == set()
 
 
 # --- names, dates, fulfillments ---------------------------------------------------------------------------------------
 
 
-def orders_from(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str = "in.jsonl") -> list[Order]:
+def import_and_get_orders(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str = "in.jsonl") -> list[Order]:
     line = {"title": "a", "price": "1.00", "quantity": 3}
-    import_text(shop, lines(*({"order": {"line_items": [line], **order}} for order in orders)), tmp_path, name)
+    import_text(shop, to_json_lines(*({"order": {"line_items": [line], **order}} for order in orders)), tmp_path, name)
     with shop_scope(shop):
         return list(Order.objects.order_by("pk"))
 
 
 def test_an_order_keeps_its_name_and_its_date(shop: Shop, tmp_path: Path) -> None:
     dates = {"created_at": "2024-05-06T07:08:09Z", "processed_at": "2024-05-05T00:00:00Z"}
-    orders = orders_from(
+    orders = import_and_get_orders(
         shop, tmp_path, {"name": "#1500", **dates}, {"name": "SE-7"}, {"id": 5, "created_at": "2024-01-01T00:00:00Z"}
     )
 
@@ -542,8 +540,10 @@ def test_an_order_keeps_its_name_and_its_date(shop: Shop, tmp_path: Path) -> Non
 
 def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> None:
     make_order(shop)
-    orders_from(shop, tmp_path, {"name": "#1001"}, {"name": "SE-7"}, {"name": "#1001", "id": 9}, {"name": "x" * 65})
-    orders = orders_from(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
+    import_and_get_orders(
+        shop, tmp_path, {"name": "#1001"}, {"name": "SE-7"}, {"name": "#1001", "id": 9}, {"name": "x" * 65}
+    )
+    orders = import_and_get_orders(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
 
     assert [order.name for order in orders] == [
         "#1001",
@@ -555,12 +555,15 @@ def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> 
         "#9999999999",
     ]
     assert [order.number for order in orders] == list(range(1, 8))
-    assert fates(shop)[0][2] == "the name #1001 is already taken"
+    assert get_row_results(shop)[0][2] == "the name #1001 is already taken"
 
 
 def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -> None:
-    assert orders_from(shop, tmp_path, {"created_at": "soon"}, {"created_at": "2999-01-01"}) == []
-    assert [reason for _, _, reason in fates(shop)] == ["created_at is invalid", "created_at must not be in the future"]
+    assert import_and_get_orders(shop, tmp_path, {"created_at": "soon"}, {"created_at": "2999-01-01"}) == []
+    assert [reason for _, _, reason in get_row_results(shop)] == [
+        "created_at is invalid",
+        "created_at must not be in the future",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -578,7 +581,7 @@ def test_orders_that_were_partly_sent_come_in(
     line = {"title": "a", "price": "1.00", "quantity": 3}
     items = [{**line, "fulfillment_status": word, "fulfillable_quantity": units} for word, units in rows]
 
-    [order] = orders_from(shop, tmp_path, {"fulfillment_status": message[0], "line_items": items})
+    [order] = import_and_get_orders(shop, tmp_path, {"fulfillment_status": message[0], "line_items": items})
 
     with shop_scope(shop):
         assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == remaining
@@ -603,11 +606,11 @@ def test_orders_that_were_partly_sent_come_in(
 def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line: dict[str, Any], reason: str) -> None:
     items = [{"title": "a", "price": "1.00", "quantity": 3, **line}]
 
-    assert orders_from(shop, tmp_path, {"fulfillment_status": status, "line_items": items}) == []
-    assert reason in fates(shop)[0][2]
+    assert import_and_get_orders(shop, tmp_path, {"fulfillment_status": status, "line_items": items}) == []
+    assert reason in get_row_results(shop)[0][2]
 
 
-def counted(table: str) -> int:
+def get_planner_count(table: str) -> int:
     """Return how many rows of a table the planner expects."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -622,9 +625,9 @@ def counted(table: str) -> int:
 def test_the_planner_knows_what_a_large_import_brought(shop: Shop, tmp_path: Path) -> None:
     rows = [{"customer": {"email": f"p{number}@example.com"}} for number in range(120)]
 
-    import_text(shop, lines(*rows), tmp_path)
+    import_text(shop, to_json_lines(*rows), tmp_path)
 
-    assert counted("customers_customer") >= 120
+    assert get_planner_count("customers_customer") >= 120
 
 
 def test_the_planner_knows_what_the_demo_store_holds(
@@ -637,14 +640,14 @@ def test_the_planner_knows_what_the_demo_store_holds(
     call_command("demo", stdout=io.StringIO())
 
     with all_shops_scope():
-        assert counted("customers_customer") == Customer.objects.count() > 0
+        assert get_planner_count("customers_customer") == Customer.objects.count() > 0
 
 
 # --- audit log --------------------------------------------------------------------------------------------------------
 
 
 def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None:
-    import_text(shop, lines({"customer": ADA}), tmp_path)
+    import_text(shop, to_json_lines({"customer": ADA}), tmp_path)
 
     with shop_scope(shop):
         topics = list(
@@ -656,7 +659,7 @@ def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None
 @pytest.mark.parametrize(("dry", "words"), [(True, "Would be"), (False, "Done")])
 def test_the_command_exits_with_an_error_where_rows_fail(shop: Shop, tmp_path: Path, dry: bool, words: str) -> None:
     path = tmp_path / "in.jsonl"
-    path.write_text(lines({"customer": ADA}, {"customer": {"email": "no"}}))
+    path.write_text(to_json_lines({"customer": ADA}, {"customer": {"email": "no"}}))
     out = io.StringIO()
 
     with pytest.raises(CommandError, match=r"^1 row failed\.$") as failed:

@@ -24,14 +24,14 @@ CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
 
 
 @st.composite
-def amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
+def draw_amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
     """Draw a currency and amounts that are valid in it."""
     currency = draw(CURRENCIES)
     units = draw(st.lists(st.integers(0, most), min_size=1, max_size=12))
     return currency, [Decimal(unit) * get_minor_unit(currency) for unit in units]
 
 
-@given(amounts(), st.integers(0, 10**12))
+@given(draw_amounts(), st.integers(0, 10**12))
 def test_split_adds_up_to_the_cent(given_amounts: tuple[str, list[Decimal]], units: int) -> None:
     currency, weights = given_amounts
     total = Decimal(units) * get_minor_unit(currency)
@@ -58,7 +58,7 @@ def test_portions_of_single_units_add_up_to_the_whole(currency: str, units: int,
 
 
 @given(
-    amounts(10**6),
+    draw_amounts(10**6),
     st.integers(0, 10**6),
     st.decimals(0, 100, places=2),
     st.decimals(0, 1, places=4),

@@ -28,8 +28,8 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
 from tests.orders.factories import make_order, make_variant
-from tests.orders.tables import Tables, nameless
-from tests.webhooks.worlds import subscribe
+from tests.orders.tables import ShopTables, remove_ids
+from tests.webhooks.worlds import make_subscription
 
 State = Import.State
 MUG = {"title": "Mug", "price": "12.50", "quantity": 2}
@@ -39,11 +39,11 @@ TOPICS = ("orders/create", "orders/paid", "orders/cancelled", "customers/create"
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def orders() -> list[dict[str, Any]]:
+def build_orders() -> list[dict[str, Any]]:
     """Return one order of each kind, some of them repeated in the shop or in the file."""
     rows: list[dict[str, Any]] = [
         {"email": "new@example.com", "line_items": [MUG, BOWL], "tags": "vip, new", "shipping_address": PLACE},
@@ -119,7 +119,7 @@ def orders() -> list[dict[str, Any]]:
     return [*rows, rows[0], {"id": "gone", "line_items": [BOWL]}, {"id": "there", "line_items": [BOWL]}]
 
 
-def arranged(domain: str, *, has_subscribers: bool) -> Shop:
+def create_prepared_shop(domain: str, *, has_subscribers: bool) -> Shop:
     """Create a shop with customers, products, an order of each name, and earlier imports."""
     shop = factories.make_shop(domain=domain, name="Shop")
     make_variant(shop)
@@ -129,7 +129,7 @@ def arranged(domain: str, *, has_subscribers: bool) -> Shop:
     if has_subscribers:
         installation = factories.make_installation(shop, name="App")
         for topic in TOPICS:
-            subscribe(installation, "https://apps.example.com/hooks", topic=topic)
+            make_subscription(installation, "https://apps.example.com/hooks", topic=topic)
     with shop_scope(shop):
         at = timezone.now()
         for keys in (
@@ -140,7 +140,7 @@ def arranged(domain: str, *, has_subscribers: bool) -> Shop:
             create_customer(keys, actor="system", at=at)
         Customer.objects.filter(email="erased@example.com").update(erasing_at=at)
         make_order(shop, name="TAKEN")
-        before = kept_file([{"id": "gone", "line_items": [MUG]}, {"id": "there", "line_items": [MUG]}])
+        before = save_file([{"id": "gone", "line_items": [MUG]}, {"id": "there", "line_items": [MUG]}])
         imports.skip_validation(before)
         with closing(runner.run_import(before)) as session:
             list(session)
@@ -149,26 +149,26 @@ def arranged(domain: str, *, has_subscribers: bool) -> Shop:
     return shop
 
 
-def kept_file(rows: list[dict[str, Any]]) -> Import:
+def save_file(rows: list[dict[str, Any]]) -> Import:
     text = "".join(json.dumps({"order": row}) + "\n" for row in rows) + "no JSON\n"
     return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
 
-def checked_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
+def check_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
     """Check and run the file; return the report and all rows of the shop."""
     with shop_scope(shop):
-        import_job = kept_file(orders())
+        import_job = save_file(build_orders())
         with closing(dry_run.validate_file(import_job)) as session:
-            outcomes = [(row.line, what.result, nameless(what.reason), dict(what.changes)) for row, what in session]
+            outcomes = [(row.line, what.result, remove_ids(what.reason), dict(what.changes)) for row, what in session]
         imports.start_import(
             Import.objects.get(pk=import_job.pk), without_unknown=True, actor="system", at=timezone.now()
         )
         with closing(runner.run_import(import_job)) as session:
             list(session)
-    return outcomes, Tables(shop).dump()
+    return outcomes, ShopTables(shop).dump()
 
 
-def differing(table: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+def find_differences(table: list[str], other: list[str]) -> tuple[list[str], list[str]]:
     """Return the rows that only one of two tables has."""
     return sorted((Counter(table) - Counter(other)).elements()), sorted((Counter(other) - Counter(table)).elements())
 
@@ -189,12 +189,12 @@ def test_orders_together_become_what_they_become_one_by_one(
     results = []
     for number, at_once in enumerate((1, 9)):
         monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
-        results.append(checked_and_run(arranged(f"shop{number}.example", has_subscribers=received)))
+        results.append(check_and_run(create_prepared_shop(f"shop{number}.example", has_subscribers=received)))
         assert bool(together) == (at_once > 1)
 
     (message, tables), (said_together, tables_together) = results
     assert said_together == message
-    assert {label: differing(rows, tables_together.get(label, [])) for label, rows in tables.items()} == {
+    assert {label: find_differences(rows, tables_together.get(label, [])) for label, rows in tables.items()} == {
         label: ([], []) for label in tables
     }
     assert tables_together.keys() == tables.keys()
@@ -204,7 +204,7 @@ def test_orders_together_become_what_they_become_one_by_one(
 
 
 def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
-    import_job = kept_file(
+    import_job = save_file(
         [{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)]
     )
 
@@ -228,7 +228,7 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
             }
             for number in range(size)
         ]
-        import_job = kept_file(rows)
+        import_job = save_file(rows)
         imports.skip_validation(import_job)
         with CaptureQueriesContext(connection) as statements, closing(runner.run_import(import_job)) as session:
             assert sum(outcome.result == "new" for _, outcome in session) == size
@@ -239,10 +239,10 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
     assert {row.total_price for row in Order.objects.all()} == {Decimal(25)}
 
 
-def test_the_planner_counts_anew_while_many_orders_come(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planner_statistics_are_updated_during_large_imports(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner_statistics, "FIRST_REFRESH", 4)
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 2)
-    import_job = kept_file([{"id": number, "line_items": [MUG]} for number in range(39)])
+    import_job = save_file([{"id": number, "line_items": [MUG]} for number in range(39)])
     imports.skip_validation(import_job)
 
     with CaptureQueriesContext(connection) as statements, closing(runner.run_import(import_job)) as session:
@@ -262,7 +262,7 @@ def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest
     messages: list[tuple[uuid.UUID, ...]] = []
     monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
     with shop_scope(shop):
-        import_job = kept_file([{"id": number, "line_items": [MUG]} for number in range(60)])
+        import_job = save_file([{"id": number, "line_items": [MUG]} for number in range(60)])
         imports.skip_validation(import_job)
 
         with closing(runner.run_import(import_job)) as session:

@@ -42,12 +42,12 @@ def order(shop: Shop) -> Order:
     )
 
 
-def page(order: Order, **parts: Any) -> Response:
+def get_page(order: Order, **parts: Any) -> Response:
     where = {"shop_id": order.shop_id, "token": order.token} | parts
     return Client().get(f"/orders/{where['shop_id']}/{where['token']}")
 
 
-def text_of(response: Response) -> str:
+def get_text(response: Response) -> str:
     return response.content.decode()
 
 
@@ -58,22 +58,22 @@ def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Orde
 
     assert response.status_code == 200
     for part in ("Order #1001", order.shop.name, "2 × Mug &lt;b&gt;", "25.00 USD", "Paid", "Not shipped yet", "Ottawa"):
-        assert part in text_of(response)
+        assert part in get_text(response)
 
 
 def test_the_page_tells_the_country_in_the_buyers_language(order: Order) -> None:
     german = Client(headers={"accept-language": "de"}).get(f"/orders/{order.shop_id}/{order.token}")
 
-    assert "Ottawa, Kanada" in text_of(german)
-    assert "Ottawa, Canada" in text_of(page(order))
+    assert "Ottawa, Kanada" in get_text(german)
+    assert "Ottawa, Canada" in get_text(get_page(order))
 
 
-def test_the_page_names_nobody_and_is_kept_nowhere(order: Order) -> None:
-    response = page(order)
+def test_the_page_contains_no_names_and_is_not_cached(order: Order) -> None:
+    response = get_page(order)
 
     for part in ("Ada", "Lovelace", "Main Street", "K1A", "555", "ada@example.com", "cellar"):
-        assert part not in text_of(response)
-    assert 'name="robots" content="noindex' in text_of(response)
+        assert part not in get_text(response)
+    assert 'name="robots" content="noindex' in get_text(response)
     assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert response["Referrer-Policy"] == "no-referrer"
     assert "no-store" in response["Cache-Control"]
@@ -81,9 +81,9 @@ def test_the_page_names_nobody_and_is_kept_nowhere(order: Order) -> None:
 
 
 def test_scripts_of_apps_run_in_an_origin_of_their_own(order: Order) -> None:
-    response = page(order)
+    response = get_page(order)
 
-    assert f"/storefront/{order.shop.domain}/scripts.js?scope=order_status" in text_of(response)
+    assert f"/storefront/{order.shop.domain}/scripts.js?scope=order_status" in get_text(response)
     directives = [part.strip() for part in response["Content-Security-Policy"].split(";")]
     sandbox = next(part for part in directives if part.startswith("sandbox"))
     assert "allow-same-origin" not in sandbox
@@ -94,15 +94,15 @@ def test_scripts_of_apps_run_in_an_origin_of_their_own(order: Order) -> None:
     "parts", [{"token": "0" * 32}, {"token": "x"}, {"token": "%FF"}, {"shop_id": 2**70}, {"shop_id": 0}]
 )
 def test_a_wrong_link_leads_nowhere(order: Order, parts: dict[str, Any]) -> None:
-    response = page(order, **parts)
+    response = get_page(order, **parts)
 
     assert response.status_code == 404
-    assert "Order not found" in text_of(response)
-    assert order.shop.name not in text_of(response)
+    assert "Order not found" in get_text(response)
+    assert order.shop.name not in get_text(response)
 
 
 def test_an_order_is_not_found_in_another_shop(order: Order, other_shop: Shop) -> None:
-    assert page(order, shop_id=other_shop.pk).status_code == 404
+    assert get_page(order, shop_id=other_shop.pk).status_code == 404
 
 
 def test_the_page_only_reads(order: Order) -> None:
@@ -114,7 +114,7 @@ def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> 
     with shop_scope(shop):
         transitions.cancel_order(order, actor="system", at=timezone.now())
 
-    page_text = text_of(page(order))
+    page_text = get_text(get_page(order))
 
     for part in ("was canceled on", "3,000 JPY", "2 × Mug (2 removed)", "test order"):
         assert part in page_text

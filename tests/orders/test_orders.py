@@ -16,7 +16,7 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import LineItem, Order, OrderCounter, Transaction
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.orders.factories import available, make_order, make_variant
+from tests.orders.factories import get_available, make_order, make_variant
 from tests.wire_tables import assert_fits
 
 BOOTS = {
@@ -38,13 +38,13 @@ ADDRESS = {
 }
 
 
-def place(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def post_order(api: ApiClient, **fields: Any) -> dict[str, Any]:
     response = api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}})
     assert response.status_code == 201, response.content
     return response.json()["order"]
 
 
-def refused(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def get_order_errors(api: ApiClient, **fields: Any) -> dict[str, Any]:
     response = api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}})
     assert response.status_code == 422, response.content
     return response.json()["errors"]
@@ -54,7 +54,7 @@ def refused(api: ApiClient, **fields: Any) -> dict[str, Any]:
 def full_order(api: ApiClient, shop: Shop) -> dict[str, Any]:
     """Create an order with a value in every field."""
     variant = make_variant(shop, stock=9)
-    return place(
+    return post_order(
         api,
         line_items=[
             {**BOOTS, "properties": [{"name": "Engraving", "value": "For Ada"}], "total_discount": "4.00"},
@@ -96,7 +96,7 @@ def test_wire_of_every_route(api: ApiClient, full_order: dict[str, Any]) -> None
 
 
 def test_create_prices_an_order_and_takes_its_total_as_proof(api: ApiClient) -> None:
-    order = place(
+    order = post_order(
         api,
         currency="EUR",
         total_tax=13.5,
@@ -136,7 +136,7 @@ def test_create_prices_an_order_and_takes_its_total_as_proof(api: ApiClient) -> 
     ],
 )
 def test_create_refuses_totals_that_disagree(api: ApiClient, shop: Shop, field: str, amount: Any, message: str) -> None:
-    errors = refused(api, email="ada@example.com", **{field: amount})
+    errors = get_order_errors(api, email="ada@example.com", **{field: amount})
 
     assert errors == {field: [message]}
     with shop_scope(shop):
@@ -149,7 +149,9 @@ def test_create_refuses_totals_that_disagree(api: ApiClient, shop: Shop, field: 
 def test_create_shares_discounts_over_lines_to_the_cent(api: ApiClient) -> None:
     lines = [{"title": name, "price": "33.33", "quantity": 1} for name in "abc"]
 
-    order = place(api, line_items=lines, discount_codes=[{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}])
+    order = post_order(
+        api, line_items=lines, discount_codes=[{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}]
+    )
 
     shares = [line["discount_allocations"][0]["amount"] for line in order["line_items"]]
     assert shares == ["3.33", "3.34", "3.33"]
@@ -159,7 +161,7 @@ def test_create_shares_discounts_over_lines_to_the_cent(api: ApiClient) -> None:
 
 
 def test_create_takes_percentages_and_shipping_codes(api: ApiClient) -> None:
-    order = place(
+    order = post_order(
         api,
         line_items=[{"title": "a", "price": "50.00", "quantity": 2}],
         shipping_lines=[{"title": "Post", "price": "9.00"}],
@@ -181,7 +183,7 @@ def test_taxes_of_the_whole_order_are_shared_over_the_taxable_lines(api: ApiClie
         {"title": "c", "price": "70.00", "quantity": 1, "taxable": False},
     ]
 
-    order = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": "0.2", "price": "5.99"}])
+    order = post_order(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": "0.2", "price": "5.99"}])
 
     assert [[tax["price"] for tax in line["tax_lines"]] for line in order["line_items"]] == [["2.00"], ["3.99"], []]
     assert (order["total_tax"], order["total_price"]) == ("5.99", "105.99")
@@ -195,8 +197,8 @@ def test_taxes_of_the_whole_order_are_shared_over_the_taxable_lines(api: ApiClie
 def test_a_rate_of_the_whole_order_taxes_nothing_that_is_exempt(api: ApiClient, order: Any, line: Any) -> None:
     lines = [{"title": "Book", "price": "100.00", "quantity": 1, **line}]
 
-    by_rate = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2}], **order)
-    by_price = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2, "price": "5.00"}], **order)
+    by_rate = post_order(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2}], **order)
+    by_price = post_order(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2, "price": "5.00"}], **order)
 
     assert (by_rate["total_tax"], by_rate["total_price"]) == ("0.00", "100.00")
     assert (by_price["total_tax"], by_price["total_price"]) == ("5.00", "105.00")
@@ -205,8 +207,8 @@ def test_a_rate_of_the_whole_order_taxes_nothing_that_is_exempt(api: ApiClient, 
 def test_a_tax_without_a_price_follows_from_its_rate(api: ApiClient) -> None:
     line = {"title": "a", "price": "119.00", "quantity": 1, "tax_lines": [{"title": "VAT", "rate": "0.19"}]}
 
-    added = place(api, line_items=[line])
-    included = place(api, line_items=[line], taxes_included=True)
+    added = post_order(api, line_items=[line])
+    included = post_order(api, line_items=[line], taxes_included=True)
 
     assert (added["total_tax"], added["total_price"]) == ("22.61", "141.61")
     assert (included["total_tax"], included["total_price"]) == ("19.00", "119.00")
@@ -253,7 +255,7 @@ def test_a_tax_without_a_price_follows_from_its_rate(api: ApiClient) -> None:
     ],
 )
 def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, fields: Any, field: str) -> None:
-    errors = refused(api, **fields)
+    errors = get_order_errors(api, **fields)
 
     assert field in errors, errors
     with shop_scope(shop):
@@ -265,7 +267,7 @@ def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, fields: An
     "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", True, None, [], ""]
 )
 def test_amounts_are_plain_digits_with_the_decimals_of_the_currency(api: ApiClient, amount: Any) -> None:
-    errors = refused(api, line_items=[{"title": "a", "price": amount, "quantity": 1}])
+    errors = get_order_errors(api, line_items=[{"title": "a", "price": amount, "quantity": 1}])
 
     assert list(errors) == ["line_items.0.price"]
 
@@ -278,9 +280,9 @@ def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str,
     lines = [{"title": "a", "price": price, "quantity": 1}]
 
     if expected_output is None:
-        assert refused(api, currency=currency, line_items=lines) == {"line_items.0.price": ["is invalid"]}
+        assert get_order_errors(api, currency=currency, line_items=lines) == {"line_items.0.price": ["is invalid"]}
     else:
-        order = place(api, currency=currency, line_items=lines)
+        order = post_order(api, currency=currency, line_items=lines)
         assert (order["total_price"], order["currency"]) == (expected_output, currency)
 
 
@@ -297,7 +299,7 @@ def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str,
     ],
 )
 def test_totals_that_no_column_holds_are_refused(api: ApiClient, shop: Shop, fields: Any) -> None:
-    assert refused(api, **fields) == {"total_price": ["must be less than 1000000000000"]}
+    assert get_order_errors(api, **fields) == {"total_price": ["must be less than 1000000000000"]}
     with shop_scope(shop):
         assert not Order.objects.exists()
         assert not OrderCounter.objects.exists()
@@ -306,7 +308,7 @@ def test_totals_that_no_column_holds_are_refused(api: ApiClient, shop: Shop, fie
 def test_the_largest_total_is_kept_exactly(api: ApiClient) -> None:
     line = {"title": "Oil", "price": "999999999999.999", "quantity": 1}
 
-    order = place(api, line_items=[line], currency="KWD", financial_status="paid")
+    order = post_order(api, line_items=[line], currency="KWD", financial_status="paid")
 
     assert (order["total_price"], order["total_outstanding"]) == ("999999999999.999", "0.000")
 
@@ -314,7 +316,7 @@ def test_the_largest_total_is_kept_exactly(api: ApiClient) -> None:
 def test_an_order_shows_the_money_that_the_buyer_saw(api: ApiClient) -> None:
     lines = [{"title": "a", "price": "10.00", "quantity": 1}]
 
-    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
+    order = post_order(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
 
     assert order["currency"] == "USD"
     assert order["total_price_set"] == {
@@ -326,18 +328,18 @@ def test_an_order_shows_the_money_that_the_buyer_saw(api: ApiClient) -> None:
 def test_lines_of_variants_are_completed_from_the_catalog(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=5)
 
-    line = place(api, line_items=[{"variant_id": variant.pk}])["line_items"][0]
+    line = post_order(api, line_items=[{"variant_id": variant.pk}])["line_items"][0]
 
     assert (line["title"], line["variant_title"], line["name"]) == ("Mug", "Blue", "Mug - Blue")
     assert (line["sku"], line["vendor"], line["grams"], line["price"]) == ("MUG-1", "Pottery", 300, "10.00")
     assert (line["product_id"], line["product_exists"]) == (variant.product_id, True)
     assert line["variant_inventory_management"] == "platform"
-    assert available(variant) == 5
+    assert get_available(variant) == 5
 
 
 def test_lines_outlive_their_product(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop)
-    order = place(api, line_items=[{"variant_id": variant.pk}])
+    order = post_order(api, line_items=[{"variant_id": variant.pk}])
     api.get(f"orders/{order['id']}.json")
 
     with shop_scope(shop):
@@ -351,13 +353,13 @@ def test_lines_outlive_their_product(api: ApiClient, shop: Shop) -> None:
 def test_another_shops_variant_cannot_be_bought(api: ApiClient, other_shop: Shop) -> None:
     variant = make_variant(other_shop)
 
-    assert refused(api, line_items=[{"variant_id": variant.pk}]) == {"line_items.0.variant_id": ["is invalid"]}
+    assert get_order_errors(api, line_items=[{"variant_id": variant.pk}]) == {"line_items.0.variant_id": ["is invalid"]}
 
 
 def test_create_finds_the_customer_or_makes_one(api: ApiClient, shop: Shop) -> None:
-    first = place(api, email="Ada@Example.com", shipping_address=ADDRESS)
-    second = place(api, email="ada@example.com", transactions=[{"kind": "sale", "amount": "238.47"}])
-    third = place(api, customer={"id": first["customer"]["id"]})
+    first = post_order(api, email="Ada@Example.com", shipping_address=ADDRESS)
+    second = post_order(api, email="ada@example.com", transactions=[{"kind": "sale", "amount": "238.47"}])
+    third = post_order(api, customer={"id": first["customer"]["id"]})
 
     with shop_scope(shop):
         customer = Customer.objects.get()
@@ -369,7 +371,7 @@ def test_create_finds_the_customer_or_makes_one(api: ApiClient, shop: Shop) -> N
 
 
 def test_a_change_of_the_customer_shows_on_the_order_at_once(api: ApiClient) -> None:
-    order = place(api, email="ada@example.com")
+    order = post_order(api, email="ada@example.com")
     path = f"orders/{order['id']}.json"
     api.get(path)
 
@@ -380,7 +382,7 @@ def test_a_change_of_the_customer_shows_on_the_order_at_once(api: ApiClient) -> 
 
 
 def test_a_test_order_counts_for_nothing(api: ApiClient, shop: Shop) -> None:
-    place(api, email="ada@example.com", test=True, currency="EUR", financial_status="paid")
+    post_order(api, email="ada@example.com", test=True, currency="EUR", financial_status="paid")
 
     with shop_scope(shop):
         customer = Customer.objects.get()
@@ -397,10 +399,10 @@ def test_a_test_order_counts_for_nothing(api: ApiClient, shop: Shop) -> None:
         ("voided", ["authorization", "void"]),
     ],
 )
-def test_a_status_without_transactions_stands_for_them(
+def test_a_status_without_transactions_creates_a_transaction(
     api: ApiClient, shop: Shop, status: str, kinds: list[str]
 ) -> None:
-    order = place(api, financial_status=status)
+    order = post_order(api, financial_status=status)
 
     assert order["financial_status"] == status
     with shop_scope(shop):
@@ -408,7 +410,7 @@ def test_a_status_without_transactions_stands_for_them(
 
 
 def test_an_order_that_was_sent_already_has_nothing_left_to_send(api: ApiClient) -> None:
-    order = place(api, fulfillment_status="fulfilled")
+    order = post_order(api, fulfillment_status="fulfilled")
 
     assert order["fulfillment_status"] == "fulfilled"
     assert order["line_items"][0]["fulfillment_status"] == "fulfilled"
@@ -420,29 +422,33 @@ def test_stock_is_taken_as_the_order_says(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
 
-    place(api, line_items=[line])
-    assert available(variant) == 3
-    place(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
-    assert available(variant) == 1
-    errors = refused(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    post_order(api, line_items=[line])
+    assert get_available(variant) == 3
+    post_order(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    assert get_available(variant) == 1
+    errors = get_order_errors(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
     assert errors == {"line_items.0.quantity": ["is more than is in stock (1)"]}
-    assert available(variant) == 1
-    place(api, line_items=[line], inventory_behaviour="decrement_ignoring_policy")
-    assert available(variant) == -1
+    assert get_available(variant) == 1
+    post_order(api, line_items=[line], inventory_behaviour="decrement_ignoring_policy")
+    assert get_available(variant) == -1
 
 
 def test_a_variant_that_may_be_oversold_is(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=1, inventory_policy="continue")
 
-    place(api, line_items=[{"variant_id": variant.pk, "quantity": 4}], inventory_behaviour="decrement_obeying_policy")
+    post_order(
+        api, line_items=[{"variant_id": variant.pk, "quantity": 4}], inventory_behaviour="decrement_obeying_policy"
+    )
 
-    assert available(variant) == -3
+    assert get_available(variant) == -3
 
 
 def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
-    order = place(api, line_items=[line], inventory_behaviour="decrement_obeying_policy", financial_status="authorized")
+    order = post_order(
+        api, line_items=[line], inventory_behaviour="decrement_obeying_policy", financial_status="authorized"
+    )
     path = f"orders/{order['id']}/cancel.json"
 
     response = api.post(path, {"reason": "customer"})
@@ -458,17 +464,17 @@ def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
         422,
         {"errors": {"base": ["The order is already canceled"]}},
     )
-    assert available(variant) == 3
+    assert get_available(variant) == 3
 
 
 def test_cancel_without_restock_leaves_stock_and_units(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     lines = [{"variant_id": variant.pk, "quantity": 2}]
-    order = place(api, line_items=lines, inventory_behaviour="decrement_obeying_policy")
+    order = post_order(api, line_items=lines, inventory_behaviour="decrement_obeying_policy")
 
     cancelled = api.post(f"orders/{order['id']}/cancel.json", {"restock": False}).json()["order"]
 
-    assert available(variant) == 1
+    assert get_available(variant) == 1
     assert cancelled["line_items"][0]["current_quantity"] == 2
     assert cancelled["line_items"][0]["fulfillable_quantity"] == 0
     assert cancelled["fulfillment_status"] is None
@@ -476,7 +482,7 @@ def test_cancel_without_restock_leaves_stock_and_units(api: ApiClient, shop: Sho
 
 def test_cancel_takes_its_parameters_from_the_query_too(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
-    order = place(api, line_items=[{"variant_id": variant.pk}], inventory_behaviour="decrement_obeying_policy")
+    order = post_order(api, line_items=[{"variant_id": variant.pk}], inventory_behaviour="decrement_obeying_policy")
     path = f"orders/{order['id']}/cancel.json"
 
     refused = [api.post(f"{path}?reason=whim"), api.post(f"{path}?restock=FALSE")]
@@ -485,11 +491,11 @@ def test_cancel_takes_its_parameters_from_the_query_too(api: ApiClient, shop: Sh
     assert [response.status_code for response in refused] == [422, 422]
     assert [list(response.json()["errors"]) for response in refused] == [["reason"], ["restock"]]
     assert cancelled.json()["order"]["cancel_reason"] == "customer"
-    assert available(variant) == 2
+    assert get_available(variant) == 2
 
 
 def test_orders_are_closed_and_opened_again(api: ApiClient) -> None:
-    order = place(api)
+    order = post_order(api)
     path = f"orders/{order['id']}"
 
     closed = api.post(f"{path}/close.json").json()["order"]
@@ -504,7 +510,7 @@ def test_orders_are_closed_and_opened_again(api: ApiClient) -> None:
 
 
 def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> None:
-    order = place(api, email="ada@example.com")
+    order = post_order(api, email="ada@example.com")
     path = f"orders/{order['id']}.json"
 
     changed = api.put(
@@ -535,7 +541,7 @@ def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> 
 
 
 def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClient, shop: Shop) -> None:
-    order = place(api, shipping_address=ADDRESS)
+    order = post_order(api, shipping_address=ADDRESS)
 
     def changed(**parts: Any) -> Any:
         response = api.put(f"orders/{order['id']}.json", {"order": {"shipping_address": parts}})
@@ -559,7 +565,7 @@ def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClie
 
 
 def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> None:
-    order = place(api, email="ada@example.com")
+    order = post_order(api, email="ada@example.com")
 
     changed = api.put(f"orders/{order['id']}.json", {"order": {"customer": None}}).json()["order"]
 
@@ -569,7 +575,7 @@ def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> 
 
 
 def test_delete_takes_lines_and_transactions_along(api: ApiClient, shop: Shop) -> None:
-    order = place(api, email="ada@example.com", financial_status="paid")
+    order = post_order(api, email="ada@example.com", financial_status="paid")
 
     response = api.delete(f"orders/{order['id']}.json")
 
@@ -579,18 +585,18 @@ def test_delete_takes_lines_and_transactions_along(api: ApiClient, shop: Shop) -
         assert not Transaction.objects.exists()
         assert Customer.objects.get().orders_count == 0
         assert Event.objects.filter(topic="orders/delete").count() == 1
-    assert place(api)["name"] == "#1002"
+    assert post_order(api)["name"] == "#1002"
 
 
 def test_an_order_paid_through_a_gateway_stays(api: ApiClient) -> None:
-    order = place(api, transactions=[{"kind": "sale", "amount": "238.47", "gateway": "cards"}])
+    order = post_order(api, transactions=[{"kind": "sale", "amount": "238.47", "gateway": "cards"}])
 
     assert api.delete(f"orders/{order['id']}.json").status_code == 422
     assert api.get(f"orders/{order['id']}.json").status_code == 200
 
 
 def test_a_customer_with_orders_cannot_be_deleted(api: ApiClient) -> None:
-    order = place(api, email="ada@example.com")
+    order = post_order(api, email="ada@example.com")
 
     response = api.delete(f"customers/{order['customer']['id']}.json")
 
@@ -598,7 +604,7 @@ def test_a_customer_with_orders_cannot_be_deleted(api: ApiClient) -> None:
 
 
 def test_lists_show_open_orders_unless_the_status_says_otherwise(api: ApiClient) -> None:
-    opened, closed, cancelled = (place(api)["id"] for _ in range(3))
+    opened, closed, cancelled = (post_order(api)["id"] for _ in range(3))
     api.post(f"orders/{closed}/close.json")
     api.post(f"orders/{cancelled}/cancel.json")
 
@@ -614,10 +620,10 @@ def test_lists_show_open_orders_unless_the_status_says_otherwise(api: ApiClient)
 
 
 def test_lists_take_every_filter(api: ApiClient, client_with: ClientWith) -> None:
-    paid_row_id = place(api, financial_status="paid", processed_at="2026-01-02T03:04:05Z")["id"]
-    row_id = place(api, fulfillment_status="fulfilled")["id"]
+    paid_row_id = post_order(api, financial_status="paid", processed_at="2026-01-02T03:04:05Z")["id"]
+    row_id = post_order(api, fulfillment_status="fulfilled")["id"]
     stranger = client_with("write_orders")
-    foreign = place(stranger)["id"]
+    foreign = post_order(stranger)["id"]
 
     def ids(client: ApiClient = api, **query: Any) -> list[int]:
         return [order["id"] for order in client.get("orders.json", **query).json()["orders"]]
@@ -641,8 +647,8 @@ def test_lists_take_every_filter(api: ApiClient, client_with: ClientWith) -> Non
 
 
 def test_orders_of_a_customer_are_that_customers(api: ApiClient) -> None:
-    mine = place(api, email="ada@example.com")
-    place(api, email="bob@example.com")
+    mine = post_order(api, email="ada@example.com")
+    post_order(api, email="bob@example.com")
 
     orders = api.get(f"customers/{mine['customer']['id']}/orders.json").json()["orders"]
 
@@ -650,26 +656,26 @@ def test_orders_of_a_customer_are_that_customers(api: ApiClient) -> None:
     assert api.get("customers/999/orders.json").status_code == 404
 
 
-def test_orders_of_another_shop_do_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
-    order = place(api)
+def test_orders_of_another_shop_do_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
+    order = post_order(api)
     path = f"orders/{order['id']}"
 
     answers = [
-        foreign_api.get(f"{path}.json"),
-        foreign_api.put(f"{path}.json", {"order": {"note": "x"}}),
-        foreign_api.delete(f"{path}.json"),
-        *(foreign_api.post(f"{path}/{action}.json") for action in ("cancel", "close", "open")),
-        foreign_api.get(f"{path}/events.json"),
-        foreign_api.get(f"{path}/transactions.json"),
+        other_shop_api.get(f"{path}.json"),
+        other_shop_api.put(f"{path}.json", {"order": {"note": "x"}}),
+        other_shop_api.delete(f"{path}.json"),
+        *(other_shop_api.post(f"{path}/{action}.json") for action in ("cancel", "close", "open")),
+        other_shop_api.get(f"{path}/events.json"),
+        other_shop_api.get(f"{path}/transactions.json"),
     ]
 
     assert {response.status_code for response in answers} == {404}
     assert api.get(f"{path}.json").json()["order"] == order
-    assert place(foreign_api)["name"] == "#1001"
+    assert post_order(other_shop_api)["name"] == "#1001"
 
 
 def test_writes_record_what_happened_without_personal_data(api: ApiClient, shop: Shop) -> None:
-    order = place(api, email="ada@example.com", financial_status="paid")
+    order = post_order(api, email="ada@example.com", financial_status="paid")
     api.put(f"orders/{order['id']}.json", {"order": {"email": "new@example.com", "tags": "x"}})
     api.post(f"orders/{order['id']}/cancel.json")
 
@@ -689,7 +695,7 @@ def test_writes_record_what_happened_without_personal_data(api: ApiClient, shop:
 
 def test_units_count_as_sold_once_they_are_paid(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop)
-    order = place(api, line_items=[{"variant_id": variant.pk, "quantity": 3}])
+    order = post_order(api, line_items=[{"variant_id": variant.pk, "quantity": 3}])
 
     def sold() -> int:
         with shop_scope(shop):
@@ -740,7 +746,7 @@ def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: l
     from apps.jobs.domain import queue as jobs
     from apps.jobs.models import Job
 
-    place(api, email="ada@example.com", send_receipt=True)
+    post_order(api, email="ada@example.com", send_receipt=True)
     with shop_scope(shop):
         job = Job.objects.get(task="orders.receipt")
     jobs.run_job(job.key)
@@ -751,7 +757,7 @@ def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: l
 
 def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
     before = timezone.now()
-    order = place(api)
+    order = post_order(api)
 
     with shop_scope(shop):
         assert Order.objects.get(pk=order["id"]).processed_at >= before

@@ -21,7 +21,7 @@ ROWS = 6_000
 # Two weeks after the first order: a range so narrow that walking the whole list costs more.
 EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
 # The index of the foreign key also leads through a shop's rows by id.
-IN_ORDER = () if parts.on_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
+IN_ORDER = () if parts.is_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
 
 
 def add_crowd(shop: Shop) -> None:
@@ -112,7 +112,7 @@ def test_how_many_orders_have_a_channel_or_a_tag_is_known(shop: Shop, condition:
 
 
 @pytest.mark.postgres
-def test_few_orders_beside_a_shop_that_has_nearly_all_are_read_by_their_shop(shop: Shop) -> None:
+def test_few_orders_next_to_a_large_shop_are_read_by_their_shop(shop: Shop) -> None:
     query_plan = _plan_for_every_shop()
     assert "orders_order_pkey" not in query_plan, query_plan
 

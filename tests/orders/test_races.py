@@ -19,20 +19,23 @@ from apps.orders.domain.payments import PaymentRefused
 from apps.orders.domain.stock_reservation import NotEnoughStock
 from apps.orders.models import Order, OrderCounter, Transaction
 from apps.shops.models import Shop
-from tests.orders.factories import available, make_order, make_variant
-from tests.races import at_once, unguarded, without
+from tests.orders.factories import get_available, make_order, make_variant
+from tests.races import run_concurrently, run_unguarded, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
     """Return the same work so many times, each with its number."""
     return [partial(work, number) for number in range(count)]
 
 
 @pytest.mark.race(control="test_numbers_repeat_without_the_lock")
 def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
-    at_once(shop, *numbered(20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else [])))
+    run_concurrently(
+        shop,
+        *build_numbered_works(20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else [])),
+    )
 
     with shop_scope(shop):
         assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 16))
@@ -52,7 +55,7 @@ def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
             OrderCounter.objects.update(last_number=last + 1)
             return last + 1
 
-    assert at_once(shop, *numbered(5, careless)) == [1] * 5
+    assert run_concurrently(shop, *build_numbered_works(5, careless)) == [1] * 5
 
 
 @pytest.mark.race(control="inventory/test_stock_races.py::test_without_the_guard_the_same_takers_oversell")
@@ -60,13 +63,16 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
     variant = make_variant(shop, stock=5)
     line = {"variant_id": variant.pk, "quantity": 1}
 
-    outcomes = at_once(
-        shop, *numbered(20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy"))
+    outcomes = run_concurrently(
+        shop,
+        *build_numbered_works(
+            20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+        ),
     )
 
     assert sum(isinstance(outcome, Order) for outcome in outcomes) == 5
     assert sum(isinstance(outcome, NotEnoughStock) for outcome in outcomes) == 15
-    assert available(variant) == 0
+    assert get_available(variant) == 0
     with shop_scope(shop):
         assert Order.objects.count() == 5
         stock_movements = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
@@ -87,14 +93,14 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
             return make_order(shop, **options)
         return transitions.cancel_order(placed[(number - 8) // 2], actor="system", at=timezone.now())
 
-    outcomes = at_once(shop, *numbered(16, work))
+    outcomes = run_concurrently(shop, *build_numbered_works(16, work))
 
     refused = [outcome for outcome in outcomes[8:] if isinstance(outcome, DomainError)]
     assert len(refused) == 4, "each order is cancelled once"
     with shop_scope(shop):
         open_orders = Order.objects.filter(status="open").count()
         moved = sum(StockMovement.objects.filter(item=variant.inventory_item).values_list("delta", flat=True))
-        assert available(variant) == 6 - open_orders == moved >= 0
+        assert get_available(variant) == 6 - open_orders == moved >= 0
         assert Customer.objects.get().orders_count == Order.objects.count()
 
 
@@ -107,15 +113,16 @@ def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
     def cancel() -> Order:
         return transitions.cancel_order(order, actor="system", at=timezone.now())
 
-    unguarded(shop, cancel, cancel, locks={"orders_order"})
+    run_unguarded(shop, cancel, cancel, locks={"orders_order"})
 
-    assert available(variant) == 7
+    assert get_available(variant) == 7
 
 
 @pytest.mark.race(control="test_without_the_unique_key_one_customer_is_made_twice")
 def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
-    outcomes = at_once(
-        shop, *numbered(10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com"))
+    outcomes = run_concurrently(
+        shop,
+        *build_numbered_works(10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com")),
     )
 
     assert all(isinstance(outcome, Order) for outcome in outcomes)
@@ -129,8 +136,8 @@ def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
     def order() -> Order:
         return make_order(shop, email="ada@example.com")
 
-    with without(Customer, "shop_id", "email_key"):
-        unguarded(shop, order, order)
+    with without_constraint(Customer, "shop_id", "email_key"):
+        run_unguarded(shop, order, order)
 
         with shop_scope(shop):
             assert list(Customer.objects.values_list("orders_count", flat=True)) == [1, 1]
@@ -141,8 +148,11 @@ def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> Non
     order = make_order(shop, financial_status="authorized", email="ada@example.com")
     capture = {"kind": "capture", "amount": Decimal("6.00")}
 
-    outcomes = at_once(
-        shop, *numbered(10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now()))
+    outcomes = run_concurrently(
+        shop,
+        *build_numbered_works(
+            10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now())
+        ),
     )
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 7
@@ -157,9 +167,11 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
     order = make_order(shop, transactions=[{"kind": "authorization", "amount": Decimal("20.00")}] * 2)
     ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
 
-    outcomes = at_once(
+    outcomes = run_concurrently(
         shop,
-        *numbered(12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())),
+        *build_numbered_works(
+            12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())
+        ),
     )
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 9
@@ -176,8 +188,8 @@ def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -
         attrs = {"kind": "capture", "amount": Decimal("12.00")}
         return payments.create_transaction(order, attrs, actor="system", at=timezone.now())
 
-    with without(Transaction, "order_id", "sequence"):
-        unguarded(shop, capture, capture, locks={"orders_order"})
+    with without_constraint(Transaction, "order_id", "sequence"):
+        run_unguarded(shop, capture, capture, locks={"orders_order"})
 
         with shop_scope(shop):
             captured = Transaction.objects.filter(order=order, kind="capture").values_list("amount", flat=True)

@@ -22,7 +22,7 @@ GERMAN = {
 
 
 @pytest.fixture
-def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def german_translation(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Activate German with only these translations."""
     trans: Any = vars(translation)["_trans"]
     for name in ("gettext", "pgettext"):
@@ -35,7 +35,7 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     trans_real.deactivate()
 
 
-@pytest.mark.usefixtures("german")
+@pytest.mark.usefixtures("german_translation")
 @pytest.mark.parametrize(
     ("stored_value", "expected_text"),
     [
@@ -51,7 +51,7 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("", ""),
     ],
 )
-def test_a_stored_message_is_told_in_the_readers_language(stored_value: str, expected_text: str) -> None:
+def test_stored_messages_are_translated_for_the_reader(stored_value: str, expected_text: str) -> None:
     assert translate_stored(stored_value) == expected_text
 
 

@@ -26,7 +26,7 @@ from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
-from tests.orders.exchange import exported, import_text
+from tests.orders.exchange import export_text, import_text
 
 COUNT = int(os.environ.get("BACKOFFICE_ROUND_TRIPS", "60"))
 WORDS = (
@@ -55,11 +55,11 @@ SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-class Chance:
+class RandomValues:
     """A source of random values, the same in every run."""
 
     def __init__(self, seed: int) -> None:
@@ -84,17 +84,17 @@ class Chance:
         return FIRST + timedelta(seconds=self.by.randrange(10**7))
 
 
-def make_orders(shop: Shop, chance: Chance, count: int) -> None:
+def make_orders(shop: Shop, chance: RandomValues, count: int) -> None:
     for _ in range(count):
         make_order(shop, chance)
 
 
-def make_order(shop: Shop, chance: Chance) -> None:
+def make_order(shop: Shop, chance: RandomValues) -> None:
     by = chance.by
     currency = by.choice(["USD", "USD", "JPY", "KWD"])
     included = by.random() < 0.3
-    lines = [line(chance, currency, included=included) for _ in range(by.randint(1, 4))]
-    codes = [code(chance, currency) for _ in range(by.choice([0, 0, 1, 2, 3]))]
+    lines = [build_line(chance, currency, included=included) for _ in range(by.randint(1, 4))]
+    codes = [build_discount_code(chance, currency) for _ in range(by.choice([0, 0, 1, 2, 3]))]
     if len(codes) > 1 and by.random() < 0.5:
         codes[1]["code"] = codes[0]["code"]
     shipping = [
@@ -140,7 +140,7 @@ def make_order(shop: Shop, chance: Chance) -> None:
         transitions.cancel_order(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
 
 
-def line(chance: Chance, currency: str, *, included: bool) -> dict[str, Any]:
+def build_line(chance: RandomValues, currency: str, *, included: bool) -> dict[str, Any]:
     by, price = chance.by, chance.amount(currency)
     return {
         "title": chance.word(),
@@ -150,13 +150,13 @@ def line(chance: Chance, currency: str, *, included: bool) -> dict[str, Any]:
         "price": price,
         "total_discount": by.choice([Decimal(0), min(price, chance.amount(currency, 5))]),
         "tax_lines": chance.taxes(currency, included=included),
-        "duties": [duty(chance, currency) for _ in range(by.choice([0, 0, 1, 2]))],
+        "duties": [build_duty(chance, currency) for _ in range(by.choice([0, 0, 1, 2]))],
         "requires_shipping": by.random() < 0.5,
         "taxable": by.random() < 0.8,
     }
 
 
-def duty(chance: Chance, currency: str) -> dict[str, Any]:
+def build_duty(chance: RandomValues, currency: str) -> dict[str, Any]:
     by = chance.by
     return {
         "harmonized_system_code": by.choice([None, "520300", "0101.21"]),
@@ -166,37 +166,37 @@ def duty(chance: Chance, currency: str) -> dict[str, Any]:
     }
 
 
-def code(chance: Chance, currency: str) -> dict[str, Any]:
+def build_discount_code(chance: RandomValues, currency: str) -> dict[str, Any]:
     kind = chance.by.choice(["percentage", "fixed_amount", "shipping"])
     amount = Decimal(chance.by.randrange(1, 900)) / 10 if kind == "percentage" else chance.amount(currency, 9)
     return {"code": chance.word(), "amount": amount, "type": kind}
 
 
-def orders_of(shop: Shop) -> dict[str, Any]:
+def get_orders(shop: Shop) -> dict[str, Any]:
     with shop_scope(shop):
         orders = Order.objects.prefetch_related("line_items", "shipping_lines")
-        return {order.name: picture(order) for order in orders}
+        return {order.name: get_order_values(order) for order in orders}
 
 
-def picture(order: Order) -> dict[str, Any]:
+def get_order_values(order: Order) -> dict[str, Any]:
     """Return all fields of an order that a table contains; cell texts have no surrounding blanks."""
-    output = {name: plain(getattr(order, name)) for name in SHOWN}
+    output = {name: to_plain(getattr(order, name)) for name in SHOWN}
     address = output["billing_address"]
     return output | {
         "billing_address": {name: value for name, value in address.items() if value} if address else None,
-        "lines": [{name: plain(getattr(row, name)) for name in LINES} for row in order.line_items.all()],
-        "shipping": [{name: plain(getattr(row, name)) for name in SHIPPING} for row in order.shipping_lines.all()],
+        "lines": [{name: to_plain(getattr(row, name)) for name in LINES} for row in order.line_items.all()],
+        "shipping": [{name: to_plain(getattr(row, name)) for name in SHIPPING} for row in order.shipping_lines.all()],
     }
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, dict):
         value = {name: item for name, item in value.items() if name not in NEW}
-        return {name: Decimal(item).normalize() if name in AMOUNTS else plain(item) for name, item in value.items()}
+        return {name: Decimal(item).normalize() if name in AMOUNTS else to_plain(item) for name, item in value.items()}
     if isinstance(value, datetime):
         return value.replace(microsecond=0)
     return value.normalize() if isinstance(value, Decimal) else value
@@ -206,18 +206,18 @@ def plain(value: Any) -> Any:
 def test_random_orders_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     user = factories.make_member(shop, "export_orders")
     with shop_scope(shop):
-        make_orders(shop, Chance(7), COUNT)
+        make_orders(shop, RandomValues(7), COUNT)
 
-    report = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
+    report = import_text(other_shop, export_text(shop, user, "orders", form), tmp_path, f"in.{form}")
 
     assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
-    before, after = orders_of(shop), orders_of(other_shop)
+    before, after = get_orders(shop), get_orders(other_shop)
     assert after.keys() == before.keys()
     for name, row in before.items():
         assert after[name] == row
 
 
-def make_customers(chance: Chance, count: int) -> None:
+def make_customers(chance: RandomValues, count: int) -> None:
     by = chance.by
     for number in range(count):
         attrs: dict[str, Any] = {
@@ -239,14 +239,14 @@ PERSON = ("first_name", "last_name", "email", "phone", "note", "tags", "tax_exem
 PLACE = ("company", "address1", "city", "province_code", "country_code", "zip")
 
 
-def people_of(shop: Shop) -> list[dict[str, Any]]:
+def get_people(shop: Shop) -> list[dict[str, Any]]:
     with shop_scope(shop):
         people = Customer.objects.select_related("default_address").order_by("pk")
         return [
             {
-                **{name: plain(getattr(person, name)) for name in PERSON},
+                **{name: to_plain(getattr(person, name)) for name in PERSON},
                 "address": person.default_address
-                and {name: plain(getattr(person.default_address, name)) for name in PLACE},
+                and {name: to_plain(getattr(person.default_address, name)) for name in PLACE},
             }
             for person in people
         ]
@@ -256,12 +256,12 @@ def people_of(shop: Shop) -> list[dict[str, Any]]:
 def test_random_customers_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     user = factories.make_member(shop, "export_customers")
     with shop_scope(shop):
-        make_customers(Chance(11), COUNT)
+        make_customers(RandomValues(11), COUNT)
 
-    report = import_text(other_shop, exported(shop, user, "customers", form), tmp_path, f"in.{form}")
+    report = import_text(other_shop, export_text(shop, user, "customers", form), tmp_path, f"in.{form}")
 
     assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
-    assert people_of(other_shop) == people_of(shop)
+    assert get_people(other_shop) == get_people(shop)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -271,8 +271,8 @@ def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path
     other_shop.refresh_from_db()
     people = [factories.make_member(index, "export_orders") for index in (shop, other_shop)]
     with shop_scope(shop):
-        make_orders(shop, Chance(13), 5)
-    out = exported(shop, people[0], "orders", form)
+        make_orders(shop, RandomValues(13), 5)
+    out = export_text(shop, people[0], "orders", form)
     import_text(other_shop, out, tmp_path, f"in.{form}")
 
     def shown(index: Shop) -> list[Any]:
@@ -284,4 +284,4 @@ def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path
 
     assert shown(other_shop) == shown(shop)
     if form == "csv":
-        assert exported(other_shop, people[1], "orders", form) == out
+        assert export_text(other_shop, people[1], "orders", form) == out

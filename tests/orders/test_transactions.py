@@ -19,30 +19,30 @@ HUNDRED = [{"title": "Vase", "price": "100.00", "quantity": 1}]
 @pytest.fixture
 def order(api: ApiClient) -> dict[str, Any]:
     """Create an unpaid order of 100.00."""
-    return place(api)
+    return post_order(api)
 
 
-def place(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def post_order(api: ApiClient, **fields: Any) -> dict[str, Any]:
     body = {"order": {"line_items": HUNDRED, "email": "ada@example.com", **fields}}
     response = api.post("orders.json", body)
     assert response.status_code == 201, response.content
     return response.json()["order"]
 
 
-def pay(api: ApiClient, order: dict[str, Any], **fields: Any) -> Any:
+def post_transaction(api: ApiClient, order: dict[str, Any], **fields: Any) -> Any:
     return api.post(f"orders/{order['id']}/transactions.json", {"transaction": fields})
 
 
-def status(api: ApiClient, order: dict[str, Any]) -> str:
+def get_financial_status(api: ApiClient, order: dict[str, Any]) -> str:
     return api.get(f"orders/{order['id']}.json").json()["order"]["financial_status"]
 
 
 def test_wire_of_every_route(api: ApiClient, order: dict[str, Any]) -> None:
     path = f"orders/{order['id']}/transactions"
-    authorized = pay(
+    authorized = post_transaction(
         api, order, kind="authorization", amount="60.00", authorization="code-1", message="Approved"
     ).json()
-    captured = pay(api, order, kind="capture", amount="10.00", message="Captured").json()
+    captured = post_transaction(api, order, kind="capture", amount="10.00", message="Captured").json()
     pk = authorized["transaction"]["id"]
 
     assert_fits("transaction", "POST /orders/{id}/transactions.json", captured)
@@ -52,56 +52,56 @@ def test_wire_of_every_route(api: ApiClient, order: dict[str, Any]) -> None:
 
 
 def test_authorization_is_captured_in_parts(api: ApiClient, order: dict[str, Any]) -> None:
-    authorization = pay(api, order, kind="authorization", amount="100.00").json()["transaction"]
-    assert status(api, order) == "authorized"
+    authorization = post_transaction(api, order, kind="authorization", amount="100.00").json()["transaction"]
+    assert get_financial_status(api, order) == "authorized"
     assert authorization["payment_id"] == "#1001.1"
 
-    first = pay(api, order, kind="capture", amount="40.00", parent_id=authorization["id"])
-    assert (first.status_code, status(api, order)) == (201, "partially_paid")
+    first = post_transaction(api, order, kind="capture", amount="40.00", parent_id=authorization["id"])
+    assert (first.status_code, get_financial_status(api, order)) == (201, "partially_paid")
     transaction = api.get(f"orders/{order['id']}/transactions/{authorization['id']}.json").json()["transaction"]
     assert transaction["total_unsettled_set"]["shop_money"] == {"amount": "60.00", "currency": "USD"}
-    beyond = pay(api, order, kind="capture", amount="60.01")
+    beyond = post_transaction(api, order, kind="capture", amount="60.01")
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 60.00"]}}
-    rest = pay(api, order, kind="capture")
+    rest = post_transaction(api, order, kind="capture")
 
     assert rest.json()["transaction"]["amount"] == "60.00"
     assert rest.json()["transaction"]["parent_id"] == authorization["id"]
-    assert status(api, order) == "paid"
-    assert pay(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
-    assert pay(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
+    assert get_financial_status(api, order) == "paid"
+    assert post_transaction(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
+    assert post_transaction(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
 
 
 def test_void_ends_an_authorization(api: ApiClient, order: dict[str, Any]) -> None:
-    authorization = pay(api, order, kind="authorization").json()["transaction"]
+    authorization = post_transaction(api, order, kind="authorization").json()["transaction"]
 
-    void = pay(api, order, kind="void", parent_id=authorization["id"], authorization="code-1")
+    void = post_transaction(api, order, kind="void", parent_id=authorization["id"], authorization="code-1")
 
     assert (authorization["amount"], void.json()["transaction"]["amount"]) == ("100.00", "0.00")
     assert void.json()["transaction"]["authorization"] is None
-    assert (void.status_code, status(api, order)) == (201, "voided")
-    assert pay(api, order, kind="capture", amount="1.00", parent_id=authorization["id"]).status_code == 422
-    assert pay(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
+    assert (void.status_code, get_financial_status(api, order)) == (201, "voided")
+    assert post_transaction(api, order, kind="capture", amount="1.00", parent_id=authorization["id"]).status_code == 422
+    assert post_transaction(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
 
 
 def test_a_captured_authorization_cannot_be_voided(api: ApiClient, order: dict[str, Any]) -> None:
-    pay(api, order, kind="authorization")
-    pay(api, order, kind="capture", amount="1.00")
+    post_transaction(api, order, kind="authorization")
+    post_transaction(api, order, kind="capture", amount="1.00")
 
-    response = pay(api, order, kind="void")
+    response = post_transaction(api, order, kind="void")
 
     assert response.status_code == 422
-    assert status(api, order) == "partially_paid"
+    assert get_financial_status(api, order) == "partially_paid"
 
 
 def test_sales_pay_what_is_owed_and_no_more(api: ApiClient, order: dict[str, Any], shop: Shop) -> None:
-    assert pay(api, order, kind="sale", amount="99.99").status_code == 201
-    assert status(api, order) == "partially_paid"
-    assert pay(api, order, kind="sale", amount="0.02").json() == {
+    assert post_transaction(api, order, kind="sale", amount="99.99").status_code == 201
+    assert get_financial_status(api, order) == "partially_paid"
+    assert post_transaction(api, order, kind="sale", amount="0.02").json() == {
         "errors": {"amount": ["must be less than or equal to 0.01"]}
     }
-    assert pay(api, order, kind="sale").json()["transaction"]["amount"] == "0.01"
+    assert post_transaction(api, order, kind="sale").json()["transaction"]["amount"] == "0.01"
 
-    assert status(api, order) == "paid"
+    assert get_financial_status(api, order) == "paid"
     with shop_scope(shop):
         assert Customer.objects.get().total_spent == Decimal("100.00")
         assert Event.objects.filter(topic="orders/paid").count() == 1
@@ -110,12 +110,12 @@ def test_sales_pay_what_is_owed_and_no_more(api: ApiClient, order: dict[str, Any
 
 def test_captures_of_several_authorizations_take_no_more_than_is_owed(api: ApiClient, order: dict[str, Any]) -> None:
     for _ in range(2):
-        pay(api, order, kind="authorization", amount="100.00")
-    pay(api, order, kind="sale", amount="30.00")
+        post_transaction(api, order, kind="authorization", amount="100.00")
+    post_transaction(api, order, kind="sale", amount="30.00")
 
-    refused = pay(api, order, kind="capture", amount="70.01")
-    rest = pay(api, order, kind="capture")
-    second_response = pay(api, order, kind="capture")
+    refused = post_transaction(api, order, kind="capture", amount="70.01")
+    rest = post_transaction(api, order, kind="capture")
+    second_response = post_transaction(api, order, kind="capture")
 
     assert refused.json() == {"errors": {"amount": ["must be less than or equal to 70.00"]}}
     assert rest.json()["transaction"]["amount"] == "70.00"
@@ -124,23 +124,27 @@ def test_captures_of_several_authorizations_take_no_more_than_is_owed(api: ApiCl
 
 
 def test_a_capture_names_its_authorization_by_the_code(api: ApiClient, order: dict[str, Any]) -> None:
-    first = pay(api, order, kind="authorization", amount="40.00", authorization="auth-1").json()["transaction"]
-    second = pay(api, order, kind="authorization", amount="60.00", authorization="auth-2").json()["transaction"]
+    first = post_transaction(api, order, kind="authorization", amount="40.00", authorization="auth-1").json()[
+        "transaction"
+    ]
+    second = post_transaction(api, order, kind="authorization", amount="60.00", authorization="auth-2").json()[
+        "transaction"
+    ]
 
-    by_code = pay(api, order, kind="capture", authorization="auth-1").json()["transaction"]
-    newest = pay(api, order, kind="capture", authorization="capture-7").json()["transaction"]
+    by_code = post_transaction(api, order, kind="capture", authorization="auth-1").json()["transaction"]
+    newest = post_transaction(api, order, kind="capture", authorization="capture-7").json()["transaction"]
 
     assert (by_code["parent_id"], by_code["amount"]) == (first["id"], "40.00")
     assert (newest["parent_id"], newest["amount"]) == (second["id"], "60.00")
 
 
 def test_failed_attempts_move_nothing(api: ApiClient, order: dict[str, Any]) -> None:
-    failed = pay(api, order, kind="sale", amount="100.00", status="failure", error_code="card_declined")
+    failed = post_transaction(api, order, kind="sale", amount="100.00", status="failure", error_code="card_declined")
 
     assert failed.json()["transaction"]["error_code"] == "card_declined"
-    assert status(api, order) == "pending"
-    authorization = pay(api, order, kind="authorization", status="failure").json()["transaction"]
-    assert pay(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
+    assert get_financial_status(api, order) == "pending"
+    authorization = post_transaction(api, order, kind="authorization", status="failure").json()["transaction"]
+    assert post_transaction(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -164,7 +168,7 @@ def test_failed_attempts_move_nothing(api: ApiClient, order: dict[str, Any]) -> 
 def test_create_refuses_what_cannot_be(
     api: ApiClient, order: dict[str, Any], shop: Shop, fields: Any, field: str
 ) -> None:
-    response = pay(api, order, **fields)
+    response = post_transaction(api, order, **fields)
 
     assert response.status_code == 422, response.content
     assert list(response.json()["errors"]) == [field]
@@ -173,10 +177,10 @@ def test_create_refuses_what_cannot_be(
 
 
 def test_a_transaction_of_another_order_is_no_parent_and_not_found(api: ApiClient, order: dict[str, Any]) -> None:
-    other = place(api)
-    foreign = pay(api, other, kind="authorization").json()["transaction"]
+    other = post_order(api)
+    foreign = post_transaction(api, other, kind="authorization").json()["transaction"]
 
-    assert pay(api, order, kind="capture", parent_id=foreign["id"]).status_code == 422
+    assert post_transaction(api, order, kind="capture", parent_id=foreign["id"]).status_code == 422
     assert api.get(f"orders/{order['id']}/transactions/{foreign['id']}.json").status_code == 404
     assert api.get(f"orders/{order['id']}/transactions.json").json() == {"transactions": []}
 
@@ -184,61 +188,65 @@ def test_a_transaction_of_another_order_is_no_parent_and_not_found(api: ApiClien
 def test_cancelled_orders_take_no_money(api: ApiClient, order: dict[str, Any]) -> None:
     api.post(f"orders/{order['id']}/cancel.json")
 
-    assert pay(api, order, kind="sale", amount="1.00").json() == {"errors": {"base": ["The order is canceled"]}}
+    assert post_transaction(api, order, kind="sale", amount="1.00").json() == {
+        "errors": {"base": ["The order is canceled"]}
+    }
 
 
 def test_orders_in_two_currencies_want_to_know_which(api: ApiClient) -> None:
-    order = place(api, presentment_currency="JPY", exchange_rate="151.27")
+    order = post_order(api, presentment_currency="JPY", exchange_rate="151.27")
 
-    assert pay(api, order, kind="sale", amount="100").json() == {"errors": {"currency": ["can't be blank"]}}
-    assert pay(api, order, kind="sale", amount="1.5", currency="JPY").status_code == 422
-    assert pay(api, order, kind="sale", amount="15127", currency="KWD").status_code == 422
-    authorized = pay(api, order, kind="authorization", amount="15127", currency="JPY")
+    assert post_transaction(api, order, kind="sale", amount="100").json() == {
+        "errors": {"currency": ["can't be blank"]}
+    }
+    assert post_transaction(api, order, kind="sale", amount="1.5", currency="JPY").status_code == 422
+    assert post_transaction(api, order, kind="sale", amount="15127", currency="KWD").status_code == 422
+    authorized = post_transaction(api, order, kind="authorization", amount="15127", currency="JPY")
     assert authorized.status_code == 201
-    mixed = pay(api, order, kind="capture", amount="50.00", currency="USD")
+    mixed = post_transaction(api, order, kind="capture", amount="50.00", currency="USD")
     assert mixed.json() == {"errors": {"currency": ["must be JPY, that of the authorization"]}}
-    captured = pay(api, order, kind="capture", amount="15127", currency="JPY")
+    captured = post_transaction(api, order, kind="capture", amount="15127", currency="JPY")
 
     assert captured.json()["transaction"]["currency"] == "JPY"
-    assert status(api, order) == "paid"
+    assert get_financial_status(api, order) == "paid"
 
 
 def test_a_payment_in_the_buyers_currency_pays_in_spite_of_roundings(api: ApiClient) -> None:
     lines = [{"title": "Vase", "price": "10.00", "quantity": 1}]
-    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="148.33")
+    order = post_order(api, line_items=lines, presentment_currency="JPY", exchange_rate="148.33")
 
-    pay(api, order, kind="sale", amount="1483", currency="JPY")
+    post_transaction(api, order, kind="sale", amount="1483", currency="JPY")
 
-    assert status(api, order) == "paid"
+    assert get_financial_status(api, order) == "paid"
 
 
 def test_roundings_of_small_payments_do_not_pay_an_order(api: ApiClient) -> None:
     lines = [{"title": "Bead", "price": "0.05", "quantity": 1}]
-    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
+    order = post_order(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
 
     for _ in range(7):
-        assert pay(api, order, kind="sale", amount="1", currency="JPY").status_code == 201
-    partly = status(api, order)
-    too_much = pay(api, order, kind="sale", amount="2", currency="JPY")
-    pay(api, order, kind="sale", amount="1", currency="JPY")
+        assert post_transaction(api, order, kind="sale", amount="1", currency="JPY").status_code == 201
+    partly = get_financial_status(api, order)
+    too_much = post_transaction(api, order, kind="sale", amount="2", currency="JPY")
+    post_transaction(api, order, kind="sale", amount="1", currency="JPY")
 
     assert partly == "partially_paid"
     assert too_much.json() == {"errors": {"amount": ["must be less than or equal to 1"]}}
-    assert status(api, order) == "paid"
+    assert get_financial_status(api, order) == "paid"
     assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "0.00"
 
 
 def test_a_payment_that_no_column_holds_is_refused(api: ApiClient) -> None:
     lines = [{"title": "Bead", "price": "1.00", "quantity": 1}]
-    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="0.000001")
+    order = post_order(api, line_items=lines, presentment_currency="JPY", exchange_rate="0.000001")
 
-    response = pay(api, order, kind="authorization", amount="999999999999", currency="JPY")
+    response = post_transaction(api, order, kind="authorization", amount="999999999999", currency="JPY")
 
     assert response.json() == {"errors": {"amount": ["is invalid"]}}
 
 
 def test_events_of_an_order_are_its_timeline(api: ApiClient, order: dict[str, Any]) -> None:
-    pay(api, order, kind="sale")
+    post_transaction(api, order, kind="sale")
     api.post(f"orders/{order['id']}/close.json")
 
     body = api.get(f"orders/{order['id']}/events.json").json()
@@ -253,30 +261,30 @@ def test_events_of_an_order_are_its_timeline(api: ApiClient, order: dict[str, An
 
 
 def test_pending_payments_count_and_are_concluded_by_their_outcome(api: ApiClient, order: dict[str, Any]) -> None:
-    assert pay(api, order, kind="sale", amount="100.00", status="pending").status_code == 201
-    assert status(api, order) == "pending"
+    assert post_transaction(api, order, kind="sale", amount="100.00", status="pending").status_code == 201
+    assert get_financial_status(api, order) == "pending"
 
-    second_transaction = pay(api, order, kind="sale", amount="100.00", status="pending")
-    beside = pay(api, order, kind="sale", amount="0.01")
-    failed = pay(api, order, kind="sale", amount="100.00", status="failure")
-    second = pay(api, order, kind="sale", amount="60.00", status="pending")
-    beyond = pay(api, order, kind="sale", amount="40.01")
-    transaction = pay(api, order, kind="sale", amount="60.00")
-    rest = pay(api, order, kind="sale", amount="40.00")
+    second_transaction = post_transaction(api, order, kind="sale", amount="100.00", status="pending")
+    beside = post_transaction(api, order, kind="sale", amount="0.01")
+    failed = post_transaction(api, order, kind="sale", amount="100.00", status="failure")
+    second = post_transaction(api, order, kind="sale", amount="60.00", status="pending")
+    beyond = post_transaction(api, order, kind="sale", amount="40.01")
+    transaction = post_transaction(api, order, kind="sale", amount="60.00")
+    rest = post_transaction(api, order, kind="sale", amount="40.00")
 
     assert second_transaction.json() == beside.json() == {"errors": {"amount": ["must be less than or equal to 0.00"]}}
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 40.00"]}}
     assert [response.status_code for response in (failed, second, transaction, rest)] == [201] * 4
-    assert status(api, order) == "paid"
+    assert get_financial_status(api, order) == "paid"
 
 
 def test_pending_captures_reserve_their_authorization(api: ApiClient, order: dict[str, Any]) -> None:
-    pay(api, order, kind="authorization", amount="50.00")
-    pay(api, order, kind="capture", amount="30.00", status="pending")
+    post_transaction(api, order, kind="authorization", amount="50.00")
+    post_transaction(api, order, kind="capture", amount="30.00", status="pending")
 
-    beyond = pay(api, order, kind="capture", amount="20.01")
-    void = pay(api, order, kind="void")
-    response = pay(api, order, kind="capture", amount="30.00")
+    beyond = post_transaction(api, order, kind="capture", amount="20.01")
+    void = post_transaction(api, order, kind="void")
+    response = post_transaction(api, order, kind="capture", amount="30.00")
 
     assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 20.00"]}}
     assert (void.status_code, response.status_code) == (422, 201)
@@ -296,9 +304,9 @@ def test_an_order_comes_with_no_more_money_than_it_costs(api: ApiClient) -> None
 
 
 def test_cancelling_after_a_failed_capture_voids_the_authorization(api: ApiClient, order: dict[str, Any]) -> None:
-    pay(api, order, kind="authorization")
-    pay(api, order, kind="capture", status="pending")
-    pay(api, order, kind="capture", status="failure")
+    post_transaction(api, order, kind="authorization")
+    post_transaction(api, order, kind="capture", status="pending")
+    post_transaction(api, order, kind="capture", status="failure")
 
     cancelled = api.post(f"orders/{order['id']}/cancel.json").json()["order"]
 
@@ -308,25 +316,25 @@ def test_cancelling_after_a_failed_capture_voids_the_authorization(api: ApiClien
 
 
 def test_the_outcome_of_a_pending_capture_is_noted_on_a_cancelled_order(api: ApiClient, order: dict[str, Any]) -> None:
-    pay(api, order, kind="authorization")
-    pay(api, order, kind="capture", amount="70.00", status="pending")
+    post_transaction(api, order, kind="authorization")
+    post_transaction(api, order, kind="capture", amount="70.00", status="pending")
     assert api.post(f"orders/{order['id']}/cancel.json").json()["order"]["financial_status"] == "authorized"
 
-    other = pay(api, order, kind="capture", amount="30.00")
-    void = pay(api, order, kind="void")
-    response = pay(api, order, kind="capture", amount="70.00")
+    other = post_transaction(api, order, kind="capture", amount="30.00")
+    void = post_transaction(api, order, kind="void")
+    response = post_transaction(api, order, kind="capture", amount="70.00")
 
     assert other.json() == {"errors": {"base": ["The order is canceled"]}}
     assert void.status_code == 422
     assert response.status_code == 201, response.content
-    assert status(api, order) == "partially_paid"
+    assert get_financial_status(api, order) == "partially_paid"
 
 
 def test_an_order_with_money_through_a_gateway_cannot_be_deleted(api: ApiClient) -> None:
-    payment = place(api, transactions=[{"kind": "sale", "gateway": "card-house"}])
-    tried = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "status": "failure"}])
-    by_hand = place(api, financial_status="paid")
-    test = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "test": True}])
+    payment = post_order(api, transactions=[{"kind": "sale", "gateway": "card-house"}])
+    tried = post_order(api, transactions=[{"kind": "sale", "gateway": "card-house", "status": "failure"}])
+    by_hand = post_order(api, financial_status="paid")
+    test = post_order(api, transactions=[{"kind": "sale", "gateway": "card-house", "test": True}])
 
     refused = api.delete(f"orders/{payment['id']}.json")
 
@@ -341,7 +349,7 @@ def test_an_order_with_money_through_a_gateway_cannot_be_deleted(api: ApiClient)
     "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", True, []]
 )
 def test_amounts_of_payments_are_plain_digits(api: ApiClient, order: dict[str, Any], amount: Any) -> None:
-    response = pay(api, order, kind="sale", amount=amount)
+    response = post_transaction(api, order, kind="sale", amount=amount)
 
     assert response.status_code == 422, response.content
     assert list(response.json()["errors"]) == ["amount"]
@@ -355,24 +363,26 @@ def test_amounts_have_the_decimals_of_their_currency(api: ApiClient, currency: s
     line = {"title": "Vase", "price": price}
     body = {"email": "ada@example.com", "currency": currency, "line_items": [line]}
 
-    order = place(api, currency=currency, line_items=[line])
+    order = post_order(api, currency=currency, line_items=[line])
     refused = api.post("orders.json", {"order": {**body, "line_items": [{**line, "price": finer}]}})
-    response = pay(api, order, kind="sale", amount=finer)
+    response = post_transaction(api, order, kind="sale", amount=finer)
 
     assert order["total_price"] == price
     assert refused.json() == {"errors": {"line_items.0.price": ["is invalid"]}}
     assert (response.status_code, list(response.json()["errors"])) == (422, ["amount"])
-    assert pay(api, order, kind="sale", amount=price).status_code == 201
+    assert post_transaction(api, order, kind="sale", amount=price).status_code == 201
 
 
 def test_payments_stay_in_the_currencies_of_their_order(api: ApiClient) -> None:
-    order = place(api, presentment_currency="JPY", exchange_rate="150")
-    authorization = pay(api, order, kind="authorization", amount="15000", currency="JPY").json()["transaction"]
+    order = post_order(api, presentment_currency="JPY", exchange_rate="150")
+    authorization = post_transaction(api, order, kind="authorization", amount="15000", currency="JPY").json()[
+        "transaction"
+    ]
 
-    silent = pay(api, order, kind="sale", amount="1.00")
-    foreign = pay(api, order, kind="sale", amount="1.00", currency="EUR")
-    finer = pay(api, order, kind="sale", amount="1.5", currency="JPY")
-    mixed = pay(api, order, kind="capture", amount="1.00", currency="USD", parent_id=authorization["id"])
+    silent = post_transaction(api, order, kind="sale", amount="1.00")
+    foreign = post_transaction(api, order, kind="sale", amount="1.00", currency="EUR")
+    finer = post_transaction(api, order, kind="sale", amount="1.5", currency="JPY")
+    mixed = post_transaction(api, order, kind="capture", amount="1.00", currency="USD", parent_id=authorization["id"])
 
     assert silent.json() == {"errors": {"currency": ["can't be blank"]}}
     assert foreign.json() == {"errors": {"currency": ["is not a currency of the order"]}}

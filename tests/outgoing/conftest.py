@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from .servers import Behaviour, Names, Serve, Server, Silence
+from .servers import Behaviour, FakeResolver, Serve, Server, SilentServer
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
+def run_server() -> Iterator[Serve]:
     """Return a function that starts a server: `serve(behaviour, host="127.0.0.1", tls=None)`."""
     servers: list[Server] = []
 
@@ -24,9 +24,9 @@ def serve() -> Iterator[Serve]:
 
 
 @pytest.fixture
-def silence() -> Iterator[Silence]:
+def silent_server() -> Iterator[SilentServer]:
     """Yield a port that must not be reached."""
-    listening = Silence()
+    listening = SilentServer()
     yield listening
     listening.close()
 
@@ -47,8 +47,8 @@ def allow_loopback(settings: Settings) -> None:
 
 
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+def fake_resolver(monkeypatch: pytest.MonkeyPatch) -> FakeResolver:
     """Return a DNS resolver that the test controls."""
-    resolver = Names()
+    resolver = FakeResolver()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
     return resolver

@@ -11,7 +11,7 @@ Behaviour = Callable[[socket.socket], None]
 Serve = Callable[..., "Server"]
 
 
-def say(*parts: bytes) -> Behaviour:
+def send_bytes(*parts: bytes) -> Behaviour:
     """Return a behavior that sends these bytes and closes."""
 
     def behave(connection: socket.socket) -> None:
@@ -21,13 +21,13 @@ def say(*parts: bytes) -> Behaviour:
     return behave
 
 
-def answer(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behaviour:
+def send_response(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behaviour:
     """Return a behavior that sends a complete response."""
     head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers])
-    return say(head.encode() + b"\r\n\r\n" + body)
+    return send_bytes(head.encode() + b"\r\n\r\n" + body)
 
 
-def repeat(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
+def send_repeatedly(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
     """Return a behavior that sends a start, then the same part until the client disconnects."""
 
     def behave(connection: socket.socket) -> None:
@@ -87,7 +87,7 @@ class Server:
         self._thread.join(10)
 
 
-class Silence:
+class SilentServer:
     """A port that listens on the IPv4 and IPv6 loopback addresses, to prove that no client connects."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Silence:
             listening.close()
 
 
-class Names:
+class FakeResolver:
     """A DNS resolver: per host one list of addresses for each lookup, the last one for all later lookups."""
 
     def __init__(self) -> None:

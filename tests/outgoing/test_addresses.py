@@ -21,7 +21,7 @@ from apps.outgoing.ssrf_guard import (
     resolve_host,
 )
 
-from .servers import Names
+from .servers import FakeResolver
 
 PUBLIC = "93.184.216.34"
 REFUSED = r"^is not an allowed address$"
@@ -178,12 +178,12 @@ def test_vet_url_reads_a_url_into_its_canonical_parts(url: str, target: Target) 
     assert check_url(vetted.url, schemes=BOTH) == target
 
 
-def test_vet_url_looks_no_name_up(names: Names) -> None:
-    names.answers["unknown.example"] = [["127.0.0.1"]]
+def test_vet_url_looks_no_name_up(fake_resolver: FakeResolver) -> None:
+    fake_resolver.answers["unknown.example"] = [["127.0.0.1"]]
 
     check_url("https://unknown.example/", schemes=["https"])
 
-    assert names.lookups == []
+    assert fake_resolver.lookups == []
 
 
 @pytest.mark.parametrize("entry", ["127.0.0.1", "127.0.0.0/8", " 127.0.0.1 ", "10.0.0.0/8,127.0.0.1"])
@@ -198,9 +198,9 @@ def test_vet_url_accepts_allowed_networks_by_http_and_on_any_port(settings: Sett
         check_url("ftp://127.0.0.1/", schemes=["https"])
 
 
-def test_vet_url_accepts_allowed_names_wherever_they_lead(settings: Settings, names: Names) -> None:
+def test_vet_url_accepts_allowed_names_wherever_they_lead(settings: Settings, fake_resolver: FakeResolver) -> None:
     settings.OUTGOING_ALLOW = ["sink", "localhost"]
-    names.answers["sink"] = [["10.1.2.3"]]
+    fake_resolver.answers["sink"] = [["10.1.2.3"]]
 
     target = check_url("http://SINK:81/", schemes=["https"])
 
@@ -210,9 +210,9 @@ def test_vet_url_accepts_allowed_names_wherever_they_lead(settings: Settings, na
         check_url("http://10.1.2.3/", schemes=BOTH)
 
 
-def test_refused_hosts_are_refused_by_name_and_by_address(settings: Settings, names: Names) -> None:
+def test_refused_hosts_are_refused_by_name_and_by_address(settings: Settings, fake_resolver: FakeResolver) -> None:
     settings.OUTGOING_BLOCKED_HOSTS = ["db.example", "93.184.216.0/24"]
-    names.answers["alias.example"] = [[PUBLIC]]
+    fake_resolver.answers["alias.example"] = [[PUBLIC]]
 
     for host in ("db.example", "DB.example.", PUBLIC, f"[::ffff:{PUBLIC}]"):
         with pytest.raises(AddressRefused, match=REFUSED):
@@ -249,17 +249,19 @@ def test_start_stops_at_an_entry_that_is_no_host(settings: Settings, name: str, 
 
 @pytest.mark.parametrize("private", ["127.0.0.1", "10.0.0.1", "::1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "fe80::1"])
 @pytest.mark.parametrize("position", [0, 1])
-def test_resolve_refuses_a_name_with_any_private_record(names: Names, private: str, position: int) -> None:
+def test_resolve_refuses_a_name_with_any_private_record(
+    fake_resolver: FakeResolver, private: str, position: int
+) -> None:
     records = [PUBLIC]
     records.insert(position, private)
-    names.answers["shop.example"] = [records]
+    fake_resolver.answers["shop.example"] = [records]
 
     with pytest.raises(AddressRefused, match=REFUSED):
         resolve_host("shop.example", 443)
 
 
-def test_resolve_returns_every_record_of_a_public_name(names: Names) -> None:
-    names.answers["shop.example"] = [[PUBLIC, "2606:4700::1111"]]
+def test_resolve_returns_every_record_of_a_public_name(fake_resolver: FakeResolver) -> None:
+    fake_resolver.answers["shop.example"] = [[PUBLIC, "2606:4700::1111"]]
 
     addresses = resolve_host("shop.example", 443)
 

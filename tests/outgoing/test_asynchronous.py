@@ -15,14 +15,14 @@ from apps.outgoing import async_client
 from apps.outgoing.async_client import MAX_BODY_BYTES, AsyncClient, Progress, Reply
 from apps.outgoing.errors import HttpRequestFailed
 from apps.outgoing.ssrf_guard import Target
-from tests.machine import patience
+from tests.machine import get_time_limit
 
-from .servers import Behaviour, Names, Serve, Silence, answer, repeat, say
+from .servers import Behaviour, FakeResolver, Serve, SilentServer, send_bytes, send_repeatedly, send_response
 
 Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
 
-def post_to(*urls: str, times: int = 1) -> Calls:
+def post_concurrently(*urls: str, times: int = 1) -> Calls:
     """Post to all URLs concurrently, several times each, and return the results."""
 
     async def run() -> Calls:
@@ -48,46 +48,49 @@ def post_to(*urls: str, times: int = 1) -> Calls:
         return pool.submit(asyncio.run, run()).result()
 
 
-def outcome(result: Reply | HttpRequestFailed) -> str:
+def describe_outcome(result: Reply | HttpRequestFailed) -> str:
     return str(result.status) if isinstance(result, Reply) else result.code
 
 
-def wait(seconds: float) -> Behaviour:
+def wait_silently(seconds: float) -> Behaviour:
     return lambda connection: time.sleep(seconds)
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 # The server's behavior and the expected outcome.
 RECEIVERS: dict[str, tuple[Behaviour, str]] = {
-    "well": (answer(b"ok"), "200"),
-    "no content": (say(b"HTTP/1.1 204 No Content\r\n\r\n"), "204"),
-    "error": (answer(b"", status="500 Oops"), "500"),
-    "redirect": (answer(b"", "Location: http://169.254.169.254/", status="302 Found"), "302"),
-    "old": (say(b"HTTP/1.0 200 OK\r\n\r\nhello"), "200"),
-    "packed": (answer(b"\x1f\x8b not gzip at all", "Content-Encoding: gzip"), "200"),
-    "endless": (repeat(CHUNKED, b"400\r\n" + b"a" * 1024 + b"\r\n"), "200"),
-    "interim": (say(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "200"),
-    "silent": (wait(8), "timeout"),
-    "drips its body": (repeat(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"a", 0.5), "timeout"),
-    "drips its head": (repeat(b"HTTP/1.1 200 OK\r\n", b"X", 0.5), "timeout"),
-    "hangs up": (say(b""), "reset"),
-    "no HTTP": (say(b"220 mail.example ESMTP\r\n"), "bad_answer"),
-    "a long header": (say(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"), "bad_answer"),
-    "many headers": (say(b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 1000 + b"\r\n"), "bad_answer"),
-    "says more than it sends": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\nhello"), "bad_answer"),
+    "well": (send_response(b"ok"), "200"),
+    "no content": (send_bytes(b"HTTP/1.1 204 No Content\r\n\r\n"), "204"),
+    "error": (send_response(b"", status="500 Oops"), "500"),
+    "redirect": (send_response(b"", "Location: http://169.254.169.254/", status="302 Found"), "302"),
+    "old": (send_bytes(b"HTTP/1.0 200 OK\r\n\r\nhello"), "200"),
+    "packed": (send_response(b"\x1f\x8b not gzip at all", "Content-Encoding: gzip"), "200"),
+    "endless": (send_repeatedly(CHUNKED, b"400\r\n" + b"a" * 1024 + b"\r\n"), "200"),
+    "interim": (
+        send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        "200",
+    ),
+    "silent": (wait_silently(8), "timeout"),
+    "drips its body": (send_repeatedly(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"a", 0.5), "timeout"),
+    "drips its head": (send_repeatedly(b"HTTP/1.1 200 OK\r\n", b"X", 0.5), "timeout"),
+    "hangs up": (send_bytes(b""), "reset"),
+    "no HTTP": (send_bytes(b"220 mail.example ESMTP\r\n"), "bad_answer"),
+    "a long header": (send_bytes(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"), "bad_answer"),
+    "many headers": (send_bytes(b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 1000 + b"\r\n"), "bad_answer"),
+    "says more than it sends": (send_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\nhello"), "bad_answer"),
 }  # fmt: skip
 
 
 def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobytes(
-    serve: Serve, allow_loopback: None
+    run_server: Serve, allow_loopback: None
 ) -> None:
-    servers = {name: serve(behave) for name, (behave, _) in RECEIVERS.items()}
+    servers = {name: run_server(behave) for name, (behave, _) in RECEIVERS.items()}
     began = time.monotonic()
 
-    calls = post_to(*(server.url for server in servers.values()))
+    calls = post_concurrently(*(server.url for server in servers.values()))
 
-    assert time.monotonic() - began < patience(6.5)
-    outcomes = {name: outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
+    assert time.monotonic() - began < get_time_limit(6.5)
+    outcomes = {name: describe_outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
     assert outcomes == {name: expected for name, (_, expected) in RECEIVERS.items()}
     assert all((progress.ended or 9) < 5.5 and progress.peer == "127.0.0.1" for _, progress in calls)
     assert all(len(result.body) <= MAX_BODY_BYTES for result, _ in calls if isinstance(result, Reply))
@@ -95,24 +98,22 @@ def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobyt
     assert set(bodies) == {b"x" * 2000}
 
 
-def test_a_connection_is_kept_and_one_that_was_closed_meanwhile_is_no_failure(
-    serve: Serve, allow_loopback: None
-) -> None:
+def test_connections_are_reused_and_a_stale_connection_is_no_failure(run_server: Serve, allow_loopback: None) -> None:
     """Reuse a connection after the server has responded and closed it."""
-    server = serve(answer(b"ok"))
+    server = run_server(send_response(b"ok"))
 
-    calls = post_to(server.url, times=5)
+    calls = post_concurrently(server.url, times=5)
 
-    assert [outcome(result) for result, _ in calls] == ["200"] * 5
+    assert [describe_outcome(result) for result, _ in calls] == ["200"] * 5
     assert len(server.requests) == 5
 
 
-def test_a_port_where_nobody_listens_is_unreachable(allow_loopback: None) -> None:
+def test_a_closed_port_is_unreachable(allow_loopback: None) -> None:
     with socket.socket() as bound_socket:
         bound_socket.bind(("127.0.0.1", 0))
-        ((result, progress),) = post_to(f"http://127.0.0.1:{bound_socket.getsockname()[1]}/")
+        ((result, progress),) = post_concurrently(f"http://127.0.0.1:{bound_socket.getsockname()[1]}/")
 
-    assert outcome(result) == "unreachable"
+    assert describe_outcome(result) == "unreachable"
     assert (progress.ended or 9) < 1.5
 
 
@@ -123,57 +124,63 @@ LITERALS = (
 )  # fmt: skip
 
 
-def test_private_addresses_are_refused_in_every_spelling_and_never_connected(silence: Silence) -> None:
-    calls = post_to(*(url.format(port=silence.port) for url in LITERALS))
+def test_private_addresses_are_refused_in_every_spelling_and_never_connected(silent_server: SilentServer) -> None:
+    calls = post_concurrently(*(url.format(port=silent_server.port) for url in LITERALS))
 
-    assert {outcome(result) for result, _ in calls} == {"blocked_address"}
+    assert {describe_outcome(result) for result, _ in calls} == {"blocked_address"}
     assert {str(result) for result, _ in calls} == {"refused address"}
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
 
 
-def test_what_a_name_leads_to_is_vetted(silence: Silence, names: Names) -> None:
-    names.answers["inner.example"] = [["10.0.0.1"]]
-    names.answers["both.example"] = [["93.184.216.34", "127.0.0.1"]]
-    names.answers["mapped.example"] = [["::ffff:127.0.0.1"]]
-    urls = [f"https://{name}.example:{silence.port}/" for name in ("inner", "both", "mapped")]
+def test_what_a_name_leads_to_is_vetted(silent_server: SilentServer, fake_resolver: FakeResolver) -> None:
+    fake_resolver.answers["inner.example"] = [["10.0.0.1"]]
+    fake_resolver.answers["both.example"] = [["93.184.216.34", "127.0.0.1"]]
+    fake_resolver.answers["mapped.example"] = [["::ffff:127.0.0.1"]]
+    urls = [f"https://{name}.example:{silent_server.port}/" for name in ("inner", "both", "mapped")]
 
-    calls = post_to(*urls)
+    calls = post_concurrently(*urls)
 
-    assert {outcome(result) for result, _ in calls} == {"blocked_address"}
-    assert not silence.was_broken()
+    assert {describe_outcome(result) for result, _ in calls} == {"blocked_address"}
+    assert not silent_server.was_broken()
 
 
-def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_socket_is_guarded_even_after_the_url_check(
+    silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Bypass the URL check: no DNS lookup would stop a literal address."""
-    target = Target("http", "127.0.0.1", silence.port, "/")
+    target = Target("http", "127.0.0.1", silent_server.port, "/")
     monkeypatch.setattr(async_client, "_check_url", lambda url: target)
 
-    ((result, _),) = post_to("https://whatever.example/")
+    ((result, _),) = post_concurrently("https://whatever.example/")
 
-    assert outcome(result) == "blocked_address"
-    assert not silence.was_broken()
+    assert describe_outcome(result) == "blocked_address"
+    assert not silent_server.was_broken()
 
 
-def test_without_the_sockets_guard_it_would_be_reached(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sockets_guard_it_would_be_reached(
+    silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Control of the test above."""
-    target = Target("http", "127.0.0.1", silence.port, "/")
+    target = Target("http", "127.0.0.1", silent_server.port, "/")
     monkeypatch.setattr(async_client, "_check_url", lambda url: target)
     monkeypatch.setattr(async_client, "check_addresses", lambda host, records: None)
     monkeypatch.setattr(async_client, "TOTAL_SECONDS", 0.5)
 
-    post_to("https://whatever.example/")
+    post_concurrently("https://whatever.example/")
 
-    assert silence.was_broken()
+    assert silent_server.was_broken()
 
 
 def test_a_name_that_moves_after_it_was_saved_gains_nothing(
-    serve: Serve, names: Names, settings: Any, silence: Silence
+    run_server: Serve, fake_resolver: FakeResolver, settings: Any, silent_server: SilentServer
 ) -> None:
     settings.OUTGOING_ALLOW = ["good.example"]
-    server = serve(answer(b"ok"))
-    names.answers["good.example"] = [["127.0.0.1"]]
-    names.answers["moved.example"] = [["127.0.0.1"]]
+    server = run_server(send_response(b"ok"))
+    fake_resolver.answers["good.example"] = [["127.0.0.1"]]
+    fake_resolver.answers["moved.example"] = [["127.0.0.1"]]
 
-    good, moved = post_to(f"http://good.example:{server.port}/", f"https://moved.example:{silence.port}/")
+    good, moved = post_concurrently(
+        f"http://good.example:{server.port}/", f"https://moved.example:{silent_server.port}/"
+    )
 
-    assert (outcome(good[0]), outcome(moved[0])) == ("200", "blocked_address")
+    assert (describe_outcome(good[0]), describe_outcome(moved[0])) == ("200", "blocked_address")

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from apps.outgoing.errors import BadResponse, BadStatus, HttpRequestFailed, HttpRequestRefused, Unreachable
 from apps.outgoing.sync_client import CALLBACK, Limits, download_file, send_request
 
-from .servers import Names, Serve, Silence, answer
+from .servers import FakeResolver, Serve, SilentServer, send_response
 from .test_addresses import PRIVATE_HOSTS
 
 QUICK = Limits(max_bytes=64 * 1024, total_seconds=1, connect_seconds=0.5)
@@ -20,9 +20,9 @@ CLIENTS = [
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_fetch_stores_the_body_of_any_length_at_its_start(serve: Serve) -> None:
+def test_fetch_stores_the_body_of_any_length_at_its_start(run_server: Serve) -> None:
     body = bytes(range(256)) * 16 * 1024
-    server = serve(answer(body, "Content-Type: image/png"))
+    server = run_server(send_response(body, "Content-Type: image/png"))
 
     with download_file(server.url + "a.png?v=1", limits=Limits(max_bytes=len(body), total_seconds=5)) as download:
         assert download.file.read() == body
@@ -33,8 +33,8 @@ def test_fetch_stores_the_body_of_any_length_at_its_start(serve: Serve) -> None:
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_request_sends_what_it_is_given_and_returns_any_status(serve: Serve) -> None:
-    server = serve(answer(b"gone", "X-Reason: closed", status="410 Gone"))
+def test_request_sends_what_it_is_given_and_returns_any_status(run_server: Serve) -> None:
+    server = run_server(send_response(b"gone", "X-Reason: closed", status="410 Gone"))
 
     received = send_request("POST", server.url + "hook", body=b'{"a":1}', headers={"X-Signature": "s1"})
 
@@ -48,8 +48,8 @@ def test_request_sends_what_it_is_given_and_returns_any_status(serve: Serve) -> 
 
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 300_000])
-def test_request_keeps_64_kib_of_the_answer(serve: Serve, length: int) -> None:
-    server = serve(answer(b"x" * length))
+def test_request_keeps_64_kib_of_the_answer(run_server: Serve, length: int) -> None:
+    server = run_server(send_response(b"x" * length))
 
     received = send_request("GET", server.url)
 
@@ -60,8 +60,8 @@ def test_request_keeps_64_kib_of_the_answer(serve: Serve, length: int) -> None:
 
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified", "404 Not Found", "500 Oops"])
-def test_fetch_takes_no_status_but_200(serve: Serve, status: str) -> None:
-    server = serve(answer(status=status))
+def test_fetch_takes_no_status_but_200(run_server: Serve, status: str) -> None:
+    server = run_server(send_response(status=status))
 
     with pytest.raises(BadStatus, match=f"^status {status[:3]}$"):
         download_file(server.url, limits=QUICK)
@@ -69,63 +69,69 @@ def test_fetch_takes_no_status_but_200(serve: Serve, status: str) -> None:
 
 @pytest.mark.usefixtures("allow_loopback")
 def test_proxies_and_credentials_of_the_environment_are_ignored(
-    serve: Serve, silence: Silence, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    run_server: Serve, silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     (netrc := tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")  # type: ignore[operator]
     monkeypatch.setenv("NETRC", str(netrc))
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{silence.port}")
-    server = serve(answer(b"direct"))
+        monkeypatch.setenv(name, f"http://127.0.0.1:{silent_server.port}")
+    server = run_server(send_response(b"direct"))
 
     with download_file(server.url, limits=QUICK) as download:
         assert download.file.read() == b"direct"
 
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
     assert b"authorization" not in server.requests[0].lower()
 
 
 @pytest.mark.parametrize("call", CLIENTS)
 @pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
-def test_private_hosts_are_never_connected(silence: Silence, call: Callable[[str], object], host: str) -> None:
+def test_private_hosts_are_never_connected(
+    silent_server: SilentServer, call: Callable[[str], object], host: str
+) -> None:
     with pytest.raises(HttpRequestRefused) as error_info:
-        call(f"https://{host}:{silence.port}/")
+        call(f"https://{host}:{silent_server.port}/")
 
     assert str(error_info.value) == "refused address"
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
 
 
 @pytest.mark.parametrize("call", CLIENTS)
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::"])
 def test_names_of_private_addresses_are_never_connected(
-    silence: Silence, names: Names, call: Callable[[str], object], address: str
+    silent_server: SilentServer, fake_resolver: FakeResolver, call: Callable[[str], object], address: str
 ) -> None:
-    names.answers["shop.example"] = [[address]]
+    fake_resolver.answers["shop.example"] = [[address]]
 
     with pytest.raises(HttpRequestRefused) as error_info:
-        call(f"https://shop.example:{silence.port}/")
+        call(f"https://shop.example:{silent_server.port}/")
 
     assert str(error_info.value) == "refused address"
-    assert not silence.was_broken()
-    assert names.lookups == ["shop.example"]
+    assert not silent_server.was_broken()
+    assert fake_resolver.lookups == ["shop.example"]
 
 
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("call", CLIENTS)
-def test_the_same_port_is_reached_once_it_is_allowed(silence: Silence, call: Callable[[str], object]) -> None:
+def test_the_same_port_is_reached_once_it_is_allowed(
+    silent_server: SilentServer, call: Callable[[str], object]
+) -> None:
     with pytest.raises(HttpRequestFailed, match="timed out"):
-        call(f"http://127.0.0.1:{silence.port}/")
+        call(f"http://127.0.0.1:{silent_server.port}/")
 
-    assert silence.was_broken()
+    assert silent_server.was_broken()
 
 
-def test_a_name_is_connected_at_the_address_that_was_vetted(serve: Serve, names: Names, settings: Settings) -> None:
+def test_a_name_is_connected_at_the_address_that_was_vetted(
+    run_server: Serve, fake_resolver: FakeResolver, settings: Settings
+) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.2"]
-    vetted = serve(answer(b"vetted"), host="127.0.0.2")
-    names.answers["shop.example"] = [["127.0.0.2"], ["127.0.0.1"]]
+    vetted = run_server(send_response(b"vetted"), host="127.0.0.2")
+    fake_resolver.answers["shop.example"] = [["127.0.0.2"], ["127.0.0.1"]]
 
     with download_file(f"http://shop.example:{vetted.port}/", limits=QUICK) as download:
         assert download.file.read() == b"vetted"
-    assert names.lookups == ["shop.example"]  # once, so there was no second result to connect to
+    assert fake_resolver.lookups == ["shop.example"]  # once, so there was no second result to connect to
     with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
         download_file(f"http://shop.example:{vetted.port}/", limits=QUICK)
 
@@ -134,23 +140,23 @@ def test_a_name_is_connected_at_the_address_that_was_vetted(serve: Serve, names:
 
 
 def test_a_name_with_one_private_record_is_not_connected_at_all(
-    silence: Silence, names: Names, settings: Settings
+    silent_server: SilentServer, fake_resolver: FakeResolver, settings: Settings
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    names.answers["shop.example"] = [["127.0.0.1", "10.0.0.1"]]
+    fake_resolver.answers["shop.example"] = [["127.0.0.1", "10.0.0.1"]]
 
     with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
-        download_file(f"http://shop.example:{silence.port}/", limits=QUICK)
+        download_file(f"http://shop.example:{silent_server.port}/", limits=QUICK)
 
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
 
 
 def test_the_next_record_is_tried_where_the_first_does_not_answer(
-    serve: Serve, names: Names, settings: Settings
+    run_server: Serve, fake_resolver: FakeResolver, settings: Settings
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.0/8"]
-    server = serve(answer(b"second"), host="127.0.0.2")
-    names.answers["shop.example"] = [["127.0.0.1", "127.0.0.2"]]
+    server = run_server(send_response(b"second"), host="127.0.0.2")
+    fake_resolver.answers["shop.example"] = [["127.0.0.1", "127.0.0.2"]]
 
     with download_file(f"http://shop.example:{server.port}/", limits=QUICK) as download:
         assert download.file.read() == b"second"
@@ -159,28 +165,28 @@ def test_the_next_record_is_tried_where_the_first_does_not_answer(
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
 @pytest.mark.parametrize("host", ["127.0.0.2", "[::1]", "[::ffff:127.0.0.2]", "localhost", "127.1", "10.0.0.1"])
-def test_fetch_vets_each_redirect(serve: Serve, silence: Silence, status: str, host: str) -> None:
-    server = serve(answer(b"", f"Location: http://{host}:{silence.port}/", status=status))
+def test_fetch_vets_each_redirect(run_server: Serve, silent_server: SilentServer, status: str, host: str) -> None:
+    server = run_server(send_response(b"", f"Location: http://{host}:{silent_server.port}/", status=status))
 
     with pytest.raises(HttpRequestRefused, match=r"^refused address$"):
         download_file(server.url, limits=QUICK)
 
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
     assert len(server.requests) == 1
 
 
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://shop.example/", "gopher://x/", "javascript:x"])
-def test_fetch_vets_the_scheme_of_a_redirect(serve: Serve, location: str) -> None:
-    server = serve(answer(b"", f"Location: {location}", status="302 Found"))
+def test_fetch_vets_the_scheme_of_a_redirect(run_server: Serve, location: str) -> None:
+    server = run_server(send_response(b"", f"Location: {location}", status="302 Found"))
 
     with pytest.raises(HttpRequestRefused, match=r"^the URL must use http or https$"):
         download_file(server.url, limits=QUICK)
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_fetch_gives_up_in_a_redirect_loop(serve: Serve) -> None:
-    server = serve(answer(b"", "Location: /again", status="302 Found"))
+def test_fetch_gives_up_in_a_redirect_loop(run_server: Serve) -> None:
+    server = run_server(send_response(b"", "Location: /again", status="302 Found"))
 
     with pytest.raises(BadResponse, match=r"^too many redirects$"):
         download_file(server.url, limits=QUICK)
@@ -189,11 +195,11 @@ def test_fetch_gives_up_in_a_redirect_loop(serve: Serve) -> None:
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_fetch_follows_three_redirects_to_other_hosts_and_paths(serve: Serve) -> None:
-    last = serve(answer(b"here"))
-    third = serve(answer(b"", f"Location: {last.url}caf\u00e9 1.png#top", status="308 Permanent Redirect"))
-    second = serve(answer(b"", f"Location: //127.0.0.1:{third.port}/b", status="307 Temporary Redirect"))
-    first = serve(answer(b"", f"Location: {second.url}", status="301 Moved Permanently"))
+def test_fetch_follows_three_redirects_to_other_hosts_and_paths(run_server: Serve) -> None:
+    last = run_server(send_response(b"here"))
+    third = run_server(send_response(b"", f"Location: {last.url}caf\u00e9 1.png#top", status="308 Permanent Redirect"))
+    second = run_server(send_response(b"", f"Location: //127.0.0.1:{third.port}/b", status="307 Temporary Redirect"))
+    first = run_server(send_response(b"", f"Location: {second.url}", status="301 Moved Permanently"))
 
     with download_file(first.url, limits=QUICK) as download:
         assert download.file.read() == b"here"
@@ -204,9 +210,9 @@ def test_fetch_follows_three_redirects_to_other_hosts_and_paths(serve: Serve) ->
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_another_host_is_sent_nothing_of_the_first(serve: Serve) -> None:
-    last = serve(answer(b"here"))
-    first = serve(answer(b"", f"Location: {last.url}", "Set-Cookie: session=s1", status="302 Found"))
+def test_another_host_is_sent_nothing_of_the_first(run_server: Serve) -> None:
+    last = run_server(send_response(b"here"))
+    first = run_server(send_response(b"", f"Location: {last.url}", "Set-Cookie: session=s1", status="302 Found"))
 
     with download_file(f"{first.url}a.zip?token=t1", limits=QUICK):
         head = last.requests[0].decode()
@@ -219,14 +225,16 @@ def test_another_host_is_sent_nothing_of_the_first(serve: Serve) -> None:
 
 @pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: Silence, status: int) -> None:
-    location = f"Location: http://127.0.0.1:{silence.port}/"
-    server = serve(answer(b"", location, status=f"{status} Moved"))
+def test_request_follows_no_redirect_so_its_secrets_stay(
+    run_server: Serve, silent_server: SilentServer, status: int
+) -> None:
+    location = f"Location: http://127.0.0.1:{silent_server.port}/"
+    server = run_server(send_response(b"", location, status=f"{status} Moved"))
 
     received = send_request("POST", server.url, body=b"{}", headers={"X-Signature": "s1"})
 
     assert (received.status, received.ok) == (status, False)
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
 
 
 @pytest.mark.parametrize(
@@ -239,23 +247,23 @@ def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: 
         ("https://shop.example:22/", "the URL must use port 80, 443, or 1024 and above"),
     ],
 )
-def test_request_refuses_urls_by_their_text(names: Names, url: str, reason: str) -> None:
+def test_request_refuses_urls_by_their_text(fake_resolver: FakeResolver, url: str, reason: str) -> None:
     with pytest.raises(HttpRequestRefused) as error_info:
         send_request("POST", url)
 
     assert str(error_info.value) == reason
-    assert names.lookups == []
+    assert fake_resolver.lookups == []
 
 
 @pytest.mark.usefixtures("allow_loopback")
-def test_nobody_listening_is_said_shortly(silence: Silence) -> None:
-    silence.close()
+def test_a_closed_port_gives_a_short_error(silent_server: SilentServer) -> None:
+    silent_server.close()
 
     with pytest.raises(Unreachable, match=r"^connection failed$"):
-        download_file(f"http://127.0.0.1:{silence.port}/", limits=QUICK)
+        download_file(f"http://127.0.0.1:{silent_server.port}/", limits=QUICK)
 
 
-def test_an_unknown_name_is_said_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_gives_a_short_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_args: object, **_options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 

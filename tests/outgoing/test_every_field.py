@@ -26,62 +26,64 @@ from tests.content.factories import make_blog
 from tests.factories import ScriptTagFactory
 from tests.fulfillment.factories import make_service
 
-from .servers import Silence
+from .servers import SilentServer
 from .test_addresses import PRIVATE_HOSTS
 
 # Submits an address and returns the error.
 Try = Callable[[str], str]
 
 
-def refused(response: Response) -> str:
+def get_error(response: Response) -> str:
     assert response.status_code == 422, response.content
     return response.content.decode()
 
 
-def product_image(api: ApiClient, shop: Shop) -> Try:
+def try_product_image(api: ApiClient, shop: Shop) -> Try:
     product = make_product()
-    return lambda src: refused(api.post(f"products/{product.pk}/images.json", {"image": {"src": src}}))
+    return lambda src: get_error(api.post(f"products/{product.pk}/images.json", {"image": {"src": src}}))
 
 
-def product_with_images(api: ApiClient, shop: Shop) -> Try:
-    return lambda src: refused(api.post("products.json", {"product": {"title": "Mug", "images": [{"src": src}]}}))
+def try_product_with_images(api: ApiClient, shop: Shop) -> Try:
+    return lambda src: get_error(api.post("products.json", {"product": {"title": "Mug", "images": [{"src": src}]}}))
 
 
-def custom_collection(api: ApiClient, shop: Shop) -> Try:
+def try_custom_collection(api: ApiClient, shop: Shop) -> Try:
     def attempt(src: str) -> str:
         body = {"title": "Mugs", "image": {"src": src}}
-        return refused(api.post("custom_collections.json", {"custom_collection": body}))
+        return get_error(api.post("custom_collections.json", {"custom_collection": body}))
 
     return attempt
 
 
-def smart_collection(api: ApiClient, shop: Shop) -> Try:
+def try_smart_collection(api: ApiClient, shop: Shop) -> Try:
     def attempt(src: str) -> str:
         rules = [{"column": "title", "relation": "contains", "condition": "mug"}]
         body = {"title": "Mugs", "rules": rules, "image": {"src": src}}
-        return refused(api.post("smart_collections.json", {"smart_collection": body}))
+        return get_error(api.post("smart_collections.json", {"smart_collection": body}))
 
     return attempt
 
 
-def article(api: ApiClient, shop: Shop) -> Try:
+def try_article(api: ApiClient, shop: Shop) -> Try:
     blog = make_blog()
     body = {"title": "Snow"}
-    return lambda src: refused(api.post(f"blogs/{blog.pk}/articles.json", {"article": {**body, "image": {"src": src}}}))
+    return lambda src: get_error(
+        api.post(f"blogs/{blog.pk}/articles.json", {"article": {**body, "image": {"src": src}}})
+    )
 
 
-def asset(api: ApiClient, shop: Shop) -> Try:
+def try_asset(api: ApiClient, shop: Shop) -> Try:
     draft = themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
-    return lambda src: refused(
+    return lambda src: get_error(
         api.put(f"themes/{draft.pk}/assets.json", {"asset": {"key": "assets/a.png", "src": src}})
     )
 
 
-def theme(api: ApiClient, shop: Shop) -> Try:
-    return lambda src: refused(api.post("themes.json", {"theme": {"name": "Dawn", "src": src}}))
+def try_theme(api: ApiClient, shop: Shop) -> Try:
+    return lambda src: get_error(api.post("themes.json", {"theme": {"name": "Dawn", "src": src}}))
 
 
-def theme_in_a_worker(api: ApiClient, shop: Shop) -> Try:
+def try_theme_in_worker(api: ApiClient, shop: Shop) -> Try:
     """Change the address after saving: a name may resolve to a private address only when the worker fetches it."""
     theme_body = api.post("themes.json", {"theme": {"name": "Dawn", "src": "https://themes.example/a.zip"}}).json()[
         "theme"
@@ -99,7 +101,7 @@ def theme_in_a_worker(api: ApiClient, shop: Shop) -> Try:
     return attempt
 
 
-def script_copy(api: ApiClient, shop: Shop) -> Try:
+def try_script_copy(api: ApiClient, shop: Shop) -> Try:
     def attempt(src: str) -> str:
         with shop_scope(shop):
             https = src.replace("http:", "https:")
@@ -111,14 +113,14 @@ def script_copy(api: ApiClient, shop: Shop) -> Try:
     return attempt
 
 
-def callback(api: ApiClient, shop: Shop) -> Try:
+def try_callback(api: ApiClient, shop: Shop) -> Try:
     body = {"name": "Depot"}
-    return lambda src: refused(
+    return lambda src: get_error(
         api.post("fulfillment_services.json", {"fulfillment_service": {**body, "callback_url": src}})
     )
 
 
-def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
+def try_pull_in_worker(api: ApiClient, shop: Shop) -> Try:
     """Change the address after saving: a name may resolve to a private address only when the worker fetches it."""
     service = make_service(api.installation.app, inventory_management=True)
 
@@ -135,11 +137,17 @@ def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
 
 # The fields by the module that fetches them.
 WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
-    "media/uploads.py": (product_image, product_with_images, custom_collection, smart_collection, article),
-    "content/domain/assets.py": (asset,),
-    "content/domain/theme_extraction.py": (theme, theme_in_a_worker),
-    "content/domain/script_loader.py": (script_copy,),
-    "fulfillment/domain/service_polling.py": (callback, pull_in_a_worker),
+    "media/uploads.py": (
+        try_product_image,
+        try_product_with_images,
+        try_custom_collection,
+        try_smart_collection,
+        try_article,
+    ),
+    "content/domain/assets.py": (try_asset,),
+    "content/domain/theme_extraction.py": (try_theme, try_theme_in_worker),
+    "content/domain/script_loader.py": (try_script_copy,),
+    "fulfillment/domain/service_polling.py": (try_callback, try_pull_in_worker),
     # An app that calls only the installation for which it was started.
     "fulfillment/demo_warehouse/api_client.py": (),
 }
@@ -147,16 +155,16 @@ WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
 
 @pytest.mark.parametrize("make_attempt", [way for ways in WAYS.values() for way in ways], ids=lambda way: way.__name__)
 def test_no_field_leads_to_a_private_address(
-    api: ApiClient, shop: Shop, silence: Silence, make_attempt: Callable[[ApiClient, Shop], Try]
+    api: ApiClient, shop: Shop, silent_server: SilentServer, make_attempt: Callable[[ApiClient, Shop], Try]
 ) -> None:
     with shop_scope(shop):
         attempt = make_attempt(api, shop)
 
-    words = {attempt(f"http://{host}:{silence.port}/a.png") for host in PRIVATE_HOSTS}
+    words = {attempt(f"http://{host}:{silent_server.port}/a.png") for host in PRIVATE_HOSTS}
 
     assert len(words) == 1
     assert "refused address" in (word := words.pop()) or "is not an allowed address" in word
-    assert not silence.was_broken()
+    assert not silent_server.was_broken()
 
 
 def test_every_module_that_fetches_is_tried_here() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from apps.outgoing.errors import BadResponse, HttpRequestFailed, TimedOut, TooLarge
 from apps.outgoing.sync_client import Limits, download_file, send_request
-from tests.machine import patience
+from tests.machine import get_time_limit
 
-from .servers import Behaviour, Serve, Silence, answer, repeat, say
+from .servers import Behaviour, Serve, SilentServer, send_bytes, send_repeatedly, send_response
 
 pytestmark = pytest.mark.usefixtures("allow_loopback")
 
@@ -34,33 +34,33 @@ Call = Callable[[str, Limits], object]
 @pytest.mark.parametrize(
     "behaviour",
     [
-        pytest.param(repeat(b"", b"H", pause=0.05), id="status line"),
-        pytest.param(repeat(OK + b"X: ", b"a", pause=0.05), id="headers"),
-        pytest.param(repeat(OK + b"\r\n", b"a", pause=0.05), id="body"),
-        pytest.param(repeat(CHUNKED, b"1\r\na\r\n", pause=0.05), id="chunks"),
-        pytest.param(repeat(CHUNKED, b"0", pause=0.05), id="chunk size"),
-        pytest.param(repeat(CHUNKED + b"0\r\n", b"T: a\r\n", pause=0.05), id="trailers"),
-        pytest.param(repeat(b"", b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.05), id="interim answers"),
+        pytest.param(send_repeatedly(b"", b"H", pause=0.05), id="status line"),
+        pytest.param(send_repeatedly(OK + b"X: ", b"a", pause=0.05), id="headers"),
+        pytest.param(send_repeatedly(OK + b"\r\n", b"a", pause=0.05), id="body"),
+        pytest.param(send_repeatedly(CHUNKED, b"1\r\na\r\n", pause=0.05), id="chunks"),
+        pytest.param(send_repeatedly(CHUNKED, b"0", pause=0.05), id="chunk size"),
+        pytest.param(send_repeatedly(CHUNKED + b"0\r\n", b"T: a\r\n", pause=0.05), id="trailers"),
+        pytest.param(send_repeatedly(b"", b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.05), id="interim answers"),
         pytest.param(lambda stream: stream.recv(1), id="silence"),
         pytest.param(lambda stream: (stream.sendall(OK + b"\r\nab"), stream.recv(1)), id="silence in the body"),
     ],
 )
-def test_a_slow_server_is_cut_at_the_total_time(serve: Serve, call: Call, behaviour: Behaviour) -> None:
-    server = serve(behaviour)
+def test_a_slow_server_is_cut_at_the_total_time(run_server: Serve, call: Call, behaviour: Behaviour) -> None:
+    server = run_server(behaviour)
     began = time.monotonic()
 
     with pytest.raises(TimedOut, match=r"^timed out$"):
         call(server.url, BRIEF)
 
-    assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
+    assert time.monotonic() - began < BRIEF.total_seconds + get_time_limit(0.6)
 
 
-def test_redirects_share_one_budget_of_time(serve: Serve) -> None:
+def test_redirects_share_one_budget_of_time(run_server: Serve) -> None:
     def behave(stream: socket.socket) -> None:
         time.sleep(0.2)
-        answer(b"", "Location: /", status="302 Found")(stream)
+        send_response(b"", "Location: /", status="302 Found")(stream)
 
-    server = serve(behave)
+    server = run_server(behave)
 
     with pytest.raises(TimedOut):
         download_file(server.url, limits=BRIEF)
@@ -68,13 +68,13 @@ def test_redirects_share_one_budget_of_time(serve: Serve) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_server_that_does_not_read_is_cut(silence: Silence) -> None:
+def test_a_server_that_does_not_read_is_cut(silent_server: SilentServer) -> None:
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        send_request("POST", f"http://127.0.0.1:{silence.port}/", body=b"x" * 32 * MIB, limits=BRIEF)
+        send_request("POST", f"http://127.0.0.1:{silent_server.port}/", body=b"x" * 32 * MIB, limits=BRIEF)
 
-    assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
+    assert time.monotonic() - began < BRIEF.total_seconds + get_time_limit(0.6)
 
 
 def test_a_lookup_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,39 +85,39 @@ def test_a_lookup_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(TimedOut):
         download_file("https://slow.example/", limits=BRIEF)
 
-    assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
+    assert time.monotonic() - began < BRIEF.total_seconds + get_time_limit(0.6)
     over.set()
 
 
-def test_a_handshake_that_never_ends_is_cut(silence: Silence) -> None:
+def test_a_handshake_that_never_ends_is_cut(silent_server: SilentServer) -> None:
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        send_request("POST", f"https://127.0.0.1:{silence.port}/", limits=BRIEF)
+        send_request("POST", f"https://127.0.0.1:{silent_server.port}/", limits=BRIEF)
 
-    assert time.monotonic() - began < BRIEF.total_seconds + patience(0.6)
+    assert time.monotonic() - began < BRIEF.total_seconds + get_time_limit(0.6)
 
 
 @pytest.mark.parametrize(
     "behaviour",
     [
-        pytest.param(repeat(OK + b"\r\n", b"a" * 65536), id="endless"),
-        pytest.param(repeat(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"), id="endless chunks"),
-        pytest.param(repeat(CHUNKED + b"FFFFFFFFFF\r\n", b"a" * 65536), id="endless chunk"),
-        pytest.param(say(OK + b"Content-Length: 2097153\r\n\r\n"), id="declared"),
-        pytest.param(say(OK + b"Content-Length: 99999999999999999999\r\n\r\n"), id="declared beyond reason"),
+        pytest.param(send_repeatedly(OK + b"\r\n", b"a" * 65536), id="endless"),
+        pytest.param(send_repeatedly(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"), id="endless chunks"),
+        pytest.param(send_repeatedly(CHUNKED + b"FFFFFFFFFF\r\n", b"a" * 65536), id="endless chunk"),
+        pytest.param(send_bytes(OK + b"Content-Length: 2097153\r\n\r\n"), id="declared"),
+        pytest.param(send_bytes(OK + b"Content-Length: 99999999999999999999\r\n\r\n"), id="declared beyond reason"),
     ],
 )
-def test_fetch_stops_at_the_size_limit(serve: Serve, behaviour: Behaviour) -> None:
-    server = serve(behaviour)
+def test_fetch_stops_at_the_size_limit(run_server: Serve, behaviour: Behaviour) -> None:
+    server = run_server(behaviour)
 
     with pytest.raises(TooLarge, match=r"^larger than 2 MiB$"):
         download_file(server.url, limits=AMPLE)
 
 
 @pytest.mark.parametrize(("size", "fits"), [(2 * MIB, True), (2 * MIB + 1, False)])
-def test_fetch_takes_a_body_exactly_at_the_limit(serve: Serve, size: int, fits: bool) -> None:
-    server = serve(say(OK + b"\r\n" + b"a" * size))
+def test_fetch_takes_a_body_exactly_at_the_limit(run_server: Serve, size: int, fits: bool) -> None:
+    server = run_server(send_bytes(OK + b"\r\n" + b"a" * size))
 
     if fits:
         with download_file(server.url, limits=AMPLE) as download:
@@ -127,24 +127,24 @@ def test_fetch_takes_a_body_exactly_at_the_limit(serve: Serve, size: int, fits: 
             download_file(server.url, limits=AMPLE)
 
 
-def test_fetch_takes_a_body_in_tiny_chunks(serve: Serve) -> None:
-    server = serve(say(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n"))
+def test_fetch_takes_a_body_in_tiny_chunks(run_server: Serve) -> None:
+    server = run_server(send_bytes(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n"))
 
     with download_file(server.url, limits=AMPLE) as download:
         assert download.size == 200_000
 
 
-def test_fetch_refuses_a_compressed_body_unread(serve: Serve) -> None:
+def test_fetch_refuses_a_compressed_body_unread(run_server: Serve) -> None:
     bomb = gzip.compress(b"\0" * 64 * MIB)
-    server = serve(answer(bomb, "Content-Encoding: gzip"))
+    server = run_server(send_response(bomb, "Content-Encoding: gzip"))
 
     with pytest.raises(BadResponse, match=r"^compressed answer$"):
         download_file(server.url, limits=AMPLE)
 
 
-def test_request_keeps_a_compressed_answer_as_it_came(serve: Serve) -> None:
+def test_request_keeps_a_compressed_answer_as_it_came(run_server: Serve) -> None:
     bomb = gzip.compress(b"\0" * 16 * MIB)
-    server = serve(answer(bomb, "Content-Encoding: gzip"))
+    server = run_server(send_response(bomb, "Content-Encoding: gzip"))
 
     received = send_request("GET", server.url)
 
@@ -155,24 +155,28 @@ def test_request_keeps_a_compressed_answer_as_it_came(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        pytest.param(say(OK + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(10_000))), id="10 MB headers"),
-        pytest.param(repeat(OK + b"X: ", b"a" * 65536), id="endless header"),
-        pytest.param(repeat(b"", b"a" * 65536), id="endless status line"),
-        pytest.param(repeat(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless interim answers"),
-        pytest.param(repeat(CHUNKED, b"0" * 65536), id="endless chunk size"),
-        pytest.param(repeat(CHUNKED + b"1;", b"a" * 65536), id="endless chunk extension"),
-        pytest.param(repeat(CHUNKED + b"-1\r\n", b"a" * 65536), id="negative chunk without end"),
-        pytest.param(repeat(CHUNKED + b"0\r\n", b"T: a\r\n" * 10_000), id="endless trailers"),
-        pytest.param(say(CHUNKED + b"-5\r\nabcde\r\n0\r\n\r\n"), id="negative chunk"),
-        pytest.param(say(b"SSH-2.0-OpenSSH\r\n"), id="not HTTP"),
-        pytest.param(say(b"\xff" * 100 + b"\r\n\r\n"), id="binary"),
-        pytest.param(say(b""), id="nothing"),
-        pytest.param(say(OK + b"Content-Length: 10\r\n\r\nabc"), id="shorter than declared"),
-        pytest.param(say(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), id="two lengths"),
+        pytest.param(
+            send_bytes(OK + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(10_000))), id="10 MB headers"
+        ),
+        pytest.param(send_repeatedly(OK + b"X: ", b"a" * 65536), id="endless header"),
+        pytest.param(send_repeatedly(b"", b"a" * 65536), id="endless status line"),
+        pytest.param(send_repeatedly(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless interim answers"),
+        pytest.param(send_repeatedly(CHUNKED, b"0" * 65536), id="endless chunk size"),
+        pytest.param(send_repeatedly(CHUNKED + b"1;", b"a" * 65536), id="endless chunk extension"),
+        pytest.param(send_repeatedly(CHUNKED + b"-1\r\n", b"a" * 65536), id="negative chunk without end"),
+        pytest.param(send_repeatedly(CHUNKED + b"0\r\n", b"T: a\r\n" * 10_000), id="endless trailers"),
+        pytest.param(send_bytes(CHUNKED + b"-5\r\nabcde\r\n0\r\n\r\n"), id="negative chunk"),
+        pytest.param(send_bytes(b"SSH-2.0-OpenSSH\r\n"), id="not HTTP"),
+        pytest.param(send_bytes(b"\xff" * 100 + b"\r\n\r\n"), id="binary"),
+        pytest.param(send_bytes(b""), id="nothing"),
+        pytest.param(send_bytes(OK + b"Content-Length: 10\r\n\r\nabc"), id="shorter than declared"),
+        pytest.param(send_bytes(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), id="two lengths"),
     ],
 )
-def test_a_broken_answer_is_refused_without_filling_the_memory(serve: Serve, call: Call, behaviour: Behaviour) -> None:
-    server = serve(behaviour)
+def test_a_broken_answer_is_refused_without_filling_the_memory(
+    run_server: Serve, call: Call, behaviour: Behaviour
+) -> None:
+    server = run_server(behaviour)
     tracemalloc.start()
 
     try:

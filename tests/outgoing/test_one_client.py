@@ -19,7 +19,7 @@ FORBIDDEN = (
 )
 
 
-def imported(source: str) -> Iterator[str]:
+def find_imports(source: str) -> Iterator[str]:
     """Yield every dotted name in an import statement or in a call of `import_module`."""
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -35,16 +35,16 @@ def imported(source: str) -> Iterator[str]:
                 yield module
 
 
-def clients(source: str) -> set[str]:
+def find_forbidden_imports(source: str) -> set[str]:
     """Return the forbidden modules that a source imports."""
-    dotted = {f"{import_name}." for import_name in imported(source)}
+    dotted = {f"{import_name}." for import_name in find_imports(source)}
     return {name for name in FORBIDDEN if any(import_name.startswith(f"{name}.") for import_name in dotted)}
 
 
-def test_no_module_outside_the_door_imports_a_client() -> None:
+def test_only_the_guarded_client_imports_http_libraries() -> None:
     files = [path for folder in ("apps", "backoffice") for path in (ROOT / folder).rglob("*.py")]
 
-    imports_by_file = {path: clients(path.read_text()) for path in files}
+    imports_by_file = {path: find_forbidden_imports(path.read_text()) for path in files}
 
     outside = {
         str(path.relative_to(ROOT)): names for path, names in imports_by_file.items() if DOOR not in path.parents
@@ -74,7 +74,7 @@ def test_no_module_outside_the_door_imports_a_client() -> None:
     ],
 )
 def test_scan_finds_every_way_to_import_a_client(source: str) -> None:
-    assert clients(source)
+    assert find_forbidden_imports(source)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_scan_finds_every_way_to_import_a_client(source: str) -> None:
     ],
 )
 def test_scan_leaves_harmless_imports_alone(source: str) -> None:
-    assert not clients(source)
+    assert not find_forbidden_imports(source)

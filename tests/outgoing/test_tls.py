@@ -16,8 +16,8 @@ from apps.outgoing.errors import TimedOut, TooLarge, Unreachable
 from apps.outgoing.guarded_connections import create_tls_context
 from apps.outgoing.sync_client import Limits, download_file
 
-from .servers import Names, Serve, answer, repeat
-from .test_asynchronous import outcome, post_to
+from .servers import FakeResolver, Serve, send_repeatedly, send_response
+from .test_asynchronous import describe_outcome, post_concurrently
 
 QUICK = Limits(max_bytes=65536, total_seconds=2)
 NOW = datetime.now(UTC)
@@ -26,7 +26,7 @@ Certify = Callable[..., ssl.SSLContext]
 
 
 @pytest.fixture
-def certify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
+def make_tls_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
     """Return a function that makes a server's TLS context with a self-signed certificate, trusted or not."""
 
     def make(name: str = "shop.example", expires: datetime = NOW + DAY, *, trusted: bool = True) -> ssl.SSLContext:
@@ -60,20 +60,20 @@ def certify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
 
 
 @pytest.fixture(autouse=True)
-def fresh_context(names: Names, settings: Settings) -> Iterator[None]:
+def fresh_context(fake_resolver: FakeResolver, settings: Settings) -> Iterator[None]:
     """Resolve shop.example to an allowed loopback address, and clear the cached trust store afterwards."""
-    names.answers["shop.example"] = [["127.0.0.1"]]
+    fake_resolver.answers["shop.example"] = [["127.0.0.1"]]
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     create_tls_context.cache_clear()
     yield
     create_tls_context.cache_clear()
 
 
-def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Certify) -> None:
-    context = certify()
+def test_fetch_verifies_the_name_at_the_pinned_address(run_server: Serve, make_tls_context: Certify) -> None:
+    context = make_tls_context()
     server_names: list[str | None] = []
     context.sni_callback = lambda _socket, name, _context: server_names.append(name)
-    server = serve(answer(b"secret"), tls=context)
+    server = run_server(send_response(b"secret"), tls=context)
 
     with download_file(f"https://shop.example:{server.port}/", limits=QUICK) as download:
         assert download.file.read() == b"secret"
@@ -91,9 +91,9 @@ def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Ce
     ],
 )
 def test_fetch_refuses_a_certificate_that_does_not_hold(
-    serve: Serve, certify: Certify, name: str, expires: datetime, trusted: bool
+    run_server: Serve, make_tls_context: Certify, name: str, expires: datetime, trusted: bool
 ) -> None:
-    server = serve(answer(b"secret"), tls=certify(name, expires, trusted=trusted))
+    server = run_server(send_response(b"secret"), tls=make_tls_context(name, expires, trusted=trusted))
 
     with pytest.raises(Unreachable, match=r"^certificate not valid$"):
         download_file(f"https://shop.example:{server.port}/", limits=QUICK)
@@ -101,14 +101,14 @@ def test_fetch_refuses_a_certificate_that_does_not_hold(
     assert server.requests == []
 
 
-def test_fetch_refuses_tls_before_1_2(serve: Serve, certify: Certify) -> None:
-    context = certify()
+def test_fetch_refuses_tls_before_1_2(run_server: Serve, make_tls_context: Certify) -> None:
+    context = make_tls_context()
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
     with pytest.deprecated_call():
         context.minimum_version = ssl.TLSVersion.TLSv1
     with pytest.deprecated_call():
         context.maximum_version = ssl.TLSVersion.TLSv1_1
-    server = serve(answer(b"secret"), tls=context)
+    server = run_server(send_response(b"secret"), tls=context)
 
     with pytest.raises(Unreachable, match=r"^connection failed$"):
         download_file(f"https://shop.example:{server.port}/", limits=QUICK)
@@ -116,10 +116,10 @@ def test_fetch_refuses_tls_before_1_2(serve: Serve, certify: Certify) -> None:
     assert server.requests == []
 
 
-def test_limits_hold_inside_tls(serve: Serve, certify: Certify) -> None:
-    context = certify()
-    dripping = serve(repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"a", pause=0.05), tls=context)
-    endless = serve(repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 65536), tls=context)
+def test_limits_hold_inside_tls(run_server: Serve, make_tls_context: Certify) -> None:
+    context = make_tls_context()
+    dripping = run_server(send_repeatedly(b"HTTP/1.1 200 OK\r\n\r\n", b"a", pause=0.05), tls=context)
+    endless = run_server(send_repeatedly(b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 65536), tls=context)
 
     with pytest.raises(TimedOut):
         download_file(f"https://shop.example:{dripping.port}/", limits=Limits(max_bytes=65536, total_seconds=0.4))
@@ -128,10 +128,10 @@ def test_limits_hold_inside_tls(serve: Serve, certify: Certify) -> None:
 
 
 def test_the_loops_client_checks_certificates_as_well(
-    serve: Serve, certify: Certify, names: Names, settings: Settings
+    run_server: Serve, make_tls_context: Certify, fake_resolver: FakeResolver, settings: Settings
 ) -> None:
     settings.OUTGOING_ALLOW = ["shop.example", "other.example"]
-    names.answers |= {name: [["127.0.0.1"]] for name in settings.OUTGOING_ALLOW}
+    fake_resolver.answers |= {name: [["127.0.0.1"]] for name in settings.OUTGOING_ALLOW}
     outcomes = {}
     # First the untrusted one: a later trusted certificate must not change that.
     for name, options, host in (
@@ -140,8 +140,8 @@ def test_the_loops_client_checks_certificates_as_well(
         ("another name", {}, "other.example"),
         ("expired", {"expires": NOW - DAY}, "shop.example"),
     ):
-        server = serve(answer(b"ok"), tls=certify(**options))
-        ((result, _),) = post_to(f"https://{host}:{server.port}/")
-        outcomes[name] = outcome(result)
+        server = run_server(send_response(b"ok"), tls=make_tls_context(**options))
+        ((result, _),) = post_concurrently(f"https://{host}:{server.port}/")
+        outcomes[name] = describe_outcome(result)
 
     assert outcomes == {"unknown": "tls", "good": "200", "another name": "tls", "expired": "tls"}

@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.conftest import Response
-from tests.panel.things import things_of  # noqa: F401 - a fixture
+from tests.panel.things import one_of_each  # noqa: F401 - a fixture
 
 PASSWORD = "correct horse battery"
 
@@ -61,7 +61,7 @@ PanelWith = Callable[..., Panel]
 
 
 @pytest.fixture
-def panel_with(shop: Shop) -> PanelWith:
+def admin_client_with(shop: Shop) -> PanelWith:
     """Return a factory: ``panel_with("themes", …)`` logs in a staff member with exactly these permissions."""
 
     def make(
@@ -73,13 +73,13 @@ def panel_with(shop: Shop) -> PanelWith:
 
 
 @pytest.fixture
-def owner(panel_with: PanelWith) -> Panel:
+def owner_client(admin_client_with: PanelWith) -> Panel:
     """Return a client logged in as the account owner."""
-    return panel_with(owner=True)
+    return admin_client_with(owner=True)
 
 
 @pytest.fixture
-def operator(shop: Shop) -> Panel:
+def operator_client(shop: Shop) -> Panel:
     """Return a client logged in as the operator of the installation, in the shop."""
     return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
 
@@ -90,12 +90,12 @@ def _send_all(response: HttpResponseBase) -> None:
         response.streaming_content = [response.getvalue()]
 
 
-def streamed(response: HttpResponseBase) -> bytes:
+def read_stream(response: HttpResponseBase) -> bytes:
     """Return the whole body of a streamed response."""
     assert isinstance(response, StreamingHttpResponse)
     return response.getvalue()
 
 
-def place_of(user: User, shop: Shop) -> Membership:
+def get_membership(user: User, shop: Shop) -> Membership:
     with shop_scope(shop):
         return Membership.objects.get(user=user)

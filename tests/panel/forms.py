@@ -61,7 +61,7 @@ class _Forms(HTMLParser):
             self._select = None
 
 
-def untouched(page: str) -> dict[str, list[str]]:
+def get_untouched_data(page: str) -> dict[str, list[str]]:
     """Return the values of the page's main form: the form with the most controls."""
     parser = _Forms()
     parser.feed(page)

@@ -26,13 +26,13 @@ from tests import factories
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.content.factories import make_blog, make_store_file
 from tests.customers.factories import make_address, make_customer
-from tests.fulfillment.factories import make_service, put_into, route
-from tests.inventory.factories import make_location, put
+from tests.fulfillment.factories import make_service, route_order_now, set_status
+from tests.inventory.factories import make_location, set_stock
 from tests.orders.factories import make_order
 from tests.payments.factories import make_handler
-from tests.refunds.factories import bogus_order, give_back
+from tests.refunds.factories import create_bogus_order, refund_amount
 from tests.webhooks.factories import make_delivery
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 Make = Callable[[Shop, int], Any]
 
@@ -86,7 +86,7 @@ def _product(shop: Shop, number: int) -> Product:
     make_image(product)
     for variant in product.variants.all():
         for index in _places(shop):
-            put(variant.inventory_item, index, 120 + number)
+            set_stock(variant.inventory_item, index, 120 + number)
     return product
 
 
@@ -188,7 +188,7 @@ def _metafield(shop: Shop, number: int) -> None:
 
 
 def _refund(shop: Shop, number: int) -> None:
-    refund = give_back(bogus_order(shop, "1249.90"), "249.90")
+    refund = refund_amount(create_bogus_order(shop, "1249.90"), "249.90")
     Refund.rows().filter(pk=refund.pk).update(note="The glaze of two bowls was cracked, see the pictures of the buyer.")
 
 
@@ -210,14 +210,14 @@ def _smart(shop: Shop, number: int) -> None:
 
 def _subscription(shop: Shop, number: int) -> None:
     address = f"https://hooks.warehouse.example/rotterdam/parcels/{number}"
-    subscribe(_installation(shop, number), address, topic="orders/updated")
+    make_subscription(_installation(shop, number), address, topic="orders/updated")
 
 
 def _work(shop: Shop, number: int) -> None:
     """Create a fulfillment order of three items at a location with a long name; a few are on hold."""
-    for row in route(_order(shop, number)):
+    for row in route_order_now(_order(shop, number)):
         Location.objects.filter(pk=row.assigned_location_id).update(name="Warehouse Rotterdam, hall 4")
-        put_into(row, "on_hold" if number % 5 == 0 else "open", "unsubmitted")
+        set_status(row, "on_hold" if number % 5 == 0 else "open", "unsubmitted")
 
 
 MAKE: dict[str, Make] = {

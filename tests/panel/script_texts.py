@@ -13,14 +13,14 @@ _BEFORE_REGEX = frozenset("(,=:[!&|?{};+-*%<>~^\n") | {"return", "typeof", "case
 _TRANSLATES = ("translate", "(")
 
 
-class Literal(NamedTuple):
+class StringLiteral(NamedTuple):
     """A string literal: its text with ``␣`` for each interpolated value, and the two tokens before it."""
 
     text: str
     before: tuple[str, str]
 
 
-def literals(source: str) -> Iterator[Literal]:
+def find_literals(source: str) -> Iterator[StringLiteral]:
     """Return every string literal of a script, including those within template literals."""
     at, before = 0, ("", "")
     while at < len(source):
@@ -29,13 +29,13 @@ def literals(source: str) -> Iterator[Literal]:
             continue
         match: re.Match[str] | None
         if match := _STRING.match(source, at):
-            yield Literal(match[0][1:-1], before)
+            yield StringLiteral(match[0][1:-1], before)
             token, at = '"', match.end()
         elif source[at] == "`":
             text, inner, at_end = _template(source, at + 1)
-            yield Literal(text, before)
+            yield StringLiteral(text, before)
             for part in inner:
-                yield from literals(part)
+                yield from find_literals(part)
             token, at = '"', at_end
         elif source[at] == "/" and before[1] in _BEFORE_REGEX and (match := _REGEX.match(source, at)):
             token, at = '"', match.end()
@@ -82,11 +82,11 @@ _TAG = re.compile(r"</?[a-z][^<>]*>")
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
 
-def unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
+def find_unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
     """Return the strings that users would read but that are not translated."""
     return [
         item.text
-        for item in literals(_NAMED.sub("translate(", source))
+        for item in find_literals(_NAMED.sub("translate(", source))
         if item.before != _TRANSLATES
         and item.text not in alike
         and _SPOKEN.search(item.text)

@@ -8,7 +8,7 @@ NOT_SENT = {"submit", "button", "image", "reset", "file"}
 
 
 @dataclass
-class ShownForm:
+class PageForm:
     """One form of a page.
 
     Attributes:
@@ -47,8 +47,8 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.forms: list[ShownForm] = []
-        self.form: ShownForm | None = None
+        self.forms: list[PageForm] = []
+        self.form: PageForm | None = None
         self.area: str | None = None
         self.select: dict[str, Any] | None = None
         self.text = ""
@@ -56,12 +56,12 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         fields = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.form = ShownForm(fields)
+            self.form = PageForm(fields)
             self.forms.append(self.form)
         elif self.form is not None and "disabled" not in fields:
             self._control(self.form, tag, fields)
 
-    def _control(self, form: ShownForm, tag: str, attrs: dict[str, str]) -> None:
+    def _control(self, form: PageForm, tag: str, attrs: dict[str, str]) -> None:
         name = attrs.get("name", "")
         if name:
             form.names.add(name)
@@ -98,17 +98,17 @@ class _Reader(HTMLParser):
             self.select = None
 
 
-def forms_of(page: bytes) -> list[ShownForm]:
+def get_forms(page: bytes) -> list[PageForm]:
     """Return the forms of a page that submit something."""
     reader = _Reader()
     reader.feed(page.decode())
     return [form for form in reader.forms if form.attrs.get("method", "").lower() == "post"]
 
 
-def form_of(page: bytes, *names: str, model: str = "") -> ShownForm:
+def get_form(page: bytes, *names: str, model: str = "") -> PageForm:
     """Return the first form of a page that has all these fields; with ``model``, the form that edits such a row."""
     return next(
         form
-        for form in forms_of(page)
+        for form in get_forms(page)
         if form.names.issuperset(names) and (not model or form.attrs.get("id") == f"{model}_form")
     )

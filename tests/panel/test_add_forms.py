@@ -14,10 +14,10 @@ from apps.shops.models import Installation
 from apps.staff.models import Membership
 from tests import factories
 from tests.content.factories import make_blog
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.conftest import Panel
 from tests.panel.pages import TABLE
-from tests.panel.shown import ShownForm, form_of
+from tests.panel.shown import PageForm, get_form
 
 # The minimal fields that must be filled in, by screen.
 LEAST: dict[str, dict[str, str]] = {
@@ -56,27 +56,27 @@ OWN = {
 }
 
 
-def adding() -> list[str]:
+def list_add_screens() -> list[str]:
     """Return the screens that have an add page."""
     return [name.removesuffix("_add") for name, row in TABLE.items() if name.endswith("_add") and row.lets]
 
 
-def newest(screen: str) -> Any:
+def get_newest(screen: str) -> Any:
     app, model = screen.split("_")
     return (
         next(m for m in admin.site._registry if m._meta.label_lower == f"{app}.{model}")._base_manager.latest("pk").pk
     )
 
 
-def edited(panel: Panel, screen: str, pk: int | None = None) -> ShownForm:
+def get_edit_form(panel: Panel, screen: str, pk: int | None = None) -> PageForm:
     """Return the form of a row, or of a new row."""
     page = panel.get(f"{screen}_change", pk) if pk else panel.get(f"{screen}_add")
-    return form_of(page.content, model=screen.split("_")[1])
+    return get_form(page.content, model=screen.split("_")[1])
 
 
-def make(panel: Panel, screen: str) -> tuple[ShownForm, dict[str, list[str]], ShownForm]:
+def submit_add_form(panel: Panel, screen: str) -> tuple[PageForm, dict[str, list[str]], PageForm]:
     """Submit the add form with minimal values; return the form, the posted data and the stored values."""
-    form = edited(panel, screen)
+    form = get_edit_form(panel, screen)
     data = form.data | {name: [value] for name, value in LEAST[screen].items()}
     if "blog" in data:
         with shop_scope(panel.shop):
@@ -85,18 +85,18 @@ def make(panel: Panel, screen: str) -> tuple[ShownForm, dict[str, list[str]], Sh
         data |= form.new_row(prefix, **row)
     response = panel.http.post(panel.url(f"{screen}_add"), data)
     assert response.status_code == 302, re.findall(r'(?s)<ul class="errorlist.*?</ul>', response.content.decode())
-    return form, data, edited(panel, screen, newest(screen))
+    return form, data, get_edit_form(panel, screen, get_newest(screen))
 
 
 def test_every_screen_where_something_is_added_is_tried() -> None:
-    assert set(adding()) == {*LEAST, *OWN}
+    assert set(list_add_screens()) == {*LEAST, *OWN}
 
 
-def test_each_add_form_left_as_shown_stores_what_it_showed(owner: Panel) -> None:
-    with Each() as checks:
+def test_each_add_form_left_as_shown_stores_what_it_showed(owner_client: Panel) -> None:
+    with Subtests() as checks:
         for screen, typed in LEAST.items():
             with checks(screen):
-                output, payload, stored_value = make(owner, screen)
+                output, payload, stored_value = submit_add_form(owner_client, screen)
                 compared = {
                     name
                     for name in stored_value.names | payload.keys()
@@ -111,12 +111,12 @@ def test_each_add_form_left_as_shown_stores_what_it_showed(owner: Panel) -> None
                 differing = {
                     name: (payload.get(name), stored_value.data.get(name))
                     for name in compared
-                    if not same(payload.get(name), stored_value.data.get(name))
+                    if not is_same(payload.get(name), stored_value.data.get(name))
                 }
                 assert differing == {}
 
 
-def same(sent_values: list[str] | None, stored_values: list[str] | None) -> bool:
+def is_same(sent_values: list[str] | None, stored_values: list[str] | None) -> bool:
     """Return True if a field stores what was sent; amounts may gain decimals."""
 
     def plain(values: list[str] | None) -> list[str]:
@@ -125,21 +125,21 @@ def same(sent_values: list[str] | None, stored_values: list[str] | None) -> bool
     return plain(sent_values) == plain(stored_values)
 
 
-def test_a_variant_that_is_added_with_counted_left_on_is_counted(owner: Panel) -> None:
-    _, _, stored_value = make(owner, "catalog_product")
+def test_a_variant_that_is_added_with_counted_left_on_is_counted(owner_client: Panel) -> None:
+    _, _, stored_value = submit_add_form(owner_client, "catalog_product")
 
     assert stored_value.data["variants-0-tracked"] == ["on"]
 
 
-def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_counted(owner: Panel) -> None:
-    make(owner, "catalog_product")
-    pk = newest("catalog_product")
-    page = edited(owner, "catalog_product", pk)
+def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_counted(owner_client: Panel) -> None:
+    submit_add_form(owner_client, "catalog_product")
+    pk = get_newest("catalog_product")
+    page = get_edit_form(owner_client, "catalog_product", pk)
     row = page.new_row("variants", option1="Large")
     del row["variants-1-tracked"]
-    owner.http.post(owner.url("catalog_product_change", pk), page.data | row)
+    owner_client.http.post(owner_client.url("catalog_product_change", pk), page.data | row)
 
-    data = edited(owner, "catalog_product", pk).data
+    data = get_edit_form(owner_client, "catalog_product", pk).data
 
     assert data["variants-0-tracked"] == ["on"]
     assert data["variants-1-option1"] == ["Large"]
@@ -147,7 +147,7 @@ def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_c
 
 
 def _theme(owner: Panel) -> None:
-    data = form_of(owner.get("content_theme_add").content, "archive").data
+    data = get_form(owner.get("content_theme_add").content, "archive").data
     archive = SimpleUploadedFile("dawn.zip", b"PK\x05\x06" + bytes(18))
     owner.http.post(owner.url("content_theme_add"), data | {"name": ["Dawn"], "archive": archive})
     theme = Theme.objects.latest("pk")
@@ -155,10 +155,10 @@ def _theme(owner: Panel) -> None:
 
 
 def _app(owner: Panel) -> None:
-    data = form_of(owner.get("shops_installation_add").content, "application_url").data
+    data = get_form(owner.get("shops_installation_add").content, "application_url").data
     owner.http.post(owner.url("shops_installation_add"), data | {"name": ["Sync"]})
     installation = Installation.objects.select_related("app").latest("pk")
-    scopes = form_of(owner.get("shops_installation_scopes", installation.pk).content, "scope_content").data
+    scopes = get_form(owner.get("shops_installation_scopes", installation.pk).content, "scope_content").data
     assert installation.app.name == "Sync"
     assert {name: value for name, value in scopes.items() if name.startswith("scope_")} == {
         name: value for name, value in data.items() if name.startswith("scope_")
@@ -166,7 +166,7 @@ def _app(owner: Panel) -> None:
 
 
 def _member(owner: Panel) -> None:
-    data = form_of(owner.get("staff_membership_add").content, "email").data
+    data = get_form(owner.get("staff_membership_add").content, "email").data
     owner.http.post(owner.url("staff_membership_add"), data | {"email": ["new@example.com"], "first_name": ["Alex"]})
     membership = Membership.objects.select_related("user").latest("pk")
     assert (membership.user.email, membership.permissions) == (
@@ -178,10 +178,10 @@ def _member(owner: Panel) -> None:
 def _service(owner: Panel) -> None:
     factories.make_installation(owner.shop, (), name="Sync")
     screen, typed = "fulfillment_fulfillmentservice", {"name": "Depot", "callback_url": "https://depot.example/hooks/"}
-    form = edited(owner, screen)
+    form = get_edit_form(owner, screen)
     response = owner.http.post(owner.url(f"{screen}_add"), form.data | {name: [value] for name, value in typed.items()})
     assert response.status_code == 302
-    data = edited(owner, screen, newest(screen)).data
+    data = get_edit_form(owner, screen, get_newest(screen)).data
     listed_fields = {"requires_shipping_method", "permits_sku_sharing", "inventory_management", "tracking_support"}
     assert {name: data.get(name) for name in listed_fields} == {name: form.data.get(name) for name in listed_fields}
     assert {name: data[name] for name in typed} == {name: [value] for name, value in typed.items()}
@@ -189,7 +189,7 @@ def _service(owner: Panel) -> None:
 
 @pytest.mark.parametrize("check", [_theme, _app, _member, _service])
 def test_each_add_page_of_its_own_left_as_shown_stores_what_it_showed(
-    owner: Panel, check: Callable[[Panel], None]
+    owner_client: Panel, check: Callable[[Panel], None]
 ) -> None:
-    with shop_scope(owner.shop):
-        check(owner)
+    with shop_scope(owner_client.shop):
+        check(owner_client)

@@ -21,7 +21,7 @@ from tests import parts
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
 from tests.panel.conftest import PanelWith
-from tests.panel.test_customers import CHANGE, form_of
+from tests.panel.test_customers import CHANGE, build_customer_form
 
 CHANGES: dict[str, dict[str, Any]] = {
     "id": {"key": "00000000-0000-0000-0000-000000000001"},
@@ -60,7 +60,7 @@ def event(in_shop: Shop) -> Event:
     return new_event
 
 
-def refused(write: Callable[[], object]) -> bool:
+def is_refused(write: Callable[[], object]) -> bool:
     """Return True if the audit log's trigger refuses the write."""
     try:
         with transaction.atomic():
@@ -72,7 +72,7 @@ def refused(write: Callable[[], object]) -> bool:
 
 @pytest.mark.parametrize("values", CHANGES.values(), ids=CHANGES)
 def test_the_database_changes_no_row_of_the_trail(event: Event, values: dict[str, Any]) -> None:
-    assert refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
+    assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
 
     immutability.drop_event_triggers()
     # The same write succeeds without the trigger, so the trigger is what refuses.
@@ -84,8 +84,8 @@ def test_the_database_deletes_no_row_of_the_trail(event: Event) -> None:
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM events_event WHERE id = %s", [event.pk])
 
-    assert refused(lambda: Event.objects.filter(pk=event.pk).delete())
-    assert refused(by_hand)
+    assert is_refused(lambda: Event.objects.filter(pk=event.pk).delete())
+    assert is_refused(by_hand)
     assert Event.objects.filter(pk=event.pk).exists()
 
 
@@ -106,7 +106,7 @@ NEVER_OPEN = (
 )
 
 
-def by_hand(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> Callable[[], None]:
+def run_sql(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> Callable[[], None]:
     """Run any SQL with the application's database role, with or without the erasure permission."""
 
     def write() -> None:
@@ -119,9 +119,9 @@ def by_hand(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nu
 @pytest.mark.parametrize("values", EMPTIED)
 def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: Event, values: str) -> None:
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
-    assert refused(by_hand(sql))
+    assert is_refused(run_sql(sql))
 
-    by_hand(sql, within=immutability.allow_redaction)()
+    run_sql(sql, within=immutability.allow_redaction)()
 
     lost_parts = [pair.split(" = ")[0] for pair in values.split(", ")]
     row = Event.objects.get(pk=event.pk)
@@ -129,16 +129,16 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
     kept_columns = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost_parts}
     assert {name: getattr(row, name) for name in kept_columns} == {name: getattr(event, name) for name in kept_columns}
     # The erasure permission has ended, and the erased values cannot be restored.
-    assert refused(by_hand("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
-    assert refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
+    assert is_refused(run_sql("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
+    assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
 
 
 @pytest.mark.parametrize("values", NEVER_OPEN)
 def test_the_door_lets_nothing_else_through(event: Event, values: str) -> None:
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
 
-    assert refused(by_hand(sql, within=immutability.allow_redaction))
-    assert refused(by_hand(f"DELETE FROM events_event WHERE id = {event.pk}", within=immutability.allow_redaction))
+    assert is_refused(run_sql(sql, within=immutability.allow_redaction))
+    assert is_refused(run_sql(f"DELETE FROM events_event WHERE id = {event.pk}", within=immutability.allow_redaction))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -149,13 +149,13 @@ def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
 
     def failing() -> None:
         with transaction.atomic(), immutability.allow_redaction():
-            by_hand(emptied)()
+            run_sql(emptied)()
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         failing()
 
-    assert refused(by_hand(emptied))
+    assert is_refused(run_sql(emptied))
     with shop_scope(shop):
         assert Event.objects.filter(changes={"name": ["a", "b"]}).exists()
 
@@ -163,17 +163,17 @@ def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
 @pytest.mark.postgres
 def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
     # PostgreSQL refuses TRUNCATE while constraint checks are pending.
-    by_hand("SET CONSTRAINTS ALL IMMEDIATE")()
+    run_sql("SET CONSTRAINTS ALL IMMEDIATE")()
     for sql in ("TRUNCATE events_event CASCADE", "TRUNCATE shops_shop CASCADE"):
-        assert refused(by_hand(sql))
-        assert refused(by_hand(sql, within=immutability.allow_redaction))
+        assert is_refused(run_sql(sql))
+        assert is_refused(run_sql(sql, within=immutability.allow_redaction))
 
     immutability.drop_event_triggers()
     # The trigger is what refuses.
-    by_hand("TRUNCATE events_event CASCADE")()
+    run_sql("TRUNCATE events_event CASCADE")()
 
 
-@pytest.mark.skipif(parts.on_postgres(), reason="PostgreSQL knows no such writes")
+@pytest.mark.skipif(parts.is_postgres(), reason="PostgreSQL knows no such writes")
 @pytest.mark.parametrize("same", ["id", "key"])
 def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
     names = [field.column for field in Event._meta.concrete_fields if field.column not in {"id", "key"}]
@@ -183,10 +183,10 @@ def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
     columns, picked = ", ".join([same, also, *other_texts]), ", ".join([same, new, *other_texts])
     sql = f"INSERT OR REPLACE INTO events_event ({columns}) SELECT {picked} FROM events_event WHERE id = {event.pk}"
 
-    assert refused(by_hand(sql))
+    assert is_refused(run_sql(sql))
 
     immutability.drop_event_triggers()
-    by_hand(sql)()
+    run_sql(sql)()
     assert not Event.objects.filter(pk=event.pk, key=event.key).exists()
 
 
@@ -194,41 +194,41 @@ def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
     immutability.drop_event_triggers()
     immutability.create_event_triggers()
 
-    assert refused(lambda: Event.objects.filter(pk=event.pk).delete())
+    assert is_refused(lambda: Event.objects.filter(pk=event.pk).delete())
 
 
-def told(shop: Shop, since: int) -> list[tuple[str, str, bool]]:
+def get_events_since(shop: Shop, since: int) -> list[tuple[str, str, bool]]:
     """Return topic, actor and whether a request is recorded, for each event about a customer after an id."""
     with shop_scope(shop):
         rows = Event.objects.filter(subject_type="customers.customer", id__gt=since).order_by("id")
         return [(row.topic, row.actor, bool(row.request_id)) for row in rows]
 
 
-def newest(shop: Shop) -> int:
+def get_newest_id(shop: Shop) -> int:
     with shop_scope(shop):
         return Event.objects.latest("id").pk
 
 
 def test_each_change_through_the_interface_leaves_one_row(api: ApiClient, shop: Shop) -> None:
-    since, app = newest(shop), f"app:{api.installation.app_id}"
+    since, app = get_newest_id(shop), f"app:{api.installation.app_id}"
     customer = api.post("customers.json", {"customer": {"email": "a@example.com"}}).json()["customer"]
     api.put(f"customers/{customer['id']}.json", {"customer": {"note": "n", "tags": "t"}})
     api.delete(f"customers/{customer['id']}.json")
 
     verbs = ("create", "update", "delete")
-    assert told(shop, since) == [(f"customers/{verb}", app, True) for verb in verbs]
+    assert get_events_since(shop, since) == [(f"customers/{verb}", app, True) for verb in verbs]
 
 
-def test_a_change_in_the_panel_leaves_one_row_and_a_refused_one_none(panel_with: PanelWith, shop: Shop) -> None:
+def test_a_change_in_the_panel_leaves_one_row_and_a_refused_one_none(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer(first_name="Anna", email="anna@example.com")
-    panel, since = panel_with("customers"), newest(shop)
+    panel, since = admin_client_with("customers"), get_newest_id(shop)
 
-    panel.post(CHANGE, customer.pk, **form_of(customer, email="no address"))
-    assert told(shop, since) == []
-    panel.post(CHANGE, customer.pk, **form_of(customer, first_name="Anne", note="n"))
+    panel.post(CHANGE, customer.pk, **build_customer_form(customer, email="no address"))
+    assert get_events_since(shop, since) == []
+    panel.post(CHANGE, customer.pk, **build_customer_form(customer, first_name="Anne", note="n"))
 
-    assert told(shop, since) == [("customers/update", f"staff:{panel.user.pk}", True)]
+    assert get_events_since(shop, since) == [("customers/update", f"staff:{panel.user.pk}", True)]
 
 
 def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
@@ -237,15 +237,18 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
         table = b"first_name,email\nAnne,anna@example.com\nBo,bo@example.com\nBo,bo@example.com\n"
         import_job = imports.save_upload(ContentFile(table), "people.csv", actor="system", at=timezone.now())
         imports.skip_validation(import_job)
-        since = newest(shop)
+        since = get_newest_id(shop)
         list(runner.run_import(import_job))
 
-    assert told(shop, since) == [("customers/update", "system", False), ("customers/create", "system", False)]
+    assert get_events_since(shop, since) == [
+        ("customers/update", "system", False),
+        ("customers/create", "system", False),
+    ]
 
 
-def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
+def test_changes_are_described_in_words(admin_client_with: PanelWith, shop: Shop) -> None:
     """Check that changes use form labels for columns and localized values."""
-    panel = panel_with("staff_audit_log_view", "customers")
+    panel = admin_client_with("staff_audit_log_view", "customers")
     changes: dict[str, Any] = {
         "accepts_marketing": [None, True],
         "merged_customer_id": [7, None],

@@ -3,12 +3,12 @@
 from collections import Counter
 
 from apps.shops.models import Shop
-from benchmarks.million.panel import addresses
+from benchmarks.million.panel import list_addresses
 from tests.panel.conftest import Panel
 
 
-def test_the_benchmark_finds_what_each_list_offers(owner: Panel, shop: Shop) -> None:
-    page_names = [name for name, _address in addresses(owner.http, shop, rows=100)]
+def test_the_benchmark_finds_what_each_list_offers(owner_client: Panel, shop: Shop) -> None:
+    page_names = [name for name, _address in list_addresses(owner_client.http, shop, rows=100)]
 
     counts = Counter(name.removeprefix("panel ").partition("?")[0] for name in page_names if "?" in name)
     # Each list is sorted, filtered and searched, and every typed filter is used in every sort order.

@@ -25,7 +25,7 @@ from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 
-def choose(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
+def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
     """Select rows of a list, or with ``query`` all results, and press the button."""
     across = {"select_across": "1"} if query else {}
     data = {"action": "edit_selected", "index": "0", "_selected_action": [*ids] or [0], **across}
@@ -37,12 +37,12 @@ def choose(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
     return edit
 
 
-def plan(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
+def fill_in_edit(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
     key = panel.form_key("bulk_bulkedit_change", edit.pk)
     return panel.post("bulk_bulkedit_plan", edit.pk, form_key=key, **typed)
 
 
-def press(panel: Panel, edit: BulkEdit, name: str) -> str:
+def press_button(panel: Panel, edit: BulkEdit, name: str) -> str:
     """Press a button of the edit's page, run the jobs and return the next page."""
     key = panel.form_key("bulk_bulkedit_change", edit.pk)
     assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
@@ -53,40 +53,40 @@ def press(panel: Panel, edit: BulkEdit, name: str) -> str:
     return panel.get("bulk_bulkedit_change", edit.pk).content.decode()
 
 
-def edited(panel: Panel, model: str, *ids: int, **typed: Any) -> tuple[BulkEdit, str]:
-    edit = choose(panel, model, *ids)
-    assert plan(panel, edit, **typed).status_code == 302
-    return edit, press(panel, edit, "start")
+def run_edit(panel: Panel, model: str, *ids: int, **typed: Any) -> tuple[BulkEdit, str]:
+    edit = select_rows(panel, model, *ids)
+    assert fill_in_edit(panel, edit, **typed).status_code == 302
+    return edit, press_button(panel, edit, "start")
 
 
-def prices(shop: Shop) -> list[str]:
+def get_prices(shop: Shop) -> list[str]:
     with shop_scope(shop):
         return [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)]
 
 
-def fates(edit: BulkEdit) -> dict[int, tuple[str, str]]:
+def get_row_results(edit: BulkEdit) -> dict[int, tuple[str, str]]:
     with shop_scope(edit.shop):
         rows = EditedRow.objects.filter(edit=edit, dry=False)
         return {row_id: (fate, reason) for row_id, fate, reason in rows.values_list("row_id", "fate", "reason")}
 
 
-def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(12)]
 
-    edit = choose(panel, "catalog_product", *ids)
-    plan(panel, edit, price_how="percent", price_value="-10", price_round="0.99", tags_add="Sale, sale")
+    edit = select_rows(panel, "catalog_product", *ids)
+    fill_in_edit(panel, edit, price_how="percent", price_value="-10", price_round="0.99", tags_add="Sale, sale")
     page = panel.get("bulk_bulkedit_change", edit.pk).content.decode()
 
-    assert prices(shop) == ["10.00", "20.00"] * 12
+    assert get_prices(shop) == ["10.00", "20.00"] * 12
     assert "The first 10 of 12" in page
     assert page.count("<del>10.00 – 20.00</del>") == 10
     assert page.count("<ins>9.99 – 18.99</ins>") == 10
     assert "Change 12 products" in page
 
-    page = press(panel, edit, "start")
-    assert prices(shop) == ["9.99", "18.99"] * 12
+    page = press_button(panel, edit, "start")
+    assert get_prices(shop) == ["9.99", "18.99"] * 12
     assert edit.state == "done"
     assert "Changed" in page
     with shop_scope(shop):
@@ -95,14 +95,16 @@ def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop,
         assert update.count() == 12
         assert {*update.values_list("actor", flat=True)} == {f"staff:{panel.user.pk}"}
 
-    page = press(panel, edit, "undo")
-    assert prices(shop) == ["10.00", "20.00"] * 12
+    page = press_button(panel, edit, "undo")
+    assert get_prices(shop) == ["10.00", "20.00"] * 12
     assert edit.state == "undone"
-    assert {fate for fate, _ in fates(edit).values()} == {"undone"}
+    assert {fate for fate, _ in get_row_results(edit).values()} == {"undone"}
 
 
-def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_all_that_a_list_finds_is_edited_and_nothing_else(
+    shop: Shop, other_shop: Shop, admin_client_with: PanelWith
+) -> None:
+    panel = admin_client_with("products")
     with shop_scope(other_shop):
         stranger = make_product("Mug", status="draft")
     with shop_scope(shop):
@@ -110,9 +112,9 @@ def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop
         make_product("Mug", status="active")
         make_product("Plate", status="draft")
 
-    edit = choose(panel, "catalog_product", query="?q=mug&status__exact=draft")
-    plan(panel, edit, status="archived", vendor="Clay & Co", product_type="Crockery")
-    press(panel, edit, "start")
+    edit = select_rows(panel, "catalog_product", query="?q=mug&status__exact=draft")
+    fill_in_edit(panel, edit, status="archived", vendor="Clay & Co", product_type="Crockery")
+    press_button(panel, edit, "start")
 
     assert set(edit.ids) == ids
     with shop_scope(shop):
@@ -122,19 +124,19 @@ def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop
         assert Product.objects.get(pk=stranger.pk).status == "draft"
 
 
-def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         cheap, dear, deleted = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
-    edit = choose(panel, "catalog_product", cheap, dear, deleted)
-    plan(panel, edit, price_how="amount", price_value="-5", price_round="")
+    edit = select_rows(panel, "catalog_product", cheap, dear, deleted)
+    fill_in_edit(panel, edit, price_how="amount", price_value="-5", price_round="")
     with shop_scope(shop):
         products.delete_product(Product.objects.get(pk=deleted), actor="system", at=timezone.now())
 
-    page = press(panel, edit, "start")
+    page = press_button(panel, edit, "start")
 
-    assert prices(shop) == ["1.00", "15.00"]
-    assert fates(edit) == {
+    assert get_prices(shop) == ["1.00", "15.00"]
+    assert get_row_results(edit) == {
         cheap: ("refused", "price must be greater than or equal to 0"),
         dear: ("changed", ""),
         deleted: ("refused", "was deleted"),
@@ -145,28 +147,30 @@ def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_wit
     assert "Price: 20.00 → 15.00" in report
 
 
-def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         still, moved = make_product(vendor="A"), make_product(vendor="A")
-    edit, _ = edited(panel, "catalog_product", still.pk, moved.pk, vendor="B")
+    edit, _ = run_edit(panel, "catalog_product", still.pk, moved.pk, vendor="B")
     with shop_scope(shop):
         products.update_product(moved, {"vendor": "C"}, ProductParts(), actor="system", at=timezone.now())
 
-    press(panel, edit, "undo")
+    press_button(panel, edit, "undo")
 
-    assert fates(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed since")}
+    assert get_row_results(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed since")}
     with shop_scope(shop):
         assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
 
 
-def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(
+    shop: Shop, admin_client_with: PanelWith
+) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         product = make_product(prices=("10.00", "20.00", "30.00"))
         first, second, _ = Variant.objects.filter(product=product).order_by("pk")
 
-    edit, _ = edited(
+    edit, _ = run_edit(
         panel,
         "catalog_variant",
         first.pk,
@@ -176,27 +180,29 @@ def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(shop: S
         price_value="-50",
     )
 
-    assert prices(shop) == ["5.00", "10.00", "30.00"]
+    assert get_prices(shop) == ["5.00", "10.00", "30.00"]
     with shop_scope(shop):
         assert Variant.objects.get(pk=second.pk).compare_at_price == Decimal(20)
         assert Product.objects.get().lowest_price == Decimal(5)
-    press(panel, edit, "undo")
-    assert prices(shop) == ["10.00", "20.00", "30.00"]
+    press_button(panel, edit, "undo")
+    assert get_prices(shop) == ["10.00", "20.00", "30.00"]
     with shop_scope(shop):
         assert Variant.objects.get(pk=second.pk).compare_at_price is None
 
 
-def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("customers")
+def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(
+    shop: Shop, admin_client_with: PanelWith
+) -> None:
+    panel = admin_client_with("customers")
     with shop_scope(shop):
         ada = make_customer(email="ada@example.com", tags="old, vip").pk
         bob = make_customer(first_name="Bob", email="").pk
 
-    edit, _ = edited(
+    edit, _ = run_edit(
         panel, "customers_customer", ada, bob, tags_add="new", tags_remove="OLD", email_consent="subscribed"
     )
 
-    assert fates(edit) == {ada: ("changed", ""), bob: ("refused", "email_marketing_consent needs an email")}
+    assert get_row_results(edit) == {ada: ("changed", ""), bob: ("refused", "email_marketing_consent needs an email")}
     with shop_scope(shop):
         changed = Customer.objects.get(pk=ada)
         assert (changed.tags, changed.email_marketing_state) == ("new, vip", "subscribed")
@@ -205,25 +211,27 @@ def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(shop: Sho
         assert Event.objects.filter(topic="customers_email_marketing_consent/update").count() == 1
 
 
-def test_orders_are_tagged_and_put_into_the_archive_and_come_out_again(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("orders", "edit_orders")
+def test_orders_are_tagged_and_put_into_the_archive_and_come_out_again(
+    shop: Shop, admin_client_with: PanelWith
+) -> None:
+    panel = admin_client_with("orders", "edit_orders")
     ids = [make_order(shop).pk for _ in range(2)]
 
-    edit, _ = edited(panel, "orders_order", *ids, tags_add="fair", status="closed")
+    edit, _ = run_edit(panel, "orders_order", *ids, tags_add="fair", status="closed")
     with shop_scope(shop):
         assert {*Order.objects.values_list("status", "tags")} == {("closed", "fair")}
 
-    press(panel, edit, "undo")
+    press_button(panel, edit, "undo")
     with shop_scope(shop):
         assert {*Order.objects.values_list("status", "tags")} == {("open", "")}
 
 
-def test_a_change_begins_once(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_a_change_begins_once(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         ids = [make_product(prices=("10.00",)).pk]
-    edit = choose(panel, "catalog_product", *ids)
-    plan(panel, edit, price_how="percent", price_value="10")
+    edit = select_rows(panel, "catalog_product", *ids)
+    fill_in_edit(panel, edit, price_how="percent", price_value="10")
     keys = [panel.form_key("bulk_bulkedit_change", edit.pk) for _ in range(2)]
 
     for key in (*keys, keys[0]):
@@ -232,22 +240,22 @@ def test_a_change_begins_once(shop: Shop, panel_with: PanelWith) -> None:
         for job in Job.objects.filter(task=edits.RUN_TASK):
             queue.run_job(job.key)
 
-    assert prices(shop) == ["11.00"]
+    assert get_prices(shop) == ["11.00"]
 
 
-def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         ids = [make_product(prices=("10.00",)).pk]
-    edit = choose(panel, "catalog_product", *ids)
-    plan(panel, edit, price_how="percent", price_value="10")
+    edit = select_rows(panel, "catalog_product", *ids)
+    fill_in_edit(panel, edit, price_how="percent", price_value="10")
     key = panel.form_key("bulk_bulkedit_change", edit.pk)
     panel.post("bulk_bulkedit_start", edit.pk, form_key=key)
 
-    press(panel, edit, "stop")
+    press_button(panel, edit, "stop")
 
     assert edit.state == "stopped"
-    assert prices(shop) == ["10.00"]
+    assert get_prices(shop) == ["10.00"]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +264,7 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_wi
         ({}, "Enter at least one change."),
         ({"price_how": "set", "price_value": "-1"}, "Must not be negative."),
         ({"price_how": "percent", "price_value": "-101"}, "be lowered by more than 100 percent."),
-        ({"price_how": "set", "price_value": "0.001"}, "Too many decimals for"),
+        ({"price_how": "set", "price_value": "0.001"}, "too many decimal places for"),
         ({"price_how": "set", "price_value": "nine"}, "Enter a number."),
         ({"price_how": "set", "price_value": "1", "price_round": "7"}, "Select a valid choice."),
         ({"status": "sold"}, "Select a valid choice."),
@@ -265,13 +273,13 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_wi
     ],
 )
 def test_what_does_not_fit_comes_back_with_the_form(
-    shop: Shop, panel_with: PanelWith, typed: dict[str, str], message: str
+    shop: Shop, admin_client_with: PanelWith, typed: dict[str, str], message: str
 ) -> None:
-    panel = panel_with("products")
+    panel = admin_client_with("products")
     with shop_scope(shop):
-        edit = choose(panel, "catalog_product", make_product().pk)
+        edit = select_rows(panel, "catalog_product", make_product().pk)
 
-    response = plan(panel, edit, **typed)
+    response = fill_in_edit(panel, edit, **typed)
 
     assert response.status_code == 200
     assert message in response.content.decode()
@@ -281,12 +289,18 @@ def test_what_does_not_fit_comes_back_with_the_form(
         assert not EditedRow.objects.exists()
 
 
-def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(shop: Shop, panel_with: PanelWith) -> None:
-    panel, viewer, other = panel_with("products"), panel_with("orders", "export_orders"), panel_with("customers")
+def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(
+    shop: Shop, admin_client_with: PanelWith
+) -> None:
+    panel, viewer, other = (
+        admin_client_with("products"),
+        admin_client_with("orders", "export_orders"),
+        admin_client_with("customers"),
+    )
     with shop_scope(shop):
-        edit = choose(panel, "catalog_product", make_product(prices=("10.00",)).pk)
+        edit = select_rows(panel, "catalog_product", make_product(prices=("10.00",)).pk)
     order = make_order(shop)
-    plan(panel, edit, price_how="percent", price_value="10")
+    fill_in_edit(panel, edit, price_how="percent", price_value="10")
 
     assert b"edit_selected" not in viewer.get("orders_order_changelist").content
     viewer.post("orders_order_changelist", action="edit_selected", index="0", _selected_action=[order.pk])
@@ -301,15 +315,15 @@ def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(shop: 
         queue.run_job(Job.objects.get(task=edits.RUN_TASK).key)
         edit.refresh_from_db()
 
-    assert (edit.state, prices(shop)) == ("failed", ["10.00"])
+    assert (edit.state, get_prices(shop)) == ("failed", ["10.00"])
 
 
-def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         ids = [make_product(vendor="A").pk]
-    edited(panel, "catalog_product", *ids, vendor="B")
-    choose(panel, "catalog_product", *ids)
+    run_edit(panel, "catalog_product", *ids, vendor="B")
+    select_rows(panel, "catalog_product", *ids)
     now = timezone.now()
 
     with shop_scope(shop):
@@ -320,7 +334,7 @@ def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, panel_with: Pa
         assert not EditedRow.objects.exists()
 
 
-def test_variants_are_in_the_menu(panel_with: PanelWith) -> None:
-    panel = panel_with("products")
+def test_variants_are_in_the_menu(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("products")
 
     assert f'href="{panel.url("catalog_variant_changelist")}"' in panel.get().content.decode()

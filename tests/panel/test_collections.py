@@ -13,13 +13,13 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.stock_grid import messages_of
+from tests.panel.stock_grid import get_messages
 
 COLLECTION = {"title": "Kitchen", "body_html": "", "sort_order": "manual", "published": "on", "published_scope": "web"}
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Any, tmp_path: Path) -> Path:
     """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
@@ -27,20 +27,20 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
+def product_client(admin_client_with: PanelWith) -> Panel:
     """Return a client of a staff member who manages products."""
-    return panel_with("products")
+    return admin_client_with("products")
 
 
-def no_metafields() -> dict[str, str]:
+def empty_metafields() -> dict[str, str]:
     return {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
 
 
-def test_a_collection_is_made_with_its_picture(panel: Panel, shop: Shop) -> None:
+def test_a_collection_is_made_with_its_picture(product_client: Panel, shop: Shop) -> None:
     picture = SimpleUploadedFile("Pots & pans.png", PNG)
 
-    response = panel.post(
-        "catalog_customcollection_add", **COLLECTION, picture=picture, image_alt="Pots", **no_metafields()
+    response = product_client.post(
+        "catalog_customcollection_add", **COLLECTION, picture=picture, image_alt="Pots", **empty_metafields()
     )
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
@@ -48,51 +48,53 @@ def test_a_collection_is_made_with_its_picture(panel: Panel, shop: Shop) -> None
         collection = Collection.objects.get(title="Kitchen")
         assert (collection.kind, collection.handle, collection.image_alt) == ("custom", "kitchen", "Pots")
         assert (collection.image_name, collection.image_width) == ("Pots-pans.png", 40)
-        assert Event.objects.get(topic="collections/create").actor == f"staff:{panel.user.pk}"
-    page = panel.get("catalog_customcollection_change", collection.pk).content.decode()
+        assert Event.objects.get(topic="collections/create").actor == f"staff:{product_client.user.pk}"
+    page = product_client.get("catalog_customcollection_change", collection.pk).content.decode()
     assert "0 products" in page
-    history = panel.get("catalog_customcollection_history", collection.pk).content.decode()
+    history = product_client.get("catalog_customcollection_history", collection.pk).content.decode()
     assert "Collection created" in history
 
 
-def test_a_picture_that_is_none_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
+def test_a_picture_that_is_none_comes_back_on_the_form(product_client: Panel, shop: Shop) -> None:
     picture = SimpleUploadedFile("a.png", b"nothing")
 
-    response = panel.post("catalog_customcollection_add", **COLLECTION, picture=picture, **no_metafields())
+    response = product_client.post("catalog_customcollection_add", **COLLECTION, picture=picture, **empty_metafields())
 
     assert response.status_code == 200
     assert "Image is invalid." in response.content.decode()
 
 
-def test_members_are_found_added_ordered_and_removed(panel: Panel, shop: Shop) -> None:
+def test_members_are_found_added_ordered_and_removed(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom("Kitchen", sort_order="manual")
         mug, cup, bag = make_product("Red mug"), make_product("Blue mug"), make_product("Bag")
-    where = panel.url("catalog_customcollection_products", collection.pk)
+    where = product_client.url("catalog_customcollection_products", collection.pk)
 
-    html = panel.http.get(where, {"q": "mug"}).content.decode()
+    html = product_client.http.get(where, {"q": "mug"}).content.decode()
     for product in (mug, cup, bag):
-        panel.http.post(where, {"add": product.pk})
-    second_response = panel.http.post(where, {"add": mug.pk}, follow=True)
-    panel.http.post(where, {"product": [bag.pk, cup.pk, mug.pk], "remove": [cup.pk]})
-    panel.http.post(where, {"product": [bag.pk, mug.pk], "move": f"{mug.pk}:-1"})
+        product_client.http.post(where, {"add": product.pk})
+    second_response = product_client.http.post(where, {"add": mug.pk}, follow=True)
+    product_client.http.post(where, {"product": [bag.pk, cup.pk, mug.pk], "remove": [cup.pk]})
+    product_client.http.post(where, {"product": [bag.pk, mug.pk], "move": f"{mug.pk}:-1"})
 
     assert "Red mug" in html
     assert "Blue mug" in html
     assert ">Bag<" not in html
-    assert "No product was added." in messages_of(second_response)
+    assert "No product was added." in get_messages(second_response)
     with shop_scope(shop):
         rows = Collect.objects.filter(collection=collection).order_by("position")
         assert list(rows.values_list("product_id", flat=True)) == [mug.pk, bag.pk]
 
 
-def test_a_foreign_product_cannot_be_added(panel: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_a_foreign_product_cannot_be_added(product_client: Panel, shop: Shop, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         foreign = make_product()
     with shop_scope(shop):
         collection = make_custom("Kitchen")
 
-    panel.http.post(panel.url("catalog_customcollection_products", collection.pk), {"add": foreign.pk})
+    product_client.http.post(
+        product_client.url("catalog_customcollection_products", collection.pk), {"add": foreign.pk}
+    )
 
     with shop_scope(shop):
         assert not Collect.objects.exists()
@@ -101,42 +103,48 @@ def test_a_foreign_product_cannot_be_added(panel: Panel, shop: Shop, other_shop:
 RULE = {"rules-column": ["title", ""], "rules-relation": ["contains", "equals"], "rules-condition": ["mug", ""]}
 
 
-def test_rules_are_written_as_rows(panel: Panel, shop: Shop) -> None:
+def test_rules_are_written_as_rows(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         mug = make_product("Mug")
         make_product("Bag")
-    data = COLLECTION | {"title": "Mugs", "disjunctive": "on", "sort_order": "manual"} | RULE | no_metafields()
+    data = COLLECTION | {"title": "Mugs", "disjunctive": "on", "sort_order": "manual"} | RULE | empty_metafields()
 
-    response = panel.http.post(panel.url("catalog_smartcollection_add"), data)
+    response = product_client.http.post(product_client.url("catalog_smartcollection_add"), data)
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
         smart = Collection.objects.get(kind="smart")
         assert smart.rules == [{"column": "title", "relation": "contains", "condition": "mug"}]
         assert smart.disjunctive
-    page = panel.get("catalog_smartcollection_products", smart.pk).content.decode()
+    page = product_client.get("catalog_smartcollection_products", smart.pk).content.decode()
     assert mug.title in page
     assert ">Bag<" not in page
 
 
-def test_rules_that_make_no_sense_are_explained(panel: Panel) -> None:
+def test_rules_that_make_no_sense_are_explained(product_client: Panel) -> None:
     bad = {"rules-column": ["variant_price"], "rules-relation": ["contains"], "rules-condition": ["cheap"]}
 
-    response = panel.http.post(panel.url("catalog_smartcollection_add"), COLLECTION | bad | no_metafields())
-    none = panel.http.post(panel.url("catalog_smartcollection_add"), COLLECTION | no_metafields())
+    response = product_client.http.post(
+        product_client.url("catalog_smartcollection_add"), COLLECTION | bad | empty_metafields()
+    )
+    none = product_client.http.post(product_client.url("catalog_smartcollection_add"), COLLECTION | empty_metafields())
 
     assert "Rule 1, relation, is not included in the list." in response.content.decode()
     assert "This field is required" in none.content.decode() or "Rules: can&#x27;t be blank." in none.content.decode()
 
 
-def test_the_preview_shows_what_rules_would_choose(panel: Panel, shop: Shop) -> None:
+def test_the_preview_shows_what_rules_would_choose(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         make_product("<b>Mug</b>")
         make_product("Bag")
 
-    html = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE).content.decode()
-    nothing = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE | {"rules-condition": ["x"]})
-    bad = panel.http.get(panel.url("catalog_smartcollection_preview"), RULE | {"rules-relation": ["over", "equals"]})
+    html = product_client.http.get(product_client.url("catalog_smartcollection_preview"), RULE).content.decode()
+    nothing = product_client.http.get(
+        product_client.url("catalog_smartcollection_preview"), RULE | {"rules-condition": ["x"]}
+    )
+    bad = product_client.http.get(
+        product_client.url("catalog_smartcollection_preview"), RULE | {"rules-relation": ["over", "equals"]}
+    )
 
     assert "<strong> 1 product </strong>" in " ".join(html.split())
     assert "&lt;b&gt;Mug" in html
@@ -144,13 +152,13 @@ def test_the_preview_shows_what_rules_would_choose(panel: Panel, shop: Shop) -> 
     assert "Rule 1, relation" in bad.content.decode()
 
 
-def test_a_smart_collection_is_ordered_by_hand(panel: Panel, shop: Shop) -> None:
+def test_a_smart_collection_is_ordered_by_hand(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         first, second = make_product("Mug 1"), make_product("Mug 2")
         smart = make_smart("Mugs", ("title", "contains", "mug"), sort_order="manual")
-    where = panel.url("catalog_smartcollection_products", smart.pk)
+    where = product_client.url("catalog_smartcollection_products", smart.pk)
 
-    panel.http.post(where, {"product": [second.pk, first.pk]})
+    product_client.http.post(where, {"product": [second.pk, first.pk]})
 
-    page = panel.http.get(where).content.decode()
+    page = product_client.http.get(where).content.decode()
     assert page.index("Mug 2") < page.index("Mug 1")

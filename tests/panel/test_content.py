@@ -16,9 +16,9 @@ from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
-from tests.media.pictures import plain
-from tests.panel.conftest import Panel, PanelWith, streamed
+from tests.content.conftest import LAYOUT, SMALL_THEME, create_zip
+from tests.media.pictures import make_plain_image
+from tests.panel.conftest import Panel, PanelWith, read_stream
 
 PRINT = ":".join(["AB"] * 32)
 NO_METAFIELDS = {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
@@ -44,7 +44,7 @@ def draft(shop: Shop) -> Theme:
         return themes.duplicate_theme(main, name="Draft", actor="system", at=timezone.now())
 
 
-def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
+def build_article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
     """Return the data a browser sends for the article's form."""
     page = panel.get("content_article_change" if args else "content_article_add", *args)
     form = page.context["adminform"].form
@@ -60,7 +60,7 @@ def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
     return form_data | NO_METAFIELDS | changed
 
 
-def events(shop: Shop, prefix: str) -> list[tuple[str, str]]:
+def get_events(shop: Shop, prefix: str) -> list[tuple[str, str]]:
     with shop_scope(shop):
         return list(
             Event.objects.filter(topic__startswith=prefix, actor__startswith="staff")
@@ -72,8 +72,8 @@ def events(shop: Shop, prefix: str) -> list[tuple[str, str]]:
 # --- blogs and articles ---
 
 
-def test_staff_open_change_and_delete_a_blog(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("pages")
+def test_staff_open_change_and_delete_a_blog(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("pages")
     panel.post(
         "content_blog_add", title="Field notes", commentable="moderate", handle="", template_suffix="", **NO_METAFIELDS
     )
@@ -85,12 +85,12 @@ def test_staff_open_change_and_delete_a_blog(panel_with: PanelWith, shop: Shop) 
 
     assert (blog.title, blog.handle, blog.commentable) == ("Field notes", "field-notes", "moderate")
     who = f"staff:{panel.user.pk}"
-    assert events(shop, "blogs/") == [("blogs/create", who), ("blogs/update", who), ("blogs/delete", who)]
+    assert get_events(shop, "blogs/") == [("blogs/create", who), ("blogs/update", who), ("blogs/delete", who)]
 
 
-def test_an_article_is_written_scheduled_and_pictured(panel_with: PanelWith, shop: Shop, blog: Blog) -> None:
-    panel = panel_with("pages")
-    picture = SimpleUploadedFile("My snow.png", plain("PNG", (5, 4)), "image/png")
+def test_an_article_is_written_scheduled_and_pictured(admin_client_with: PanelWith, shop: Shop, blog: Blog) -> None:
+    panel = admin_client_with("pages")
+    picture = SimpleUploadedFile("My snow.png", make_plain_image("PNG", (5, 4)), "image/png")
 
     response = panel.post(
         "content_article_add",
@@ -117,18 +117,18 @@ def test_an_article_is_written_scheduled_and_pictured(panel_with: PanelWith, sho
     assert article.published_at is not None
     assert article.published_at.isoformat() == "2030-01-02T17:00:00+00:00"  # the shop is in New York
     assert (article.user_id, article.image_name, article.image_width) == (panel.user.pk, "My-snow.png", 5)
-    assert events(shop, "articles/") == [("articles/create", f"staff:{panel.user.pk}")]
+    assert get_events(shop, "articles/") == [("articles/create", f"staff:{panel.user.pk}")]
 
 
 def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
-    panel_with: PanelWith, shop: Shop, article: Article
+    admin_client_with: PanelWith, shop: Shop, article: Article
 ) -> None:
-    panel = panel_with("pages")
+    panel = admin_client_with("pages")
     markup = "<table id=x class='y'>\n<td style='a:b'>\r\n<iframe src=x></iframe>\r tail"
     with shop_scope(shop):
         Article.objects.filter(pk=article.pk).update(body_html=markup)
 
-    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="z"))
+    response = panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, tags="z"))
 
     assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
@@ -142,22 +142,24 @@ def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
     [("body_html", "<" * 10_001), ("title", ""), ("handle", "not a handle"), ("tags", "x" * 300)],
 )
 def test_what_does_not_fit_comes_back_on_its_field(
-    panel_with: PanelWith, shop: Shop, article: Article, field: str, value: str
+    admin_client_with: PanelWith, shop: Shop, article: Article, field: str, value: str
 ) -> None:
-    panel = panel_with("pages")
+    panel = admin_client_with("pages")
 
-    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, **{field: value}))
+    response = panel.post(
+        "content_article_change", article.pk, **build_article_form(panel, article.pk, **{field: value})
+    )
 
     assert response.status_code == 200
     assert field in response.context["adminform"].form.errors
-    assert not events(shop, "articles/update")
+    assert not get_events(shop, "articles/update")
 
 
-def test_a_file_that_is_no_picture_is_refused(panel_with: PanelWith, shop: Shop, article: Article) -> None:
-    panel = panel_with("pages")
+def test_a_file_that_is_no_picture_is_refused(admin_client_with: PanelWith, shop: Shop, article: Article) -> None:
+    panel = admin_client_with("pages")
     svg = SimpleUploadedFile("a.png", b"<svg onload=alert(1)>", "image/png")
 
-    response = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, picture=svg))
+    response = panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, picture=svg))
 
     assert response.status_code == 200
     assert "picture" in response.context["adminform"].form.errors
@@ -165,9 +167,11 @@ def test_a_file_that_is_no_picture_is_refused(panel_with: PanelWith, shop: Shop,
         assert Article.objects.get().image is None
 
 
-def test_the_second_of_two_people_hears_of_the_first(panel_with: PanelWith, shop: Shop, article: Article) -> None:
-    panel = panel_with("pages")
-    form = article_form(panel, article.pk, title="Mine")
+def test_the_second_of_two_people_hears_of_the_first(
+    admin_client_with: PanelWith, shop: Shop, article: Article
+) -> None:
+    panel = admin_client_with("pages")
+    form = build_article_form(panel, article.pk, title="Mine")
     with shop_scope(shop):
         articles.update_article(Article.objects.get(), {"title": "Theirs"}, actor="staff:9", at=timezone.now())
 
@@ -178,8 +182,8 @@ def test_the_second_of_two_people_hears_of_the_first(panel_with: PanelWith, shop
         assert Article.objects.get().title == "Theirs"
 
 
-def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
-    panel = panel_with("pages")
+def test_a_preview_is_harmless(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("pages")
     markup = (
         "<p onclick='x()'>Hi</p><script>alert(1)</script><svg onload=alert(1)></svg><a href='javascript:x()'>l</a>"
         "<iframe src=//evil></iframe><form action=//evil><input></form><img src=x onerror=alert(1)>{{7*7}}</title>"
@@ -196,11 +200,13 @@ def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
         bad for bad in ("script", "onclick", "onload", "onerror=", "javascript:", "<iframe", "<form") if bad in text
     ]
     assert panel.post("content_article_preview", html="<" * 10_001).status_code == 422
-    assert panel_with("themes").post("content_article_preview", html="x").status_code == 403
+    assert admin_client_with("themes").post("content_article_preview", html="x").status_code == 403
 
 
-def test_themes_are_shown_as_cards_with_what_may_be_done(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
-    panel = panel_with("themes")
+def test_themes_are_shown_as_cards_with_what_may_be_done(
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
+    panel = admin_client_with("themes")
     with shop_scope(shop):
         themes.create_theme(name="Coming", actor="system", at=timezone.now())
         failed = Theme.objects.create(shop=shop, name="Broken", processing=False, failure="The archive is <damaged>.")
@@ -217,9 +223,9 @@ def test_themes_are_shown_as_cards_with_what_may_be_done(panel_with: PanelWith, 
     assert panel.url("content_theme_delete", draft.pk) in page
 
 
-def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("themes")
-    archive = SimpleUploadedFile("theme.zip", zipped(SMALL_THEME), "application/zip")
+def test_an_uploaded_archive_becomes_a_theme(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("themes")
+    archive = SimpleUploadedFile("theme.zip", create_zip(SMALL_THEME), "application/zip")
     key = panel.form_key("content_theme_add")
 
     payload = {"name": "Dawn", "role": "main", "archive": archive, "form_key": key}
@@ -238,15 +244,17 @@ def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) 
     assert "data-progress" not in panel.get("content_theme_changelist").content.decode()
     with shop_scope(shop):
         assert Theme.objects.get(role="main").pk == theme.pk
-    assert events(shop, "themes/create") == [("themes/create", f"staff:{panel.user.pk}")]
+    assert get_events(shop, "themes/create") == [("themes/create", f"staff:{panel.user.pk}")]
 
 
 @pytest.mark.parametrize(
     "fields",
     [{"name": ""}, {"src": "http://127.0.0.1/a.zip"}, {"src": "ftp://x.example/a.zip"}, {"role": "elsewhere"}],
 )
-def test_a_theme_that_does_not_fit_is_not_made(panel_with: PanelWith, shop: Shop, fields: dict[str, str]) -> None:
-    panel = panel_with("themes")
+def test_a_theme_that_does_not_fit_is_not_made(
+    admin_client_with: PanelWith, shop: Shop, fields: dict[str, str]
+) -> None:
+    panel = admin_client_with("themes")
 
     response = panel.http.post(panel.url("content_theme_add"), {"name": "Dawn", "role": "unpublished", **fields})
 
@@ -256,8 +264,8 @@ def test_a_theme_that_does_not_fit_is_not_made(panel_with: PanelWith, shop: Shop
         assert Theme.objects.count() == 1
 
 
-def test_publishing_renaming_duplicating_and_deleting(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
-    panel = panel_with("themes")
+def test_publishing_renaming_duplicating_and_deleting(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = admin_client_with("themes")
     with shop_scope(shop):
         old = Theme.objects.get(role="main")
 
@@ -273,20 +281,20 @@ def test_publishing_renaming_duplicating_and_deleting(panel_with: PanelWith, sho
         assert set(Theme.objects.values_list("name", "role")) == {("Dusk", "main"), ("Copy of Dusk", "unpublished")}
 
 
-def test_a_theme_is_downloaded_as_an_archive(panel_with: PanelWith, other_shop: Shop, draft: Theme) -> None:
-    clerk = panel_with("orders").get("content_theme_download", draft.pk)
-    stranger = panel_with("themes", shop=other_shop).get("content_theme_download", draft.pk)
-    page = panel_with("themes").get("content_theme_download", draft.pk)
+def test_a_theme_is_downloaded_as_an_archive(admin_client_with: PanelWith, other_shop: Shop, draft: Theme) -> None:
+    clerk = admin_client_with("orders").get("content_theme_download", draft.pk)
+    stranger = admin_client_with("themes", shop=other_shop).get("content_theme_download", draft.pk)
+    page = admin_client_with("themes").get("content_theme_download", draft.pk)
 
-    data = streamed(page)
+    data = read_stream(page)
     page.close()
     assert (clerk.status_code, stranger.status_code) == (403, 404)
     assert page["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'
     assert io.BytesIO(data).read(2) == b"PK"
 
 
-def test_a_failed_theme_is_tried_again(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("themes")
+def test_a_failed_theme_is_tried_again(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("themes")
     with shop_scope(shop):
         theme = Theme.objects.create(shop=shop, name="Broken", processing=False, failure="x", publish_when_ready=True)
 
@@ -314,11 +322,11 @@ def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
 
 
 def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
-    panel_with: PanelWith, shop: Shop, article: Article
+    admin_client_with: PanelWith, shop: Shop, article: Article
 ) -> None:
-    panel = panel_with("pages")
-    panel.post("content_article_change", article.pk, **article_form(panel, article.pk, body_html="<p>new</p>"))
-    panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="c"))
+    panel = admin_client_with("pages")
+    panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, body_html="<p>new</p>"))
+    panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, tags="c"))
     page = panel.get("content_article_change", article.pk)
     ((version, who),) = page.context["versions"]
 
@@ -337,12 +345,14 @@ def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
     assert panel.get("content_article_version", article.pk, version.pk + 100).status_code == 404
 
 
-def test_a_version_of_another_article_is_not_shown_here(panel_with: PanelWith, shop: Shop, article: Article) -> None:
+def test_a_version_of_another_article_is_not_shown_here(
+    admin_client_with: PanelWith, shop: Shop, article: Article
+) -> None:
     with shop_scope(shop):
         other = articles.create_article(article.blog_id, {"title": "Other"}, actor="system", at=timezone.now())
         articles.update_article(other, {"title": "Otherwise"}, actor="app:1", at=timezone.now())
         version = other.text_versions.get()
-    panel = panel_with("pages")
+    panel = admin_client_with("pages")
 
     assert panel.get("content_article_version", article.pk, version.pk).status_code == 404
     assert panel.post("content_article_version", article.pk, version.pk).status_code == 404
@@ -351,8 +361,8 @@ def test_a_version_of_another_article_is_not_shown_here(panel_with: PanelWith, s
 # --- code ---
 
 
-def test_a_file_is_edited_compared_and_restored(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
-    panel = panel_with("themes")
+def test_a_file_is_edited_compared_and_restored(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = admin_client_with("themes")
     page = panel.get("content_theme_code", draft.pk, key=LAYOUT)
     before = page.context["text"]
 
@@ -378,10 +388,10 @@ def test_a_file_is_edited_compared_and_restored(panel_with: PanelWith, shop: Sho
         assert blob_store.read_blob(restored.content).decode() == before
 
 
-def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
-    panel_with: PanelWith, shop: Shop, draft: Theme
+def test_a_file_saved_by_another_user_is_not_overwritten_without_confirmation(
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
 ) -> None:
-    panel = panel_with("themes")
+    panel = admin_client_with("themes")
     md5 = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
     with shop_scope(shop):
         assets.save_asset(draft, LAYOUT, blob_store.store_blob(b"theirs"), actor="app:1", at=timezone.now())
@@ -401,12 +411,12 @@ def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
     ("key", "text"), [("../x.liquid", "x"), ("unknown/x.liquid", "x"), ("config/a.json", "{"), ("", "x")]
 )
 def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
-    panel_with: PanelWith, shop: Shop, draft: Theme, key: str, text: str
+    admin_client_with: PanelWith, shop: Shop, draft: Theme, key: str, text: str
 ) -> None:
     with shop_scope(shop):
         before = FileContent.objects.count()
 
-    response = panel_with("themes").post("content_theme_code", draft.pk, key=key, expected="", text=text)
+    response = admin_client_with("themes").post("content_theme_code", draft.pk, key=key, expected="", text=text)
 
     assert response.status_code == 422
     assert response.context["text"] == text
@@ -414,10 +424,12 @@ def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
         assert FileContent.objects.count() == before
 
 
-def test_binary_files_are_uploaded_shown_replaced_and_deleted(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
-    panel = panel_with("themes")
+def test_binary_files_are_uploaded_shown_replaced_and_deleted(
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
+    panel = admin_client_with("themes")
     key = "assets/logo.png"
-    data = plain("PNG", (3, 3))
+    data = make_plain_image("PNG", (3, 3))
     upload = SimpleUploadedFile("logo.png", data, "image/png")
 
     response = panel.post("content_theme_code", draft.pk, key=key, expected="", file=upload)
@@ -434,8 +446,8 @@ def test_binary_files_are_uploaded_shown_replaced_and_deleted(panel_with: PanelW
         assert Asset.objects.filter(theme=draft, key=LAYOUT).exists()
 
 
-def test_a_deleted_file_is_found_and_restored(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
-    panel = panel_with("themes")
+def test_a_deleted_file_is_found_and_restored(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = admin_client_with("themes")
     key = "assets/theme.css"
     before = panel.get("content_theme_code", draft.pk, key=key).context["text"]
 
@@ -451,10 +463,10 @@ def test_a_deleted_file_is_found_and_restored(panel_with: PanelWith, shop: Shop,
     assert (second_response.context["text"], list(second_response.context["deleted"])) == (before, [])
 
 
-def test_what_was_typed_survives_that_somebody_deleted_the_file(
-    panel_with: PanelWith, shop: Shop, draft: Theme
+def test_typed_content_survives_the_deletion_of_the_file(
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
 ) -> None:
-    panel = panel_with("themes")
+    panel = admin_client_with("themes")
     key = "assets/theme.css"
     md5 = panel.get("content_theme_code", draft.pk, key=key).context["asset"].content.md5
     with shop_scope(shop):
@@ -470,9 +482,9 @@ def test_what_was_typed_survives_that_somebody_deleted_the_file(
 
 
 def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
-    panel_with: PanelWith, shop: Shop, draft: Theme
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
 ) -> None:
-    panel = panel_with("themes")
+    panel = admin_client_with("themes")
 
     refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected="")
     empty = panel.post(
@@ -489,10 +501,10 @@ def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
 
 
 def test_theme_files_are_found_from_anywhere_by_their_key(
-    panel_with: PanelWith, shop: Shop, draft: Theme, other_shop: Shop
+    admin_client_with: PanelWith, shop: Shop, draft: Theme, other_shop: Shop
 ) -> None:
     def found(*permissions: str) -> list[tuple[str, str, str]]:
-        results = panel_with(*permissions).get("search", s="theme.liq").context["results"]
+        results = admin_client_with(*permissions).get("search", s="theme.liq").context["results"]
         return [(result.title, result.description, result.link) for result in results]
 
     with shop_scope(shop):
@@ -504,39 +516,43 @@ def test_theme_files_are_found_from_anywhere_by_their_key(
     assert found("pages") == []
 
 
-def test_the_question_before_publishing_says_when_customers_see_it(panel_with: PanelWith, shop: Shop) -> None:
+def test_the_question_before_publishing_says_when_customers_see_it(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         theme = themes.create_theme(name="Late", actor="system", at=timezone.now())
 
-    page = panel_with("themes").get("content_theme_publish", theme.pk)
+    page = admin_client_with("themes").get("content_theme_publish", theme.pk)
 
     assert b"The theme will be published when they are ready" in page.content
 
 
-def test_a_full_shop_is_told_why_no_theme_can_be_added(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+def test_a_shop_at_its_theme_limit_sees_why_no_theme_can_be_added(
+    admin_client_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
     with shop_scope(shop):
         for _ in range(18):
             themes.duplicate_theme(draft, actor="system", at=timezone.now())
 
-    page = panel_with("themes").get("content_theme_changelist").content
+    page = admin_client_with("themes").get("content_theme_changelist").content
 
     assert b"20 of 20 themes" in page
     assert b"To add a theme, delete one first" in page
     assert b">Add theme<" not in page
 
 
-def test_search_finds_lines_in_files(panel_with: PanelWith, draft: Theme) -> None:
-    page = panel_with("themes").get("content_theme_code", draft.pk, q="CONTENT_FOR_layout")
+def test_search_finds_lines_in_files(admin_client_with: PanelWith, draft: Theme) -> None:
+    page = admin_client_with("themes").get("content_theme_code", draft.pk, q="CONTENT_FOR_layout")
 
     assert [(hit.key, hit.text) for hit in page.context["hits"]] == [(LAYOUT, "<main>{{ content_for_layout }}</main>")]
 
 
-def test_theme_text_is_shown_as_text(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+def test_theme_text_is_shown_as_text(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     evil = b"</textarea><script>alert(1)</script>{{7*7}}"
     with shop_scope(shop):
         assets.save_asset(draft, "snippets/evil.liquid", blob_store.store_blob(evil), actor="app:1", at=timezone.now())
 
-    page = panel_with("themes").get("content_theme_code", draft.pk, key="snippets/evil.liquid", q="alert").content
+    page = (
+        admin_client_with("themes").get("content_theme_code", draft.pk, key="snippets/evil.liquid", q="alert").content
+    )
 
     assert b"<script>alert(1)" not in page
     assert b"{{7*7}}" in page
@@ -545,8 +561,8 @@ def test_theme_text_is_shown_as_text(panel_with: PanelWith, shop: Shop, draft: T
 # --- mobile apps ---
 
 
-def test_mobile_apps_are_held_to_their_platform(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("preferences")
+def test_mobile_apps_are_held_to_their_platform(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("preferences")
     android = {"platform": "android", "application_id": "example.app", "enabled_universal_or_app_links": "on"}
 
     wrong = panel.post("content_mobileplatformapplication_add", **android, sha256_cert_fingerprints="AA:BB")
@@ -566,7 +582,7 @@ def test_mobile_apps_are_held_to_their_platform(panel_with: PanelWith, shop: Sho
     assert app.sha256_cert_fingerprints == [PRINT]
     displayed_response = panel.get("content_mobileplatformapplication_change", app.pk)
     assert b"delegate_permission/common.handle_all_urls" in displayed_response.content
-    assert events(shop, "mobile_platform_applications/")[0][0] == "mobile_platform_applications/create"
+    assert get_events(shop, "mobile_platform_applications/")[0][0] == "mobile_platform_applications/create"
 
 
 # --- permissions ---
@@ -588,38 +604,38 @@ PAGES = [
 @pytest.mark.parametrize(("name", "permission", "model"), PAGES)
 @pytest.mark.usefixtures("article")
 def test_pages_open_for_their_permission_and_their_shop_only(
-    panel_with: PanelWith, other_shop: Shop, name: str, permission: str, model: Any
+    admin_client_with: PanelWith, other_shop: Shop, name: str, permission: str, model: Any
 ) -> None:
     shop = Shop.objects.get(domain="acme.example")
     with shop_scope(shop):
         args = (model.objects.order_by("-id").first().pk,) if model else ()
-    stranger = panel_with(permission, shop=other_shop)
+    stranger = admin_client_with(permission, shop=other_shop)
 
-    assert panel_with(permission).get(name, *args).status_code == 200
-    assert panel_with("orders").get(name, *args).status_code == 403
+    assert admin_client_with(permission).get(name, *args).status_code == 200
+    assert admin_client_with("orders").get(name, *args).status_code == 403
     assert stranger.get(name, *args).status_code == (404 if model else 200)
 
 
 @pytest.mark.parametrize("name", ["publish", "duplicate", "retry", "delete", "delete_file", "code"])
 def test_nothing_is_done_to_themes_without_permission_or_from_another_shop(
-    panel_with: PanelWith, shop: Shop, other_shop: Shop, draft: Theme, name: str
+    admin_client_with: PanelWith, shop: Shop, other_shop: Shop, draft: Theme, name: str
 ) -> None:
     with shop_scope(shop):
         before = list(Theme.objects.order_by("id").values_list("pk", "role", "version"))
     data = {"key": "assets/theme.css", "text": "x", "expected": ""}
 
-    clerk = panel_with("orders").post(f"content_theme_{name}", draft.pk, **data)
-    stranger = panel_with("themes", shop=other_shop).post(f"content_theme_{name}", draft.pk, **data)
+    clerk = admin_client_with("orders").post(f"content_theme_{name}", draft.pk, **data)
+    stranger = admin_client_with("themes", shop=other_shop).post(f"content_theme_{name}", draft.pk, **data)
 
     assert (clerk.status_code, stranger.status_code) == (403, 404)
     with shop_scope(shop):
         assert list(Theme.objects.order_by("id").values_list("pk", "role", "version")) == before
 
 
-def test_metafields_are_edited_with_their_article(panel_with: PanelWith, shop: Shop, article: Article) -> None:
-    panel = panel_with("pages")
+def test_metafields_are_edited_with_their_article(admin_client_with: PanelWith, shop: Shop, article: Article) -> None:
+    panel = admin_client_with("pages")
     field = {"namespace": "reading", "key": "minutes", "type": "number_integer", "value": "7", "description": ""}
-    payload = article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
+    payload = build_article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
 
     response = panel.post(
         "content_article_change",

@@ -22,16 +22,16 @@ from tests.orders.factories import make_order
 from tests.panel.conftest import PanelWith
 
 
-def told(page: str) -> list[str]:
+def get_delete_texts(page: str) -> list[str]:
     """Return what the confirmation page says will be deleted."""
     summary = page.partition("To be deleted</h2>")[2].partition("</ul>")[0]
     return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
 
 
 def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many(
-    panel_with: PanelWith, shop: Shop
+    admin_client_with: PanelWith, shop: Shop
 ) -> None:
-    panel = panel_with("products")
+    panel = admin_client_with("products")
     with shop_scope(shop):
         few_rows, many_rows = (
             make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40))
@@ -47,19 +47,19 @@ def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many
 
     assert costs[0] == costs[1]
     assert "Product: Mug" in pages[1]
-    assert told(pages[1]) == ["1 product", "40 variants, with their inventory", "1 option"]
+    assert get_delete_texts(pages[1]) == ["1 product", "40 variants, with their inventory", "1 option"]
     assert "Mug · 7" not in pages[1]
 
 
 def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
-    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delete_preview, "MAX_COUNT", 3)
     for _ in range(4):
         make_order(shop, email="ann@example.com")
     with shop_scope(shop):
         customer = Customer.objects.get()
-    panel = panel_with("customers")
+    panel = admin_client_with("customers")
 
     html = panel.get("customers_customer_delete", customer.pk).content.decode()
     panel.post("customers_customer_delete", customer.pk, post="yes")
@@ -70,13 +70,13 @@ def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
 
 
 def test_too_many_rows_at_once_are_refused_before_anything_is_read(
-    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delete_preview, "MAX_DELETED_ROWS", 2)
     with shop_scope(shop):
         ids = [make_product(title).pk for title in ("A", "B", "C")]
 
-    response = panel_with("products").post(
+    response = admin_client_with("products").post(
         "catalog_product_changelist", action="delete_selected", _selected_action=ids, post="yes"
     )
 
@@ -85,20 +85,23 @@ def test_too_many_rows_at_once_are_refused_before_anything_is_read(
         assert Product.objects.count() == 3
 
 
-def test_places_in_collections_are_told_from_both_sides(panel_with: PanelWith, shop: Shop) -> None:
+def test_collection_products_are_listed_from_both_sides(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         cup, mug = make_product("Cup", tags="blue"), make_product("Mug")
         kitchen, _ = make_custom("Kitchen", cup, mug), make_custom("Sale", cup)
-    panel = panel_with("products")
+    panel = admin_client_with("products")
 
     product = panel.get("catalog_product_delete", cup.pk).content.decode()
     collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
 
-    assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(told(product))
-    assert told(collection) == ["1 custom collection", "2 collection entries (the products are not deleted)"]
+    assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(get_delete_texts(product))
+    assert get_delete_texts(collection) == [
+        "1 custom collection",
+        "2 collection entries (the products are not deleted)",
+    ]
 
 
-def test_all_that_goes_along_is_told_in_words() -> None:
+def test_everything_deleted_has_a_label() -> None:
     """Check that every table has a label for staff; a new table needs one too."""
     screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
     deletable = [
@@ -118,7 +121,7 @@ def test_all_that_goes_along_is_told_in_words() -> None:
     assert missing == []
 
 
-def test_all_that_goes_along_is_told_in_the_readers_language() -> None:
+def test_everything_deleted_is_listed_in_the_readers_language() -> None:
     models = {(model, of or model) for model, of in delete_preview._labels}
 
     def told_in(language: str) -> dict[tuple[str, str], list[str]]:

@@ -26,7 +26,7 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel
-from tests.races import meanwhile, unguarded
+from tests.races import run_unguarded, run_while_uncommitted
 
 EMAIL = "ada@example.com"
 ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
@@ -55,17 +55,17 @@ def killed_once() -> Iterator[None]:
     hooks.erasure_hooks.remove(fail)
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
-def ordered(shop: Shop, times: int) -> Customer:
+def create_orders(shop: Shop, times: int) -> Customer:
     for number in range(times):
         make_order(shop, email=EMAIL, note=f"note {number}", shipping_address=ADDRESS)
     return Customer.objects.get()
 
 
-def run(task: str) -> Job:
+def run_task(task: str) -> Job:
     job: Job = Job.objects.get(task=task)
     Job.objects.filter(pk=job.pk).update(due_at=Now())
     assert queue.run_job(job.key)
@@ -73,14 +73,14 @@ def run(task: str) -> Job:
     return job
 
 
-def emails() -> list[str]:
+def get_emails() -> list[str]:
     return list(Order.objects.order_by("pk").values_list("email", flat=True))
 
 
-def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: Any, killed_once: None) -> None:
-    panel: Panel = panel_with("customers")
+def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, admin_client_with: Any, killed_once: None) -> None:
+    panel: Panel = admin_client_with("customers")
     with shop_scope(shop):
-        customer = ordered(shop, 5)
+        customer = create_orders(shop, 5)
         first = Order.objects.order_by("pk")[0]
 
         response = panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
@@ -90,18 +90,18 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         with pytest.raises(BeingErased, match="being erased"):
             make_order(shop, email=EMAIL)
         with pytest.raises(BeingErased):
-            customers.update_customer(customer, {"note": "new"}, **by())
+            customers.update_customer(customer, {"note": "new"}, **get_actor_arguments())
 
-        assert run(erasure.ERASE_TASK).state == Job.State.WAITING
-        assert emails() == ["", "", EMAIL, EMAIL, EMAIL]
+        assert run_task(erasure.ERASE_TASK).state == Job.State.WAITING
+        assert get_emails() == ["", "", EMAIL, EMAIL, EMAIL]
         assert Customer.objects.get().email == EMAIL
         assert "2 of 6" in panel.get("customers_customer_data", customer.pk).content.decode()
         with pytest.raises(BeingErased):
-            updates.update_order(first, {"email": EMAIL}, **by())
+            updates.update_order(first, {"email": EMAIL}, **get_actor_arguments())
 
-        job = run(erasure.ERASE_TASK)
+        job = run_task(erasure.ERASE_TASK)
         assert (job.error, job.state, job.progress_done, job.progress_total) == ("", Job.State.DONE, 6, 6)
-        assert emails() == [""] * 5
+        assert get_emails() == [""] * 5
         (text,) = {str(text) for text in Order.objects.values_list("shipping_address", flat=True)}
         assert "'country_code': 'CA'" in text
         assert "Main Street" not in repr(list(Order.objects.values_list("shipping_address", "note")))
@@ -114,28 +114,28 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
         assert make_order(shop, email=EMAIL).customer_id != customer.pk
 
 
-def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, panel_with: Any) -> None:
-    panel: Panel = panel_with("customers")
+def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, admin_client_with: Any) -> None:
+    panel: Panel = admin_client_with("customers")
     with shop_scope(shop):
-        customer = ordered(shop, 3)
-        erasure.erase_customer(customer, **by())
+        customer = create_orders(shop, 3)
+        erasure.erase_customer(customer, **get_actor_arguments())
         assert queue.cancel_job(Job.objects.get(task=erasure.ERASE_TASK))
 
-        assert "and stopped" in panel.get("customers_customer_data", customer.pk).content.decode()
+        assert "but stopped" in panel.get("customers_customer_data", customer.pk).content.decode()
         Job.objects.filter(task=erasure.ERASE_TASK).delete()
         panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
-        run(erasure.ERASE_TASK)
+        run_task(erasure.ERASE_TASK)
 
-        assert emails() == ["", "", ""]
+        assert get_emails() == ["", "", ""]
 
 
-def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_batch_runs_the_same_statements(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(privacy, "BATCH_SIZE", 100)
     with shop_scope(shop):
         counts = []
         # The insert of a single row is a different statement than the insert of many.
         for more in (2, 1, 3):
-            customer = ordered(shop, more)
+            customer = create_orders(shop, more)
             with CaptureQueriesContext(connection) as captured:
                 privacy.redact_next_orders(customer, 0, "system", timezone.now())
             counts.append([_named(query["sql"]) for query in captured])
@@ -148,18 +148,18 @@ def _named(statement: str) -> str:
     return re.sub(r"curs_\w+|save\w*", "", statement)[:60]
 
 
-def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: Any) -> None:
-    panel: Panel = panel_with("customers")
-    other: Panel = panel_with("customers")
+def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, admin_client_with: Any) -> None:
+    panel: Panel = admin_client_with("customers")
+    other: Panel = admin_client_with("customers")
     with shop_scope(shop):
-        customer = ordered(shop, 5)
+        customer = create_orders(shop, 5)
         expected = json.loads(json.dumps(personal_data.collect_data(customer)))
 
         response = panel.post("customers_customer_data_export", customer.pk)
         export = Export.objects.get()
         assert response["Location"] == panel.url("exchange_export_change", export.pk)
         assert "Creating the file" in panel.get("exchange_export_change", export.pk).content.decode()
-        job = run(exports.EXPORT)
+        job = run_task(exports.EXPORT)
 
         assert (job.state, len(expected["orders"])) == (Job.State.DONE, 5)
         export.refresh_from_db()
@@ -172,7 +172,7 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
 
 def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
     with shop_scope(shop):
-        rows = privacy.export_orders(ordered(shop, 5), 0)
+        rows = privacy.export_orders(create_orders(shop, 5), 0)
         loaded = []
         for _ in range(5):
             with CaptureQueriesContext(connection) as captured:
@@ -185,10 +185,10 @@ def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    @pytest.mark.race(control="test_without_the_customers_lock_an_order_comes_in_beside_an_erasure")
+    @pytest.mark.race(control="test_without_the_customers_lock_an_order_is_created_during_an_erasure")
     def test_an_order_that_comes_as_an_erasure_begins_is_refused(self, shop: Shop) -> None:
         with shop_scope(shop):
-            customer = ordered(shop, 3)
+            customer = create_orders(shop, 3)
 
         refused: list[bool] = []
 
@@ -197,23 +197,23 @@ class TestRaces:
                 make_order(shop, email=EMAIL)
             refused.append(True)
 
-        meanwhile(shop, lambda: erasure.erase_customer(customer, **by()), order)
+        run_while_uncommitted(shop, lambda: erasure.erase_customer(customer, **get_actor_arguments()), order)
 
         with shop_scope(shop):
-            run(erasure.ERASE_TASK)
-            assert (refused, emails()) == ([True], ["", "", ""])
+            run_task(erasure.ERASE_TASK)
+            assert (refused, get_emails()) == ([True], ["", "", ""])
 
     def test_without_the_customers_lock_an_order_comes_in_beside_an_erasure(self, shop: Shop) -> None:
         """Control without the lock: the order does not see that the erasure has begun."""
         with shop_scope(shop):
-            customer = ordered(shop, 3)
+            customer = create_orders(shop, 3)
 
-        unguarded(
+        run_unguarded(
             shop,
-            lambda: erasure.erase_customer(customer, **by()),
+            lambda: erasure.erase_customer(customer, **get_actor_arguments()),
             lambda: make_order(shop, email=EMAIL),
             locks={"customers_customer"},
         )
 
         with shop_scope(shop):
-            assert emails().count(EMAIL) == 4
+            assert get_emails().count(EMAIL) == 4

@@ -15,7 +15,7 @@ from apps.panel import palette_search
 from apps.panel.menu import MenuItem
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
-from tests.each import Each
+from tests.each import Subtests
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
@@ -111,61 +111,63 @@ GERMAN = {
 }
 
 
-def titles(panel: Panel, term: str, language: str = "en") -> list[str]:
+def search_titles(panel: Panel, term: str, language: str = "en") -> list[str]:
     response = panel.http.get(panel.url("search"), {"s": term, "extended": "1"}, HTTP_ACCEPT_LANGUAGE=language)
     return [result.title for result in response.context["results"]]
 
 
 @pytest.mark.parametrize(("language", "table"), [("en", ENGLISH), ("de", GERMAN)])
 def test_words_lead_to_what_they_mean(
-    owner: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    owner_client: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The rows of an empty shop take ten times as long to search as its pages.
-    monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
-    with Each() as checks:
+    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    with Subtests() as checks:
         for title, words in table.items():
             for word in words.split(", "):
                 with checks(f"{word!r} is {title!r}"):
-                    assert titles(owner, word, language)[:1] == [title]
+                    assert search_titles(owner_client, word, language)[:1] == [title]
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("en", "gift card"), ("de", "gutschein")])
-def test_what_the_product_does_not_have_leads_nowhere_else(owner: Panel, language: str, word: str) -> None:
-    assert titles(owner, word, language) == []
+def test_what_the_product_does_not_have_leads_nowhere_else(owner_client: Panel, language: str, word: str) -> None:
+    assert search_titles(owner_client, word, language) == []
 
 
-def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner: Panel) -> None:
-    matching_titles = titles(owner, "theme")
+def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner_client: Panel) -> None:
+    matching_titles = search_titles(owner_client, "theme")
 
     assert matching_titles[0] == "Themes"
     assert {"Dark mode", "Light mode", "Use system theme"} <= {*matching_titles}
 
 
-def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_of_the_menu_and_every_setting_has_words(
+    owner_client: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Check that every page and setting is in the table above."""
     menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
     screen = admin.site.get_model_admin(Shop)
-    monkeypatch.setattr(palette_search, "_rows", lambda request, term: ())
-    with Each() as checks:
+    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    with Subtests() as checks:
         for menu in menus:
             with checks(str(menu)):
                 assert isinstance(menu, MenuItem)
                 assert menu.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
             with checks(name):
-                search_results = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context[
-                    "results"
-                ]
+                search_results = owner_client.get(
+                    "search", s=str(screen.form.base_fields[name].label), extended="1"
+                ).context["results"]
                 assert f"/change/#id_{name}" in " ".join(result.link for result in search_results)
     assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
 
 
-def test_settings_are_found_by_those_who_may_open_them(panel_with: PanelWith) -> None:
-    assert titles(panel_with("products"), "time zone") == []
-    assert titles(panel_with("products"), "sign out") == ["Log out", "Active sessions"]
+def test_settings_are_found_by_those_who_may_open_them(admin_client_with: PanelWith) -> None:
+    assert search_titles(admin_client_with("products"), "time zone") == []
+    assert search_titles(admin_client_with("products"), "sign out") == ["Log out", "Active sessions"]
 
 
-def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner: Panel) -> None:
+def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner_client: Panel) -> None:
     with shop_scope(shop):
         product = make_product("Mug")
         item = InventoryItem.objects.get(variant__product=product)
@@ -174,7 +176,7 @@ def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Sh
     line = {"title": "Mug", "sku": "mug", "price": Decimal("12.50"), "quantity": 1}
     make_order(shop, lines=[line], customer={"first_name": "Mug", "last_name": "Smith"})
 
-    search_results = owner.get("search", s="mug", extended="1").context["results"]
+    search_results = owner_client.get("search", s="mug", extended="1").context["results"]
     kinds = [result.description.split(" ")[0] for result in search_results]
 
     assert kinds[:3] == ["Product", "Customer", "Order"]

@@ -26,15 +26,15 @@ from apps.staff.models import User
 from tests import factories
 from tests.catalog.factories import make_product
 from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith, streamed
+from tests.panel.conftest import Panel, PanelWith, read_stream
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def run(shop: Shop, task: str) -> None:
+def run_task(shop: Shop, task: str) -> None:
     with shop_scope(shop):
         key = Job.objects.filter(task=task).latest("pk").key
     assert jobs.run_job(key)
@@ -43,26 +43,26 @@ def run(shop: Shop, task: str) -> None:
 def make_export(panel: Panel, **fields: str) -> Export:
     key = panel.form_key("exchange_export_new")
     panel.post("exchange_export_new", form_key=key, **{"kind": "orders", "format": "csv", **fields})
-    run(panel.shop, exports.EXPORT)
+    run_task(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         return Export.objects.latest("pk")
 
 
-def upload(panel: Panel, content: bytes, name: str = "in.jsonl") -> Any:
+def upload_file(panel: Panel, content: bytes, name: str = "in.jsonl") -> Any:
     file = io.BytesIO(content)
     file.name = name
     return panel.post("exchange_import_upload", form_key=panel.form_key("exchange_import_upload"), file=file)
 
 
-def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith, shop: Shop) -> None:
+def test_an_export_is_made_and_fetched_by_the_same_person(admin_client_with: PanelWith, shop: Shop) -> None:
     make_order(shop, note="=1+1")
-    panel, colleague = panel_with("export_orders"), panel_with("export_orders")
+    panel, colleague = admin_client_with("export_orders"), admin_client_with("export_orders")
 
     export = make_export(panel)
     page = panel.get("exchange_export_change", export.pk)
     file = panel.http.get(page.context["link"])
 
-    text = streamed(file).decode()
+    text = read_stream(file).decode()
     assert "#1001" in text
     assert "'=1+1" in text
     assert file["Content-Disposition"].startswith("attachment")
@@ -71,10 +71,10 @@ def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith,
     assert panel.get("exchange_export_changelist").status_code == 200
 
 
-def test_an_export_is_called_by_the_shops_time(panel_with: PanelWith, shop: Shop, time_machine: Any) -> None:
+def test_an_export_is_called_by_the_shops_time(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> None:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     time_machine.move_to(datetime(2031, 5, 5, 14, 33, tzinfo=UTC), tick=False)
-    panel = panel_with("export_orders", "staff_audit_log_view")
+    panel = admin_client_with("export_orders", "staff_audit_log_view")
     export = make_export(panel)
 
     titles = {}
@@ -87,19 +87,19 @@ def test_an_export_is_called_by_the_shops_time(panel_with: PanelWith, shop: Shop
 
     assert titles == {"en": "Orders of 6 May 2031, 02:33", "de": "Bestellungen vom 6. Mai 2031, 02:33"}
     fetched = panel.http.get(file.context["link"])
-    assert "#" not in streamed(fetched).decode()
+    assert "#" not in read_stream(fetched).decode()
     assert "orders-2031-05-06.csv" in fetched["Content-Disposition"]
     with shop_scope(shop):
         assert Event.objects.get(topic="orders/export").subject_label == "Orders of 2031-05-05 14:33"
 
 
 def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
-    panel_with: PanelWith, shop: Shop, other_shop: Shop
+    admin_client_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
-    panel = panel_with("export_orders")
+    panel = admin_client_with("export_orders")
     export = make_export(panel)
 
-    stranger = panel_with("export_orders", shop=other_shop)
+    stranger = admin_client_with("export_orders", shop=other_shop)
     assert stranger.get("exchange_export_file", export.pk, export.key).status_code == 404
     with shop_scope(shop):
         panel.user.memberships.update(permissions=["export_customers"])
@@ -107,12 +107,12 @@ def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
 
 
 @pytest.mark.parametrize("kind", ["customers", "orders"])
-def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Shop, kind: str) -> None:
+def test_a_list_exports_what_is_chosen_or_found(admin_client_with: PanelWith, shop: Shop, kind: str) -> None:
     orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "adam", "bob")]
     ids = [order.pk if kind == "orders" else order.customer_id for order in orders]
-    panel = panel_with(kind, f"export_{kind}")
+    panel = admin_client_with(kind, f"export_{kind}")
     address = panel.url(f"{kind}_{kind[:-1]}_changelist")
-    lacking = panel_with(kind)
+    lacking = admin_client_with(kind)
 
     def sent(who: Panel, query: str = "", **fields: Any) -> Any:
         return who.http.post(f"{address}{query}", {"action": "export_selected", "_selected_action": ids[:1], **fields})
@@ -133,7 +133,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     assert b"export_selected" not in lacking.http.get(address).content
 
 
-def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
+def export_from_list(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
     """Return the form behind a list's *Export…* button, and the content of the file for that form unchanged."""
     link = re.search(r'href="([^"]*/export/new/[^"]*)"', panel.get(page, **query).content.decode())
     assert link is not None
@@ -143,7 +143,7 @@ def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
         "form_key": panel.form_key("exchange_export_new")
     }
     panel.http.post(address, payload)
-    run(panel.shop, exports.EXPORT)
+    run_task(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
         rows = list(exports.get_rows(export).values_list("pk", flat=True))
@@ -151,7 +151,7 @@ def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
     return form, rows
 
 
-def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop: Shop) -> None:
+def test_a_list_that_something_narrows_exports_what_it_shows(owner_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         hats = [make_product(title=f"Hat {number}", vendor="Acme & Co = x").pk for number in range(2)]
         make_product(title="Scarf", vendor="Acme & Co = x")
@@ -159,9 +159,9 @@ def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop:
     with shop_scope(shop):
         Order.objects.filter(pk=orders[1].pk).update(status="closed", closed_at=timezone.now())
 
-    export_text = exported(owner, "catalog_product_changelist", q="hat", vendor="Acme & Co = x")
-    opened = exported(owner, "orders_order_changelist")
-    looked_for = exported(owner, "customers_customer_changelist", q="ada", o="-1")
+    export_text = export_from_list(owner_client, "catalog_product_changelist", q="hat", vendor="Acme & Co = x")
+    opened = export_from_list(owner_client, "orders_order_changelist")
+    looked_for = export_from_list(owner_client, "customers_customer_changelist", q="ada", o="-1")
 
     assert export_text[1] == hats
     assert export_text[0].fields["rows"].choices == [("matching", "Current list: 2"), ("all", "All products")]
@@ -170,34 +170,36 @@ def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop:
     assert looked_for[1] == [orders[0].customer_id, orders[1].customer_id]
 
 
-def test_a_list_that_nothing_narrows_exports_all(owner: Panel, shop: Shop) -> None:
+def test_a_list_that_nothing_narrows_exports_all(owner_client: Panel, shop: Shop) -> None:
     orders = [make_order(shop), make_order(shop)]
     with shop_scope(shop):
         Order.objects.filter(pk=orders[0].pk).update(status="closed", closed_at=timezone.now())
 
-    form, held_row = exported(owner, "orders_order_changelist", view="all", o="1")
+    form, held_row = export_from_list(owner_client, "orders_order_changelist", view="all", o="1")
 
     assert form["kind"].value() == "orders"
     assert held_row == [order.pk for order in orders]
 
 
-def test_all_of_the_kind_is_a_choice_beside_what_the_list_shows(owner: Panel, shop: Shop) -> None:
+def test_exporting_everything_is_an_option_besides_the_list(owner_client: Panel, shop: Shop) -> None:
     orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "bob")]
-    page = f"{owner.url('exchange_export_new')}?kind=orders&list=q%3Dada"
+    page = f"{owner_client.url('exchange_export_new')}?kind=orders&list=q%3Dada"
 
-    owner.http.post(page, {"form_key": owner.form_key("exchange_export_new"), "rows": "all", "format": "jsonl"})
+    owner_client.http.post(
+        page, {"form_key": owner_client.form_key("exchange_export_new"), "rows": "all", "format": "jsonl"}
+    )
 
     with shop_scope(shop):
         assert list(exports.get_rows(Export.objects.get())) == orders
 
 
-def test_a_list_of_which_not_all_can_be_exported_says_so(
-    owner: Panel, shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+def test_a_list_that_cannot_be_fully_exported_says_so(
+    owner_client: Panel, shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ada", "adam", "bob"):
         make_order(shop, email=f"{name}@example.com")
 
-    def form(query: str, panel: Panel = owner) -> Any:
+    def form(query: str, panel: Panel = owner_client) -> Any:
         return panel.get("exchange_export_new", kind="orders", list=query).context["form"].fields["rows"]
 
     nothing = form("q=eve")
@@ -210,12 +212,12 @@ def test_a_list_of_which_not_all_can_be_exported_says_so(
     assert nothing.help_text == "No rows are selected."
     assert many_rows.help_text == "The list has more than 1 rows. Filter it first."
     assert searched.help_text.startswith("The search matches more than 2 rows")
-    assert owner.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
-    assert panel_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
+    assert owner_client.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
+    assert admin_client_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
 
 
 def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
-    owner: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    owner_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "BATCH", 2)
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
@@ -223,23 +225,25 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
         request: Any = {
             "kind": "orders",
             "format": "jsonl",
-            "user": owner.user,
+            "user": owner_client.user,
             "actor": "system",
             "at": timezone.now(),
         }
         export = exports.create_export(filters={"ids": [order.pk for order in orders]}, **request)
         Order.objects.filter(pk=orders[1].pk).delete()
 
-    run(shop, exports.EXPORT)
+    run_task(shop, exports.EXPORT)
 
-    file = streamed(owner.http.get(owner.get("exchange_export_change", export.pk).context["link"])).decode()
+    file = read_stream(
+        owner_client.http.get(owner_client.get("exchange_export_change", export.pk).context["link"])
+    ).decode()
     assert [orjson.loads(line)["order"]["id"] for line in file.splitlines()] == [
         order.pk for order in orders if order != orders[1]
     ]
 
 
-def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
-    clerk, nobody = panel_with("export_customers"), panel_with("orders", "customers")
+def test_exports_need_the_permission_of_their_kind(admin_client_with: PanelWith, shop: Shop) -> None:
+    clerk, nobody = admin_client_with("export_customers"), admin_client_with("orders", "customers")
 
     output = clerk.get("exchange_export_new")
     response = clerk.post("exchange_export_new", form_key=output.context["form_key"], kind="orders", format="csv")
@@ -251,19 +255,19 @@ def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: 
         assert not Export.objects.exists()
 
 
-def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers")
+def test_an_import_is_checked_confirmed_and_reported(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers")
     content = b'{"customer": {"email": "ada@example.com"}}\n{"customer": {"email": "<b>no</b>"}}\n'
 
-    upload(panel, content)
+    upload_file(panel, content)
     with shop_scope(shop):
         saved_import = Import.objects.get()
-    run(shop, imports.VALIDATE_TASK)
+    run_task(shop, imports.VALIDATE_TASK)
     checked = panel.get("exchange_import_change", saved_import.pk)
     with shop_scope(shop):
         assert not Customer.objects.exists()
     panel.post("exchange_import_confirm", saved_import.pk, form_key=checked.context["form_key"])
-    run(shop, imports.RUN_TASK)
+    run_task(shop, imports.RUN_TASK)
     response = panel.get("exchange_import_change", saved_import.pk)
     report = panel.get("exchange_import_report", saved_import.pk)
 
@@ -271,17 +275,17 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
     assert b"Import 1 row" in checked.content
     assert response.context["counts"] == checked.context["counts"]
     assert b"Email is invalid." in response.content
-    assert b"2,customers,failed,<b>no</b>,email is invalid" in streamed(report)
+    assert b"2,customers,failed,<b>no</b>,email is invalid" in read_stream(report)
     with shop_scope(shop):
         assert Customer.objects.count() == 1
 
 
-def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("edit_orders")
+def test_files_that_are_none_come_back_with_the_reason(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("edit_orders")
 
-    refused = upload(panel, b"x", "in.xlsx")
-    upload(panel, b"a,a\n1,2\n", "in.csv")
-    run(shop, imports.VALIDATE_TASK)
+    refused = upload_file(panel, b"x", "in.xlsx")
+    upload_file(panel, b"a,a\n1,2\n", "in.csv")
+    run_task(shop, imports.VALIDATE_TASK)
 
     assert b"must end in .csv or .jsonl" in refused.content
     with shop_scope(shop):
@@ -293,8 +297,8 @@ def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, sh
     assert panel.get("exchange_import_changelist").status_code == 200
 
 
-def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
-    clerk, stranger = panel_with("orders"), panel_with("edit_orders", shop=other_shop)
+def test_who_may_not_import_cannot(admin_client_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
+    clerk, stranger = admin_client_with("orders"), admin_client_with("edit_orders", shop=other_shop)
     with shop_scope(shop):
         import_job = imports.save_upload(
             io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now()
@@ -306,43 +310,43 @@ def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop
     assert stranger.forge("exchange_import_confirm", import_job.pk).status_code == 404
 
 
-def export_the_log(panel: Panel, **fields: str) -> str:
+def export_audit_log(panel: Panel, **fields: str) -> str:
     url = panel.url("exchange_export_new") + "?kind=events"
     key = panel.http.get(url).context["form_key"]
     response = panel.http.post(url, {"form_key": key, "format": "csv", **fields})
     assert response.status_code == 302, response.context["form"].errors
-    run(panel.shop, exports.EXPORT)
+    run_task(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
-    return streamed(panel.http.get(panel.url("exchange_export_file", export.pk, export.key))).decode()
+    return read_stream(panel.http.get(panel.url("exchange_export_file", export.pk, export.key))).decode()
 
 
 @pytest.fixture
-def auditor(panel_with: PanelWith) -> Panel:
-    return panel_with("staff_audit_log_view")
+def audit_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("staff_audit_log_view")
 
 
 def test_the_audit_log_goes_out_as_a_table_that_no_spreadsheet_runs(
-    auditor: Panel, shop: Shop, other_shop: Shop
+    audit_client: Panel, shop: Shop, other_shop: Shop
 ) -> None:
     make_order(shop, note="x")
     factories.make_installation(shop, name="=HYPERLINK(1)")
     factories.make_installation(other_shop, name="Elsewhere")
 
-    text = export_the_log(auditor)
+    text = export_audit_log(audit_client)
 
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
     assert [row["topic"] for row in rows][-1] == "audit_log/export"
     assert {row["about"] for row in rows} >= {"#1001", "'=HYPERLINK(1)"}
-    assert (rows[-1]["who"], rows[-1]["actor"]) == (str(auditor.user), f"staff:{auditor.user.pk}")
+    assert (rows[-1]["who"], rows[-1]["actor"]) == (str(audit_client.user), f"staff:{audit_client.user.pk}")
     assert orjson.loads(rows[-1]["changes"])["kind"] == [None, "events"]
     assert "Elsewhere" not in text
 
 
-def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> None:
+def test_the_audit_log_goes_out_as_json_lines(audit_client: Panel, shop: Shop) -> None:
     factories.make_installation(shop, name="=Reviews")
 
-    events = [orjson.loads(line)["event"] for line in export_the_log(auditor, format="jsonl").splitlines()]
+    events = [orjson.loads(line)["event"] for line in export_audit_log(audit_client, format="jsonl").splitlines()]
 
     assert [event["about"] for event in events if event["topic"] == "app/installed"] == ["=Reviews"]
     assert events[-1]["changes"]["kind"] == [None, "events"]
@@ -363,7 +367,9 @@ def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> Non
         ({"until": "2031-05-05"}, False),
     ],
 )
-def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, filtered: dict[str, str], stays: bool) -> None:
+def test_the_file_is_narrowed_like_the_list(
+    audit_client: Panel, shop: Shop, filtered: dict[str, str], stays: bool
+) -> None:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     factories.make_installation(shop, name="Reviews")
     with shop_scope(shop):
@@ -372,16 +378,18 @@ def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, filtered
         immutability.drop_event_triggers()
         Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)
 
-    text = export_the_log(auditor, **filtered)
+    text = export_audit_log(audit_client, **filtered)
 
     assert ("Reviews" in text) is stays
 
 
-def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machine: Any) -> None:
+def test_the_form_begins_with_the_filters_of_the_list(audit_client: Panel, time_machine: Any) -> None:
     time_machine.move_to(datetime(2031, 5, 6, 15, tzinfo=UTC))
-    auditor.http.force_login(auditor.user)
+    audit_client.http.force_login(audit_client.user)
 
-    page = auditor.get("exchange_export_new", kind="events", topic="app/installed", who="system", period="7", q="#1")
+    page = audit_client.get(
+        "exchange_export_new", kind="events", topic="app/installed", who="system", period="7", q="#1"
+    )
 
     form = page.context["form"]
     assert {name: str(form[name].value()) for name in ("topic", "who", "q", "since")} == {
@@ -390,11 +398,11 @@ def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machi
         "q": "#1",
         "since": "2031-04-29",
     }
-    assert auditor.get("exchange_export_new", kind="events", period="x").status_code == 200
+    assert audit_client.get("exchange_export_new", kind="events", period="x").status_code == 200
 
 
-def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith, shop: Shop) -> None:
-    clerk = panel_with("export_orders", "export_customers")
+def test_who_may_not_read_the_audit_log_does_not_export_it(admin_client_with: PanelWith, shop: Shop) -> None:
+    clerk = admin_client_with("export_orders", "export_customers")
     url = clerk.url("exchange_export_new") + "?kind=events"
 
     answers = [
@@ -412,23 +420,26 @@ def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith
 
 
 @pytest.mark.parametrize("page", ["catalog_product", "customers_customer", "orders_order"])
-def test_lists_lead_to_files_in_and_out(page: str, owner: Panel, panel_with: PanelWith) -> None:
+def test_lists_lead_to_files_in_and_out(page: str, owner_client: Panel, admin_client_with: PanelWith) -> None:
     name = {"catalog_product": "products", "customers_customer": "customers", "orders_order": "orders"}[page]
-    export, upload = f"{owner.url('exchange_export_new')}?kind={name}", f'{owner.url("exchange_import_upload")}"'
+    export, upload = (
+        f"{owner_client.url('exchange_export_new')}?kind={name}",
+        f'{owner_client.url("exchange_import_upload")}"',
+    )
 
-    html = owner.get(f"{page}_changelist").content.decode()
+    html = owner_client.get(f"{page}_changelist").content.decode()
     assert export in html
     assert upload in html
-    assert owner.get("exchange_export_new", kind=name).context["form"]["kind"].value() == name
+    assert owner_client.get("exchange_export_new", kind=name).context["form"]["kind"].value() == name
 
-    reader = panel_with(name).get(f"{page}_changelist").content.decode()
+    reader = admin_client_with(name).get(f"{page}_changelist").content.decode()
     assert export not in reader
 
 
-def test_the_audit_trail_names_things_in_english_whoever_asks(owner: Panel, shop: Shop) -> None:
-    User.objects.filter(pk=owner.user.pk).update(language="de")
+def test_audit_log_exports_are_in_english_for_everyone(owner_client: Panel, shop: Shop) -> None:
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
 
-    export = make_export(owner, kind="orders")
+    export = make_export(owner_client, kind="orders")
 
     with shop_scope(shop):
         event = Event.objects.get(subject_type="exchange.export", subject_id=export.pk)

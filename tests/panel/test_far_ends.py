@@ -29,7 +29,7 @@ SAID = "matching rows are sorted"
 
 
 @pytest.fixture
-def panel(shop: Shop, panel_with: PanelWith) -> Panel:
+def order_client(shop: Shop, admin_client_with: PanelWith) -> Panel:
     """Create forty orders: the first thirty share one old day in descending time; totals fall with the number."""
     with shop_scope(shop):
         first = make_order(shop)
@@ -46,86 +46,88 @@ def panel(shop: Shop, panel_with: PanelWith) -> Panel:
             order.processed_at = OLD - timedelta(minutes=index) if is_old else OLD + timedelta(days=index)
             order.total_price = Decimal(100 - index)
             order.save()
-    return panel_with("orders", "edit_orders")
+    return admin_client_with("orders", "edit_orders")
 
 
-def counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def limit_counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Limit how far lists count."""
-    for module in ("paging", "far_ends", "lists"):
-        monkeypatch.setattr(f"apps.panel.admin_base.{module}.COUNTED", most)
+    for module in ("paginator", "filtered_pagination", "changelist"):
+        monkeypatch.setattr(f"apps.panel.admin_base.{module}.MAX_COUNTED_ROWS", most)
     monkeypatch.setattr(filtered_pagination, "SCAN_SIZES", (2, most))
 
 
-def listed(panel: Panel, **query: str) -> tuple[list[int], str]:
+def list_orders(panel: Panel, **query: str) -> tuple[list[int], str]:
     """Return the indexes of the orders on a page of 25, and the page's message."""
     response = panel.get(LIST, size=str(SIZE), **query)
     rows = [int(order.name.removeprefix("#")) for order in response.context["cl"].result_list]
     return rows, response.content.decode()
 
 
-def test_few_that_fit_are_sorted_over_all_pages(panel: Panel) -> None:
+def test_few_that_fit_are_sorted_over_all_pages(order_client: Panel) -> None:
     upwards = list(reversed(range(30)))
 
-    assert listed(panel, o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == upwards[:SIZE]
-    assert listed(panel, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == upwards[SIZE:]
-    assert listed(panel, o=BY_TOTAL_DOWN, total_to="90")[0] == list(range(10, 10 + SIZE))
-    assert SAID not in listed(panel, o=BY_TOTAL, **ON_THE_OLD_DAY)[1]
+    assert list_orders(order_client, o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == upwards[:SIZE]
+    assert list_orders(order_client, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == upwards[SIZE:]
+    assert list_orders(order_client, o=BY_TOTAL_DOWN, total_to="90")[0] == list(range(10, 10 + SIZE))
+    assert SAID not in list_orders(order_client, o=BY_TOTAL, **ON_THE_OLD_DAY)[1]
 
 
-def test_days_are_listed_by_time_unless_somebody_sorts(panel: Panel) -> None:
-    assert listed(panel, **ON_THE_OLD_DAY)[0] == list(range(SIZE))
-    assert listed(panel, p="2", **ON_THE_OLD_DAY)[0] == list(range(SIZE, 30))
-    assert listed(panel, total_to="90")[0] == list(reversed(range(15, ROWS)))
-    assert listed(panel)[0] == list(reversed(range(15, ROWS)))
+def test_days_are_sorted_by_time_by_default(order_client: Panel) -> None:
+    assert list_orders(order_client, **ON_THE_OLD_DAY)[0] == list(range(SIZE))
+    assert list_orders(order_client, p="2", **ON_THE_OLD_DAY)[0] == list(range(SIZE, 30))
+    assert list_orders(order_client, total_to="90")[0] == list(reversed(range(15, ROWS)))
+    assert list_orders(order_client)[0] == list(reversed(range(15, ROWS)))
 
 
 @pytest.mark.parametrize("query", [{}, {"o": BY_TOTAL}, {"o": BY_TOTAL_DOWN}])
 def test_of_many_that_are_near_the_first_are_shown(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
+    order_client: Panel, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
 ) -> None:
-    total = listed(panel, total_from="1", **query)[0]
-    counting(monkeypatch, 35)
+    total = list_orders(order_client, total_from="1", **query)[0]
+    limit_counting(monkeypatch, 35)
 
-    page, text = listed(panel, total_from="1", **query)
+    page, text = list_orders(order_client, total_from="1", **query)
 
     assert page == total
     assert SAID not in text
-    assert len(listed(panel, total_from="1", p="2", **query)[0]) == 10
+    assert len(list_orders(order_client, total_from="1", p="2", **query)[0]) == 10
 
 
-def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting(monkeypatch, 28)
+def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(
+    order_client: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_counting(monkeypatch, 28)
 
     # Among the 28 cheapest orders, 18 are of that day, so its 28 latest orders are sorted: those created first.
-    page, text = listed(panel, o=BY_TOTAL, **ON_THE_OLD_DAY)
+    page, text = list_orders(order_client, o=BY_TOTAL, **ON_THE_OLD_DAY)
 
     assert page == list(reversed(range(3, 28)))
     assert f"28 {SAID}" in text
-    assert listed(panel, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == [2, 1, 0]
+    assert list_orders(order_client, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == [2, 1, 0]
 
 
 @pytest.mark.parametrize("most", [28, 31])
-def test_two_filters_leave_what_fits_both(panel: Panel, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_two_filters_leave_what_fits_both(order_client: Panel, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Check two filters together, whether or not one of them alone leaves few rows."""
-    counting(monkeypatch, most)
+    limit_counting(monkeypatch, most)
 
-    assert listed(panel, total_to="90", **ON_THE_OLD_DAY)[0] == list(range(10, 30))
-    assert listed(panel, total_to="90", o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == list(reversed(range(10, 30)))
-    assert listed(panel, total_to="10", **ON_THE_OLD_DAY)[0] == []
+    assert list_orders(order_client, total_to="90", **ON_THE_OLD_DAY)[0] == list(range(10, 30))
+    assert list_orders(order_client, total_to="90", o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == list(reversed(range(10, 30)))
+    assert list_orders(order_client, total_to="10", **ON_THE_OLD_DAY)[0] == []
 
 
 @pytest.mark.postgres
-def test_an_old_day_is_read_by_its_index(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting(monkeypatch, 28)
+def test_an_old_day_is_read_by_its_index(order_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_counting(monkeypatch, 28)
     with CaptureQueriesContext(connection) as captured:
-        listed(panel, view="all", **ON_THE_OLD_DAY)
+        list_orders(order_client, view="all", **ON_THE_OLD_DAY)
 
     (sql,) = (query["sql"] for query in captured if 'ORDER BY "orders_order"."processed_at"' in query["sql"])
     assert "orders_order_by_processing" in _plan(sql)
 
 
-@pytest.mark.skipif(parts.on_postgres(), reason="counts the steps of SQLite's machine")
-def test_sqlite_takes_each_row_that_fits_once(shop: Shop, panel_with: PanelWith) -> None:
+@pytest.mark.skipif(parts.is_postgres(), reason="counts the steps of SQLite's machine")
+def test_sqlite_takes_each_row_that_fits_once(shop: Shop, admin_client_with: PanelWith) -> None:
     """Check that SQLite does not join the filter, which took seconds for 5,000 rows.
 
     SQLite avoids the join by itself only when table statistics exist.
@@ -135,7 +137,7 @@ def test_sqlite_takes_each_row_that_fits_once(shop: Shop, panel_with: PanelWith)
         Customer.objects.bulk_create(Customer(shop=shop, first_name=f"Ada {number}") for number in range(count))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    panel = panel_with("customers")
+    panel = admin_client_with("customers")
     thousands: list[None] = []
 
     for order in ("5", "-6"):
@@ -158,9 +160,11 @@ def test_sqlite_takes_each_row_that_fits_once(shop: Shop, panel_with: PanelWith)
         ("catalog_product_changelist", {"o": "5"}, "vendor_key", "catalog_product_by_vendor"),
     ],
 )
-def test_a_sort_is_read_from_an_index(owner: Panel, name: str, query: dict[str, str], order: str, index: str) -> None:
+def test_a_sort_is_read_from_an_index(
+    owner_client: Panel, name: str, query: dict[str, str], order: str, index: str
+) -> None:
     with CaptureQueriesContext(connection) as captured:
-        owner.get(name, **query)
+        owner_client.get(name, **query)
 
     (sql,) = (
         single_query["sql"]

@@ -14,8 +14,8 @@ from tests.panel.conftest import PanelWith
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with: PanelWith, name: str) -> None:
-    panel = panel_with()
+def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(admin_client_with: PanelWith, name: str) -> None:
+    panel = admin_client_with()
 
     response = panel.get("help_page", name)
     page = response.content.decode()
@@ -38,8 +38,8 @@ def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_the_search_finds_the_guides_headings_and_leads_to_them(panel_with: PanelWith, language: str) -> None:
-    panel = panel_with()
+def test_the_search_finds_the_guides_headings_and_leads_to_them(admin_client_with: PanelWith, language: str) -> None:
+    panel = admin_client_with()
     panel.http.defaults["HTTP_ACCEPT_LANGUAGE"] = language
 
     for term, name, anchor in (
@@ -52,8 +52,8 @@ def test_the_search_finds_the_guides_headings_and_leads_to_them(panel_with: Pane
         assert f'id="{anchor}"' in panel.get("help_page", name).content.decode()
 
 
-def test_pages_come_before_headings_of_the_guide(panel_with: PanelWith) -> None:
-    panel = panel_with(owner=True)
+def test_pages_come_before_headings_of_the_guide(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with(owner=True)
 
     search_results = panel.get("search", s="payment handlers", extended="1").context["results"]
 
@@ -61,29 +61,29 @@ def test_pages_come_before_headings_of_the_guide(panel_with: PanelWith) -> None:
     assert search_results[-1].link.endswith("/help/staff/#payment-handlers")
 
 
-def test_the_menu_leads_to_the_guide(panel_with: PanelWith) -> None:
-    panel = panel_with()
+def test_the_menu_leads_to_the_guide(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with()
 
     assert panel.url("help") in panel.get("index").content.decode()
     assert panel.get("help").context["guide"].title == "Staff guide"
 
 
 @pytest.mark.parametrize("name", ["operators", "staff.md", "..", "nothing"])
-def test_no_other_file_is_shown(panel_with: PanelWith, shop: Shop, name: str) -> None:
-    panel = panel_with()
+def test_no_other_file_is_shown(admin_client_with: PanelWith, shop: Shop, name: str) -> None:
+    panel = admin_client_with()
 
     assert panel.http.get(f"{panel.url('help')}{name}/").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["nothing.png", "flame-list.svg", "../staff.md", "%2e%2e%2fstaff.md"])
-def test_no_other_picture_is_shown(panel_with: PanelWith, name: str) -> None:
-    panel = panel_with()
+def test_no_other_picture_is_shown(admin_client_with: PanelWith, name: str) -> None:
+    panel = admin_client_with()
 
     assert panel.http.get(f"{panel.url('help')}images/{name}").status_code == 404
 
 
-def test_nobody_without_a_login_reads_it(panel_with: PanelWith) -> None:
-    panel = panel_with()
+def test_the_guide_needs_a_login(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with()
 
     assert Client().get(panel.url("help")).status_code == 302
 
@@ -97,8 +97,8 @@ def test_every_picture_is_shown_somewhere_and_weighs_little() -> None:
         assert picture.stat().st_size < 150_000, picture.name
 
 
-def test_who_reads_another_language_is_told_that_the_guide_is_in_english(panel_with: PanelWith) -> None:
-    panel = panel_with()
+def test_readers_of_other_languages_see_that_the_guide_is_in_english(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with()
 
     english = panel.get("help_page", "staff").content.decode()
     User.objects.filter(pk=panel.user.pk).update(language="de")

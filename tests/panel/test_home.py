@@ -22,14 +22,14 @@ from apps.shops.models import Shop
 from apps.staff.domain.permissions import NAMES
 from apps.webhooks.models import Subscription
 from tests import factories
-from tests.each import Each
+from tests.each import Subtests
 from tests.fulfillment.factories import make_fulfillment_order
 from tests.inventory.factories import make_item
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.pages import TABLE
-from tests.refunds.factories import BY, bogus_order, give_back, work_off
-from tests.webhooks.worlds import subscribe
+from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
+from tests.webhooks.worlds import make_subscription
 
 NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
 # Two late orders, one due now because it is in stock, one for the day after tomorrow; all of unpaid orders.
@@ -44,29 +44,29 @@ BUSY = {
 }
 
 
-def fail_a_refund(shop: Shop) -> Order:
+def create_failed_refund(shop: Shop) -> Order:
     """Create a refund of a mug that the gateway refuses."""
-    order = bogus_order(shop, behaviour="bogus:fail")
+    order = create_bogus_order(shop, behaviour="bogus:fail")
     with shop_scope(shop):
         line = LineItem.objects.get(order=order)
         refund_request = RefundRequest(
             line_inputs=[RefundLineInput(line.pk)], transaction_inputs=[RefundTransactionInput(Decimal("20.00"))]
         )
         create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
-    work_off(shop)
+    run_refund_jobs(shop)
     return order
 
 
 def make_busy(shop: Shop) -> None:
     """Create one row for every kind of to-do item."""
     now = timezone.now()
-    fail_a_refund(shop)
+    create_failed_refund(shop)
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=0)
     shop.refresh_from_db()
     make_item(shop)
     installation = factories.make_installation(shop, ("read_orders", "write_content"))
     for number, state in enumerate(("live", "disabled")):
-        subscription = subscribe(installation, f"https://hooks.example/{number}")
+        subscription = make_subscription(installation, f"https://hooks.example/{number}")
         with shop_scope(shop):
             Subscription.objects.filter(pk=subscription.pk).update(state=state)
     with shop_scope(shop):
@@ -81,28 +81,28 @@ def make_busy(shop: Shop) -> None:
             Job.objects.create(shop=shop, task="themes.unpack", state=job_state)
 
 
-def todo(panel: Panel) -> dict[str, str]:
+def get_todo_items(panel: Panel) -> dict[str, str]:
     return {waiting.task.title: waiting.number for waiting in panel.get().context["tasks"]}
 
 
-def test_the_list_says_how_much_of_what_waits(owner: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_the_list_says_how_much_of_what_waits(owner_client: Panel, shop: Shop, other_shop: Shop) -> None:
     make_busy(shop)
-    fail_a_refund(other_shop)
+    create_failed_refund(other_shop)
     make_order(other_shop)
 
-    page = owner.get()
+    page = owner_client.get()
 
-    assert list(todo(owner).items()) == list(BUSY.items())
+    assert list(get_todo_items(owner_client).items()) == list(BUSY.items())
     assert NOTHING_WAITS not in page.content.decode()
 
 
-def test_each_row_leads_to_exactly_what_it_counts(owner: Panel, shop: Shop) -> None:
+def test_each_row_leads_to_exactly_what_it_counts(owner_client: Panel, shop: Shop) -> None:
     make_busy(shop)
 
-    with Each() as checks:
-        for waiting in owner.get().context["tasks"]:
+    with Subtests() as checks:
+        for waiting in owner_client.get().context["tasks"]:
             with checks(waiting.task.title):
-                response = owner.http.get(waiting.link)
+                response = owner_client.http.get(waiting.link)
                 assert response.status_code == 200
                 ((name, value),) = parse_qsl(urlsplit(waiting.link).query)
                 assert value
@@ -115,21 +115,21 @@ def test_each_row_leads_to_exactly_what_it_counts(owner: Panel, shop: Shop) -> N
                 assert response.context["cl"].params.get(name) or name in response.context["cl"].get_filters_params()
 
 
-def test_who_may_not_open_a_list_is_not_told_of_it(panel_with: PanelWith, shop: Shop) -> None:
+def test_lists_without_permission_are_not_mentioned(admin_client_with: PanelWith, shop: Shop) -> None:
     make_busy(shop)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name in NAMES:
             with checks(name):
-                panel = panel_with(name)
+                panel = admin_client_with(name)
                 page = panel.get()
                 titles = {waiting.task.title for waiting in page.context["tasks"]}
-                assert titles == {task.title for task in home._tasks if opens(panel, task)}
+                assert titles == {task.title for task in home._tasks if can_open_list(panel, task)}
                 links = [link for *_, link in page.context["cards"] if link]
                 assert {panel.http.get(link).status_code for link in links} <= {200}
 
 
-def opens(panel: Panel, task: home.Task) -> bool:
+def can_open_list(panel: Panel, task: home.Task) -> bool:
     """Return True if the list itself opens, requested without the home page."""
     address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
     status = panel.http.get(f"{address}?{task.query}").status_code
@@ -137,44 +137,46 @@ def opens(panel: Panel, task: home.Task) -> bool:
     return status == 200
 
 
-def test_nobody_is_told_that_nothing_is_open_while_something_is(panel_with: PanelWith) -> None:
+def test_nothing_is_open_is_shown_only_if_true(admin_client_with: PanelWith) -> None:
     on_home_alone = {"dashboard", "overviews"}
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name in NAMES:
             with checks(name):
                 something = name in on_home_alone or any(name in row.lets for row in TABLE.values())
-                page = panel_with(name).get().content.decode()
+                page = admin_client_with(name).get().content.decode()
                 assert (NOTHING_OPEN in page, NOTHING_WAITS in page) == (not something, something)
 
 
-def test_where_nothing_waits_the_page_says_so_once(owner: Panel) -> None:
-    page = owner.get()
+def test_where_nothing_waits_the_page_says_so_once(owner_client: Panel) -> None:
+    page = owner_client.get()
 
     assert page.context["tasks"] == []
     assert page.content.decode().count(NOTHING_WAITS) == 1
 
 
-def test_a_failed_refund_waits_until_the_money_is_back(owner: Panel, shop: Shop) -> None:
-    order = fail_a_refund(shop)
-    before = todo(owner)
+def test_a_failed_refund_waits_until_the_money_is_back(owner_client: Panel, shop: Shop) -> None:
+    order = create_failed_refund(shop)
+    before = get_todo_items(owner_client)
     with shop_scope(shop):
         Transaction.objects.filter(order=order, kind="sale").update(authorization="")
 
-    give_back(order, "20.00")
-    work_off(shop)
+    refund_amount(order, "20.00")
+    run_refund_jobs(shop)
 
     assert before["Failed refunds"] == "1"
-    assert "Failed refunds" not in todo(owner)
+    assert "Failed refunds" not in get_todo_items(owner_client)
 
 
-def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_list_counts_is_not_counted(
+    owner_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(home, "MAX_COUNTED_ROWS", 3)
     for _ in range(4):
         make_order(shop)
 
     with CaptureQueriesContext(connection) as queries:
-        todo_items = todo(owner)
+        todo_items = get_todo_items(owner_client)
 
     assert todo_items["Unpaid orders"] == "3+"
     counts = [
@@ -185,12 +187,12 @@ def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkey
     assert len(counts) >= len(home._tasks)
 
 
-def test_home_costs_the_same_queries_however_much_waits(owner: Panel, shop: Shop) -> None:
+def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, shop: Shop) -> None:
     costs = []
     for _ in range(3):
-        owner.get()
+        owner_client.get()
         with CaptureQueriesContext(connection) as queries:
-            owner.get()
+            owner_client.get()
         costs.append(len(queries))
         make_busy(shop)
 

@@ -27,29 +27,29 @@ from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
 from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith, streamed
+from tests.panel.conftest import Panel, PanelWith, read_stream
 
 
 @pytest.fixture(autouse=True)
-def _files(files: Path) -> None:
+def _files(media_root: Path) -> None:
     """Store files in a temporary directory."""
 
 
-def work(shop: Shop, task: str) -> None:
+def run_jobs(shop: Shop, task: str) -> None:
     with shop_scope(shop):
         key = Job.objects.filter(task=task).latest("pk").key
     assert jobs.run_job(key)
 
 
-def upload(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
+def upload_file(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
     file = io.BytesIO(content)
     file.name = name
     return panel.post("exchange_import_upload", form_key=panel.form_key("exchange_import_upload"), file=file)
 
 
-def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
-    upload(panel, content, name)
-    work(panel.shop, imports.VALIDATE_TASK)
+def check_upload(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
+    upload_file(panel, content, name)
+    run_jobs(panel.shop, imports.VALIDATE_TASK)
     with shop_scope(panel.shop):
         return Import.objects.latest("pk")
 
@@ -57,11 +57,11 @@ def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
 @pytest.mark.parametrize(
     ("rows", "message"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")]
 )
-def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
-    panel_with: PanelWith, rows: bytes, message: str
+def test_a_file_without_importable_rows_offers_no_import(
+    admin_client_with: PanelWith, rows: bytes, message: str
 ) -> None:
-    panel = panel_with("customers")
-    row = checked(panel, b"email\n" + rows)
+    panel = admin_client_with("customers")
+    row = check_upload(panel, b"email\n" + rows)
 
     page = panel.get("exchange_import_change", row.pk).content.decode()
 
@@ -70,7 +70,7 @@ def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
 
 
 @contextmanager
-def no_room() -> Iterator[None]:
+def limit_file_size() -> Iterator[None]:
     """Limit files to 4 KiB, as if the disk were full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -83,35 +83,39 @@ def no_room() -> Iterator[None]:
 
 
 @pytest.fixture
-def full_disk(monkeypatch: pytest.MonkeyPatch, files: Path) -> None:
+def full_disk(monkeypatch: pytest.MonkeyPatch, media_root: Path) -> None:
     """Simulate a full disk for stored files; the database has another disk."""
     once = default_storage.save
 
     def save(*args: Any, **options: Any) -> str:
-        with no_room():
+        with limit_file_size():
             return once(*args, **options)
 
     monkeypatch.setattr(default_storage, "save", save)
 
 
 def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
-    panel_with: PanelWith, files: Path, full_disk: None
+    admin_client_with: PanelWith, media_root: Path, full_disk: None
 ) -> None:
-    panel = panel_with("customers")
+    panel = admin_client_with("customers")
 
-    response = upload(panel, b"email\n" + b"x@example.com\n" * 9_000)
+    response = upload_file(panel, b"email\n" + b"x@example.com\n" * 9_000)
 
     assert response.status_code == 200
     assert "be stored right now" in response.content.decode()
-    assert [path for path in files.glob("[ei]*ports/**/*") if path.is_file()] == []
+    assert [path for path in media_root.glob("[ei]*ports/**/*") if path.is_file()] == []
     with shop_scope(panel.shop):
         assert not Import.objects.exists()
 
 
 def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_is(
-    panel_with: PanelWith, shop: Shop, files: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    admin_client_with: PanelWith,
+    shop: Shop,
+    media_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
-    panel = panel_with("export_orders")
+    panel = admin_client_with("export_orders")
     for _ in range(12):
         make_order(shop)
     with shop_scope(shop):
@@ -126,7 +130,7 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
     job.refresh_from_db()
     failed = job.state, job.error
     page = panel.get("exchange_export_change", export.pk).content.decode()
-    remaining_files = [path for path in files.glob("[ei]*ports/**/*") if path.is_file()]
+    remaining_files = [path for path in media_root.glob("[ei]*ports/**/*") if path.is_file()]
     monkeypatch.undo()
     with shop_scope(shop):
         jobs.retry_job(job)
@@ -140,14 +144,16 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
     assert (export.state, export.row_count) == ("ready", 12)
 
 
-def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers", "edit_orders")
-    first = checked(panel, b"email,first_name,tax_exempt\nada@example.com,Ada,no\n")
+def test_the_preview_shows_old_and_new_values(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers", "edit_orders")
+    first = check_upload(panel, b"email,first_name,tax_exempt\nada@example.com,Ada,no\n")
     with shop_scope(shop):
         imports.start_import(first, actor="system", at=timezone.now())
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
 
-    import_job = checked(panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n")
+    import_job = check_upload(
+        panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n"
+    )
     page = panel.get("exchange_import_change", import_job.pk).content.decode()
 
     with shop_scope(shop):
@@ -159,7 +165,7 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
     assert "<ins>Bo</ins>" in text
     with shop_scope(shop):
         imports.start_import(import_job, actor="system", at=timezone.now())
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
     with shop_scope(shop):
         result, created_row = import_job.fates.order_by("line")
         customer = Customer.objects.get(email="bo@example.com")
@@ -176,12 +182,12 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
     ]
 
 
-def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers", "edit_orders")
+def test_the_page_says_what_becomes_of_how_many_rows(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers", "edit_orders")
     with shop_scope(shop):
         make_customer(first_name="Ada", email="ada@example.com")
         make_customer(first_name="Cy", email="cy@example.com")
-    import_job = checked(
+    import_job = check_upload(
         panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n"
     )
 
@@ -192,12 +198,12 @@ def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop
     assert "> Import 2 rows </button>" in text
 
 
-def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers", "edit_orders")
+def test_an_unsupported_address_is_reported(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers", "edit_orders")
     with shop_scope(shop):
         make_customer(first_name="Ada", email="ada@example.com")
         make_customer(first_name="Cy", email="cy@example.com")
-    import_job = checked(
+    import_job = check_upload(
         panel, b"email,first_name,city\nada@example.com,Eve,Bonn\nbo@example.com,Bo,Bonn\ncy@example.com,Cy,Bonn\n"
     )
 
@@ -209,9 +215,11 @@ def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop)
     assert skipped[1].startswith("Already exists and is unchanged. The address is ignored")
 
 
-def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWith) -> None:
-    panel = panel_with("customers", "edit_orders")
-    import_job = checked(panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n")
+def test_columns_are_mapped_with_their_first_values_in_sight(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("customers", "edit_orders")
+    import_job = check_upload(
+        panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n"
+    )
 
     text = re.sub(r"\s+", " ", panel.get("exchange_import_columns", import_job.pk).content.decode())
 
@@ -220,9 +228,9 @@ def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWi
     assert "Blank in the first rows" in text
 
 
-def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers")
-    import_job = checked(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
+def test_unknown_columns_are_shown_and_need_a_yes(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers")
+    import_job = check_upload(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
 
     page = panel.get("exchange_import_change", import_job.pk)
     panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
@@ -233,7 +241,7 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
     panel.post(
         "exchange_import_confirm", import_job.pk, form_key=second_response.context["form_key"], without_unknown="on"
     )
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
 
     text = page.content.decode()
     assert "<code>Shoe size</code>" in text
@@ -246,15 +254,15 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
 
 
 def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_question(
-    panel_with: PanelWith, shop: Shop
+    admin_client_with: PanelWith, shop: Shop
 ) -> None:
-    panel = panel_with("products", "customers")
-    import_job = checked(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
-    of_customers = checked(panel, b"email,Product Category\nada@example.com,x\n")
+    panel = admin_client_with("products", "customers")
+    import_job = check_upload(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
+    of_customers = check_upload(panel, b"email,Product Category\nada@example.com,x\n")
 
     page = panel.get("exchange_import_change", import_job.pk)
     panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
 
     text = " ".join(page.content.decode().split())
     assert "2 columns are not supported and ignored:" in text
@@ -267,13 +275,13 @@ def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_que
 
 @pytest.mark.parametrize("kind", ["customers", "orders", "products"])
 def test_the_upload_page_names_the_columns_and_its_samples_come_in(
-    panel_with: PanelWith, shop: Shop, kind: str
+    admin_client_with: PanelWith, shop: Shop, kind: str
 ) -> None:
-    panel = panel_with("customers", "edit_orders", "products")
+    panel = admin_client_with("customers", "edit_orders", "products")
     page = panel.get("exchange_import_upload").content.decode()
     sample = panel.get("exchange_import_sample", kind=kind)
 
-    import_job = checked(panel, sample.content, "sample.csv")
+    import_job = check_upload(panel, sample.content, "sample.csv")
 
     assert f"exchange/import/sample/?kind={kind}" in page
     header = next(csv.reader(io.StringIO(sample.content.decode("utf-8-sig"))))
@@ -282,15 +290,15 @@ def test_the_upload_page_names_the_columns_and_its_samples_come_in(
     with shop_scope(shop):
         assert (import_job.unknown, import_job.counts) == ([], {"new": 2})
         imports.start_import(import_job, actor="system", at=timezone.now())
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
     with shop_scope(shop):
         assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
     assert panel.get("exchange_import_sample", kind="events").status_code == 404
 
 
-def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("customers", "products")
-    import_job = checked(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
+def test_staff_map_unknown_columns(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("customers", "products")
+    import_job = check_upload(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
     waiting = panel.get("exchange_import_change", import_job.pk).content.decode()
     with shop_scope(shop), pytest.raises(imports.ImportNotValidated):
         imports.start_import(import_job, actor="system", at=timezone.now())
@@ -304,11 +312,11 @@ def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, s
 
     refused = say("", "Title", "Title").content.decode()
     say("Handle", "Title", "Variant Price")
-    work(shop, imports.VALIDATE_TASK)
+    run_jobs(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
         import_job.refresh_from_db()
         imports.start_import(import_job, actor="system", at=timezone.now())
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
 
     assert "contains no known column" in waiting
     assert "Map columns" in waiting
@@ -321,15 +329,15 @@ def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, s
         ]
 
 
-def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
-    panel, colleague = panel_with("export_orders", "customers"), panel_with("export_orders", "customers")
-    stranger = panel_with("export_orders", "customers", shop=other_shop)
-    import_job = checked(panel, b"email\nada@example.com\n")
+def test_files_of_others_are_not_found(admin_client_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
+    panel, colleague = admin_client_with("export_orders", "customers"), admin_client_with("export_orders", "customers")
+    stranger = admin_client_with("export_orders", "customers", shop=other_shop)
+    import_job = check_upload(panel, b"email\nada@example.com\n")
     with shop_scope(shop):
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
-    work(shop, exports.EXPORT)
+    run_jobs(shop, exports.EXPORT)
 
     def answers(who: Panel) -> list[int]:
         return [
@@ -351,14 +359,14 @@ def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_
     assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.path)
 
 
-def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("export_orders", "customers")
-    import_job = checked(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
+def test_downloads_are_files_that_nothing_keeps_or_runs(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("export_orders", "customers")
+    import_job = check_upload(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
     with shop_scope(shop):
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
-    work(shop, exports.EXPORT)
+    run_jobs(shop, exports.EXPORT)
 
     for response in (
         panel.get("exchange_export_file", export.pk, export.key),
@@ -380,10 +388,10 @@ def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, s
         (b"Handle,Title,Variant Price\nmug,Red mug,-1\nhat,Felt hat,cheap\n", ["Red mug", "Felt hat"]),
     ],
 )
-def test_a_row_that_fails_says_its_name(panel_with: PanelWith, content: bytes, names: list[str]) -> None:
-    panel = panel_with("customers", "edit_orders", "products")
+def test_a_row_that_fails_says_its_name(admin_client_with: PanelWith, content: bytes, names: list[str]) -> None:
+    panel = admin_client_with("customers", "edit_orders", "products")
 
-    page = panel.get("exchange_import_change", checked(panel, content).pk)
+    page = panel.get("exchange_import_change", check_upload(panel, content).pk)
 
     assert [row.label for row in page.context["failures"]] == names
     failed = page.content.decode().split('id="failed"')[1].split("</table>")[0]
@@ -400,24 +408,24 @@ def test_a_row_that_fails_says_its_name(panel_with: PanelWith, content: bytes, n
         (b'{"nothing": {"title": "Mug"}}', ""),
     ],
 )
-def test_a_line_of_json_that_fails_says_its_name(panel_with: PanelWith, body: bytes, name: str) -> None:
-    panel = panel_with("customers", "edit_orders", "products")
+def test_a_line_of_json_that_fails_says_its_name(admin_client_with: PanelWith, body: bytes, name: str) -> None:
+    panel = admin_client_with("customers", "edit_orders", "products")
 
-    page = panel.get("exchange_import_change", checked(panel, body, "in.jsonl").pk)
+    page = panel.get("exchange_import_change", check_upload(panel, body, "in.jsonl").pk)
 
     assert [row.label for row in page.context["failures"]] == [name]
 
 
-def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("products")
+def test_rows_of_products_lead_to_the_product(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         make_product("Mug", handle="old")
         mug = make_product("Mug", handle="mug")
-    import_job = checked(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
+    import_job = check_upload(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
     preview = {row.label: row.link for row in panel.get("exchange_import_change", import_job.pk).context["preview"]}
     with shop_scope(shop):
         imports.start_import(import_job, actor="system", at=timezone.now())
-    work(shop, imports.RUN_TASK)
+    run_jobs(shop, imports.RUN_TASK)
     with shop_scope(shop):
         hat = Product.objects.get(handle="hat")
 
@@ -430,14 +438,14 @@ def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop)
         "Felt hat": panel.url("catalog_product_change", hat.pk),
     }
     assert f'<a href="{links["Felt hat"]}">Felt hat</a>' in report.content.decode()
-    assert "Felt hat" in streamed(panel.get("exchange_import_report", import_job.pk)).decode()
+    assert "Felt hat" in read_stream(panel.get("exchange_import_report", import_job.pk)).decode()
 
 
-def test_columns_that_are_never_taken_are_said_where_files_of_customers_come_in(panel_with: PanelWith) -> None:
-    panel = panel_with("customers", "products")
+def test_ignored_columns_are_listed_before_customer_imports(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("customers", "products")
     never = "Not imported, because they are calculated from orders:"
-    import_job = checked(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
-    of_products = checked(panel, b"Handle,Title\nmug,Mug\n")
+    import_job = check_upload(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
+    of_products = check_upload(panel, b"Handle,Title\nmug,Mug\n")
     pages = {
         "upload": panel.get("exchange_import_upload"),
         "columns": panel.get("exchange_import_columns", import_job.pk),

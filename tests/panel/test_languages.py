@@ -18,15 +18,15 @@ from apps.staff.domain.sessions import describe_device
 from apps.staff.models import User
 from backoffice import translations
 from tests.catalog.factories import make_product
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.conftest import Panel
-from tests.panel.test_pseudo_language import told
-from tests.refunds.factories import bogus_order, give_back
+from tests.panel.test_pseudo_language import get_texts
+from tests.refunds.factories import create_bogus_order, refund_amount
 
 PROFILE = "/accounts/profile/"
 
 
-def language_of(response: Any) -> str:
+def get_response_language(response: Any) -> str:
     return str(response.content.decode().partition('<html lang="')[2].partition('"')[0])
 
 
@@ -37,46 +37,46 @@ def language_of(response: Any) -> str:
 def test_browser_is_answered_in_its_language(db: None, accepted: str, language: str) -> None:
     response = Client().get("/accounts/login/", HTTP_ACCEPT_LANGUAGE=accepted)
 
-    assert language_of(response) == language
+    assert get_response_language(response) == language
     assert "Accept-Language" in response.headers["Vary"]
 
 
-def test_panel_speaks_the_browsers_language(owner: Panel) -> None:
-    response = owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="de-AT, en;q=0.5")
+def test_panel_speaks_the_browsers_language(owner_client: Panel) -> None:
+    response = owner_client.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="de-AT, en;q=0.5")
 
-    assert language_of(response) == "de"
+    assert get_response_language(response) == "de"
     assert "Deutsch" in response.content.decode()
 
 
-def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:
-    User.objects.filter(pk=owner.user.pk).update(language="de")
+def test_persons_choice_comes_before_the_browsers(owner_client: Panel) -> None:
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
 
-    assert language_of(owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert language_of(owner.http.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert language_of(owner.http.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert get_response_language(owner_client.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert get_response_language(owner_client.http.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert get_response_language(owner_client.http.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
     assert translation.get_language() == "en"
 
 
-def test_language_is_chosen_on_the_profile(owner: Panel) -> None:
-    response = owner.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
+def test_language_is_chosen_on_the_profile(owner_client: Panel) -> None:
+    response = owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
 
-    assert User.objects.get(pk=owner.user.pk).language == "de"
+    assert User.objects.get(pk=owner_client.user.pk).language == "de"
     assert "Ihr Profil ist gespeichert." in response.content.decode()
 
 
-def test_language_without_a_catalogue_is_refused(owner: Panel) -> None:
-    owner.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
+def test_language_without_a_catalogue_is_refused(owner_client: Panel) -> None:
+    owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
 
-    assert User.objects.get(pk=owner.user.pk).language == ""
+    assert User.objects.get(pk=owner_client.user.pk).language == ""
 
 
-def test_interface_answers_in_english(owner: Panel, shop: Shop) -> None:
-    User.objects.filter(pk=owner.user.pk).update(language="de")
+def test_interface_answers_in_english(owner_client: Panel, shop: Shop) -> None:
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
     paths = ("/admin/api/2024-01/shop.json", "/admin/oauth/access_scopes.json", "/docs/api/", "/healthz")
 
     for path in paths:
-        spoken = owner.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
-        assert spoken.content == owner.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
+        spoken = owner_client.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
+        assert spoken.content == owner_client.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
         assert "Accept-Language" not in spoken.headers.get("Vary", ""), path
 
 
@@ -122,8 +122,8 @@ def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_account_pages_speak_to_people_as_the_panel_does(owner: Panel) -> None:
-    User.objects.filter(pk=owner.user.pk).update(language="de")
+def test_account_pages_speak_to_people_as_the_panel_does(owner_client: Panel) -> None:
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
     inside = ("logout/", "password/change/", "2fa/", "profile/")
     outside = (
         "password/reset/",
@@ -133,9 +133,9 @@ def test_account_pages_speak_to_people_as_the_panel_does(owner: Panel) -> None:
         "login/",
     )
     wrong = {"oldpassword": "x", "password1": "y", "password2": "z"}
-    pages = [owner.http.get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in inside]
+    pages = [owner_client.http.get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in inside]
     pages += [Client().get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in outside]
-    pages += [owner.http.post("/accounts/password/change/", wrong, HTTP_ACCEPT_LANGUAGE="de")]
+    pages += [owner_client.http.post("/accounts/password/change/", wrong, HTTP_ACCEPT_LANGUAGE="de")]
     texts = [strip_tags(page.content.decode()) for page in pages]
 
     assert "Möchten Sie sich wirklich abmelden?" in texts[0]
@@ -155,11 +155,11 @@ def test_a_device_is_named_in_the_language() -> None:
 
 @pytest.mark.parametrize(("language", "expected_output"), [("en", "1,234.50"), ("de", "1.234,50")])
 def test_amounts_that_are_shown_are_in_groups_and_those_of_files_are_not(
-    owner: Panel, shop: Shop, language: str, expected_output: str
+    owner_client: Panel, shop: Shop, language: str, expected_output: str
 ) -> None:
-    User.objects.filter(pk=owner.user.pk).update(language=language)
-    order = bogus_order(shop, "1234.50")
-    refund = give_back(order, "1234.50")
+    User.objects.filter(pk=owner_client.user.pk).update(language=language)
+    order = create_bogus_order(shop, "1234.50")
+    refund = refund_amount(order, "1234.50")
     with shop_scope(shop):
         make_product(prices=("1234.50",))
         pages: list[tuple[Any, ...]] = [
@@ -173,11 +173,11 @@ def test_amounts_that_are_shown_are_in_groups_and_those_of_files_are_not(
             ("customers_customer_change", order.customer_id),
         ]
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name, *args in pages:
             with checks(name):
-                text = " ".join(told(owner.get(name, *args).content.decode()))
+                text = " ".join(get_texts(owner_client.get(name, *args).content.decode()))
                 assert expected_output in text
                 assert not re.search(r"\d{4,}[.,]\d\d\b", text)
-    file = owner.get("orders_order_report_file", table="sales")
+    file = owner_client.get("orders_order_report_file", table="sales")
     assert "1234.50" in file.content.decode("utf-8-sig")

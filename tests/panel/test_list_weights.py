@@ -23,14 +23,14 @@ WHOLE = {"fulfillment.fulfillmentorder": {"view": "all"}}
 
 
 @pytest.mark.parametrize("label", LISTS)
-def test_a_list_of_25_rich_rows_is_light(owner: Panel, label: str) -> None:
+def test_a_list_of_25_rich_rows_is_light(owner_client: Panel, label: str) -> None:
     """Check the size of the rows and the menu, filters, columns, search and pagination around them."""
-    with shop_scope(owner.shop):
+    with shop_scope(owner_client.shop):
         for number in range(ROWS + 1):
-            MAKE[label](owner.shop, number)
+            MAKE[label](owner_client.shop, number)
 
-    owner.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # German texts are longer than English texts.
-    response = owner.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
+    owner_client.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # German texts are longer than English texts.
+    response = owner_client.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
     weight = len(response.content)
     print(f"| {label} | {weight:,} |")  # noqa: T201 - pytest -rP shows this table
 

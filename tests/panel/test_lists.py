@@ -45,24 +45,26 @@ def add_rows(shop: Shop, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner: Panel) -> None:
+def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner_client: Panel) -> None:
     costs = []
     for count in (1, 5):
-        add_rows(owner.shop, count)
-        owner.get(name)
+        add_rows(owner_client.shop, count)
+        owner_client.get(name)
         with CaptureQueriesContext(connection) as queries:
-            owner.get(name)
+            owner_client.get(name)
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
+def test_a_list_repeats_little_per_row(name: str, owner_client: Panel) -> None:
     """Check that a row contains words and links, not the theme's classes of each cell (700 characters)."""
-    add_rows(owner.shop, 3)
+    add_rows(owner_client.shop, 3)
 
-    rows = owner.get(name).content.decode().split('id="result_list"')[1].split("</table>")[0].split("data-row")[1:]
+    rows = (
+        owner_client.get(name).content.decode().split('id="result_list"')[1].split("</table>")[0].split("data-row")[1:]
+    )
 
     assert rows
     assert max(map(len, rows)) < MOST_OF_A_ROW
@@ -78,11 +80,11 @@ def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_no_list_counts_a_whole_table(name: str, owner: Panel) -> None:
-    add_rows(owner.shop, 1)
+def test_no_list_counts_a_whole_table(name: str, owner_client: Panel) -> None:
+    add_rows(owner_client.shop, 1)
 
     with CaptureQueriesContext(connection) as queries:
-        owner.get(name)
+        owner_client.get(name)
 
     counts = [query["sql"] for query in queries if "COUNT(*)" in query["sql"]]
     assert counts
@@ -103,12 +105,12 @@ def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch
     assert (pages.count, pages.is_complete) == (2, False)
 
 
-def test_the_foot_of_a_list_says_how_many_rows_there_are_as_people_write_it(shop: Shop, owner: Panel) -> None:
+def test_the_foot_of_a_list_says_how_many_rows_there_are_as_people_write_it(shop: Shop, owner_client: Panel) -> None:
     with shop_scope(shop):
         Job.objects.bulk_create(Job(shop=shop, task="x.y") for _ in range(1_234))
 
-    assert "1,234" in owner.get("jobs_job_changelist").content.decode()
-    german = owner.http.get(owner.url("jobs_job_changelist"), HTTP_ACCEPT_LANGUAGE="de")
+    assert "1,234" in owner_client.get("jobs_job_changelist").content.decode()
+    german = owner_client.http.get(owner_client.url("jobs_job_changelist"), HTTP_ACCEPT_LANGUAGE="de")
     assert "1.234" in german.content.decode()
 
 
@@ -116,15 +118,15 @@ def test_the_foot_of_a_list_says_how_many_rows_there_are_as_people_write_it(shop
 @pytest.mark.parametrize(
     "query", [{"q": "a" * 200}, {"p": "999999"}, {"o": "99.-1"}, {"nonsense__x": "1"}, {"q": "%_'\""}]
 )
-def test_strange_questions_are_answered(name: str, query: dict[str, str], owner: Panel) -> None:
-    assert owner.http.get(owner.url(name), query, follow=True).status_code == 200
+def test_strange_questions_are_answered(name: str, query: dict[str, str], owner_client: Panel) -> None:
+    assert owner_client.http.get(owner_client.url(name), query, follow=True).status_code == 200
 
 
-def test_a_nul_is_no_question(owner: Panel) -> None:
-    assert owner.http.get(owner.url("events_event_changelist"), {"q": "\x00"}).status_code == 400
+def test_a_nul_is_no_question(owner_client: Panel) -> None:
+    assert owner_client.http.get(owner_client.url("events_event_changelist"), {"q": "\x00"}).status_code == 400
 
 
-def test_markup_in_data_stays_text(owner: Panel, shop: Shop) -> None:
+def test_markup_in_data_stays_text(owner_client: Panel, shop: Shop) -> None:
     installation = factories.make_installation(shop, (), name=NASTY)
     user = factories.make_member(shop, first_name=NASTY[:150], email="nasty@example.com")
     with shop_scope(shop):
@@ -136,58 +138,60 @@ def test_markup_in_data_stays_text(owner: Panel, shop: Shop) -> None:
     pages += [("jobs_job_change", (job.pk,)), ("events_event_change", (event.pk,)), ("shops_shop_history", (shop.pk,))]
     pages += [("staff_membership_change", (user.memberships(manager="_base_manager").get().pk,))]
 
-    texts = {name: owner.get(name, *args).content.decode() for name, args in pages}
+    texts = {name: owner_client.get(name, *args).content.decode() for name, args in pages}
 
     assert [name for name, text in texts.items() if "<script>alert" in text or "<img src=x" in text] == []
 
 
-def found(panel: Panel, term: str, **query: Any) -> list[str]:
+def get_search_results(panel: Panel, term: str, **query: Any) -> list[str]:
     page = panel.get("search", s=term, extended="1", **query)
     results = page.context["results"] if page.context else []
     return [result.title for result in results]
 
 
-def test_search_finds_pages_and_rows(owner: Panel) -> None:
-    factories.make_installation(owner.shop, name="Larkspur sync")
+def test_search_finds_pages_and_rows(owner_client: Panel) -> None:
+    factories.make_installation(owner_client.shop, name="Larkspur sync")
 
-    assert found(owner, "larkspur") == ["Larkspur sync"]
-    assert "Audit log" in found(owner, "audit")
+    assert get_search_results(owner_client, "larkspur") == ["Larkspur sync"]
+    assert "Audit log" in get_search_results(owner_client, "audit")
 
 
-def test_search_finds_nothing_without_the_permission_to_look(panel_with: PanelWith, shop: Shop) -> None:
+def test_search_finds_nothing_without_the_permission_to_look(admin_client_with: PanelWith, shop: Shop) -> None:
     factories.make_installation(shop, name="Larkspur sync")
 
-    assert found(panel_with("staff_management_create"), "larkspur") == []
-    assert found(panel_with(), "audit") == []
+    assert get_search_results(admin_client_with("staff_management_create"), "larkspur") == []
+    # The guide is open to all staff.
+    results = admin_client_with().get("search", s="audit", extended="1").context["results"]
+    assert [result.title for result in results if result.description != "Help"] == []
 
 
-def test_search_keeps_to_the_shop_and_forgets_at_once(owner: Panel, other_shop: Shop) -> None:
+def test_search_keeps_to_the_shop_and_forgets_at_once(owner_client: Panel, other_shop: Shop) -> None:
     installation = factories.make_installation(other_shop, name="Larkspur sync")
-    assert found(owner, "larkspur") == []
+    assert get_search_results(owner_client, "larkspur") == []
 
-    own_installation = factories.make_installation(owner.shop, name="Larkspur here")
-    assert found(owner, "larkspur") == ["Larkspur here"]
-    with shop_scope(owner.shop):
+    own_installation = factories.make_installation(owner_client.shop, name="Larkspur here")
+    assert get_search_results(owner_client, "larkspur") == ["Larkspur here"]
+    with shop_scope(owner_client.shop):
         own_installation.uninstalled_at = timezone.now()
         own_installation.save()
 
-    assert found(owner, "larkspur") == []
+    assert get_search_results(owner_client, "larkspur") == []
     assert installation.uninstalled_at is None
 
 
-def test_search_gives_few_rows_and_ignores_short_terms(owner: Panel) -> None:
+def test_search_gives_few_rows_and_ignores_short_terms(owner_client: Panel) -> None:
     for _ in range(8):
-        factories.make_installation(owner.shop, name="Larkspur")
+        factories.make_installation(owner_client.shop, name="Larkspur")
 
-    assert len(found(owner, "larkspur")) == 5
-    assert found(owner, "l") == []
+    assert len(get_search_results(owner_client, "larkspur")) == 5
+    assert get_search_results(owner_client, "l") == []
 
 
-def test_home_shows_nothing_to_somebody_without_permissions(panel_with: PanelWith, shop: Shop) -> None:
+def test_home_is_empty_without_permissions(admin_client_with: PanelWith, shop: Shop) -> None:
     factories.make_member(shop, owner=True, first_name="Kim", last_name="Lee")
     factories.make_installation(shop, name="Warehouse sync")
 
-    page = panel_with().get()
+    page = admin_client_with().get()
 
     assert page.context["cards"] == []
     assert page.context["recent"] == []
@@ -195,33 +199,33 @@ def test_home_shows_nothing_to_somebody_without_permissions(panel_with: PanelWit
     assert "Warehouse" not in page.content.decode()
 
 
-def test_the_menu_holds_what_may_be_opened_and_no_more(panel_with: PanelWith) -> None:
-    page = panel_with("themes").get()
+def test_the_menu_holds_what_may_be_opened_and_no_more(admin_client_with: PanelWith) -> None:
+    page = admin_client_with("themes").get()
 
     titles = [item["title"] for group in page.context["sidebar_navigation"] for item in group["items"]]
     assert titles == ["Home", "Themes", "Files", "Script tags", "Help"]
 
 
-def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner: Panel, shop: Shop) -> None:
+def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         failed = Job.objects.create(shop=shop, task="x.y", state=Job.State.FAILED, error="no")
         waiting = Job.objects.create(shop=shop, task="x.y")
 
-    owner.post("jobs_job_retry", failed.pk)
-    owner.post("jobs_job_cancel", waiting.pk)
+    owner_client.post("jobs_job_retry", failed.pk)
+    owner_client.post("jobs_job_cancel", waiting.pk)
 
     failed.refresh_from_db()
     waiting.refresh_from_db()
     assert (failed.state, waiting.state) == (Job.State.WAITING, Job.State.CANCELLED)
 
 
-def test_bulk_actions_reach_this_shops_rows_only(owner: Panel, other_shop: Shop) -> None:
+def test_bulk_actions_reach_this_shops_rows_only(owner_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         foreign = Job.objects.create(shop=other_shop, task="x.y")
-    with shop_scope(owner.shop):
-        own = Job.objects.create(shop=owner.shop, task="x.y")
+    with shop_scope(owner_client.shop):
+        own = Job.objects.create(shop=owner_client.shop, task="x.y")
 
-    owner.post("jobs_job_changelist", action="cancel_jobs", _selected_action=[own.pk, foreign.pk], index="0")
+    owner_client.post("jobs_job_changelist", action="cancel_jobs", _selected_action=[own.pk, foreign.pk], index="0")
 
     own.refresh_from_db()
     foreign.refresh_from_db()
@@ -238,31 +242,31 @@ def test_bulk_actions_reach_this_shops_rows_only(owner: Panel, other_shop: Shop)
     ],
 )
 def test_the_audit_log_is_narrowed(
-    owner: Panel, query: dict[str, str], filtered: dict[str, Any], time_machine: Any
+    owner_client: Panel, query: dict[str, str], filtered: dict[str, Any], time_machine: Any
 ) -> None:
-    factories.make_installation(owner.shop)
-    with shop_scope(owner.shop):
+    factories.make_installation(owner_client.shop)
+    with shop_scope(owner_client.shop):
         event = Event.objects.order_by("-id")[0]
         immutability.drop_event_triggers()
         Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
         expected = set(Event.objects.filter(**filtered).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
-    owner.http.force_login(owner.user)
+    owner_client.http.force_login(owner_client.user)
 
-    page = owner.get("events_event_changelist", **query)
+    page = owner_client.get("events_event_changelist", **query)
 
     assert expected
     assert {event.pk for event in page.context["cl"].result_list} == expected
 
 
-def test_search_knows_the_case_of_every_script(owner: Panel) -> None:
+def test_search_knows_the_case_of_every_script(owner_client: Panel) -> None:
     """Check case-insensitive search beyond ASCII, which is all that SQLite folds by itself."""
     names = ("ÄRMEL and more", "Ölmühle", "100%_Ä")
     for name in names:
-        make_location(owner.shop, name=name)
+        make_location(owner_client.shop, name=name)
 
     def found(term: str) -> set[str]:
-        page = owner.get("inventory_location_changelist", q=term).content.decode()
+        page = owner_client.get("inventory_location_changelist", q=term).content.decode()
         return {name for name in names if name in page}
 
     assert found("ärm") == {"ÄRMEL and more"}

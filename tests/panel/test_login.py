@@ -45,7 +45,7 @@ def log_in(client: Client, password: str = PASSWORD, email: str = "kim@example.c
     return client.post(PAGE, {"login": email, "password": password, **data})
 
 
-def code_of(secret: str) -> str:
+def get_totp_code(secret: str) -> str:
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 
@@ -81,7 +81,7 @@ def test_the_sixth_attempt_has_to_wait_even_with_the_right_password(client: Clie
     assert topics == [*["staff/login_failed"] * 5, "staff/login_locked"]
 
 
-def test_a_lock_concerns_nobody_else(client: Client, member: User, shop: Shop) -> None:
+def test_a_login_lock_affects_only_its_user(client: Client, member: User, shop: Shop) -> None:
     other = factories.make_member(shop, email="lee@example.com")
     other.set_password(PASSWORD)
     other.save()
@@ -117,9 +117,9 @@ def test_next_stays_on_our_host(client: Client, member: User, address: str) -> N
 
 @pytest.mark.parametrize("address", AWAY)
 @pytest.mark.parametrize("page", ["/accounts/logout/", "/s/acme/admin/logout/"])
-def test_next_of_a_logout_stays_on_our_host(panel_with: PanelWith, page: str, address: str) -> None:
-    by_form = panel_with().http.post(page, {"next": address})
-    by_address = panel_with().http.post(f"{page}?{urlencode({'next': address})}")
+def test_next_of_a_logout_stays_on_our_host(admin_client_with: PanelWith, page: str, address: str) -> None:
+    by_form = admin_client_with().http.post(page, {"next": address})
+    by_address = admin_client_with().http.post(f"{page}?{urlencode({'next': address})}")
 
     for response in (by_form, by_address):
         assert response.status_code in {200, 302}
@@ -147,8 +147,8 @@ def test_next_within_the_panel_is_followed(client: Client, member: User, shop: S
     assert page.redirect_chain[-1][0] == f"/s/acme/admin/shops/shop/{shop.pk}/change/"
 
 
-def test_logging_out_needs_a_post(panel_with: PanelWith) -> None:
-    panel = panel_with()
+def test_logging_out_needs_a_post(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with()
 
     by_link = panel.http.get(panel.url("logout"))
 
@@ -161,7 +161,7 @@ def test_logging_out_needs_a_post(panel_with: PanelWith) -> None:
 
 
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/email/", "/accounts/confirm-email/"])
-def test_nobody_signs_up(client: Client, db: None, path: str) -> None:
+def test_there_is_no_sign_up(client: Client, db: None, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
@@ -172,7 +172,7 @@ def test_setting_up_the_second_factor_keeps_the_session_in(client: Client, membe
     client.post(response.headers["Location"], {"password": PASSWORD})
     secret = client.get("/accounts/2fa/totp/activate/").context["form"].secret
 
-    server_response = client.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)}, follow=True)
+    server_response = client.post("/accounts/2fa/totp/activate/", {"code": get_totp_code(secret)}, follow=True)
 
     assert server_response.redirect_chain[-1][0] == "/accounts/2fa/recovery-codes/"
     assert re.search(r"\b\w{8,}\b", server_response.content.decode())
@@ -180,14 +180,14 @@ def test_setting_up_the_second_factor_keeps_the_session_in(client: Client, membe
 
 
 @pytest.fixture
-def secret(member: User) -> str:
+def totp_secret(member: User) -> str:
     """Enable a second factor for the member and return its secret."""
     new_secret: str = generate_totp_secret()
     TOTP.activate(member, new_secret)
     return new_secret
 
 
-def test_with_a_second_factor_the_password_alone_opens_nothing(client: Client, secret: str) -> None:
+def test_with_a_second_factor_the_password_alone_opens_nothing(client: Client, totp_secret: str) -> None:
     response = log_in(client)
 
     assert response.headers["Location"].startswith("/accounts/2fa/authenticate/")
@@ -196,24 +196,24 @@ def test_with_a_second_factor_the_password_alone_opens_nothing(client: Client, s
     assert client.get("/accounts/profile/").status_code == 302
 
 
-def test_the_code_opens_the_panel(client: Client, secret: str) -> None:
+def test_the_code_opens_the_panel(client: Client, totp_secret: str) -> None:
     log_in(client)
 
-    client.post("/accounts/2fa/authenticate/", {"code": code_of(secret)})
+    client.post("/accounts/2fa/authenticate/", {"code": get_totp_code(totp_secret)})
 
     assert client.get(HOME).status_code == 200
 
 
-def test_a_wrong_code_does_not(client: Client, secret: str) -> None:
+def test_a_wrong_code_does_not(client: Client, totp_secret: str) -> None:
     log_in(client)
-    wrong = f"{(int(code_of(secret)) + 1) % 1_000_000:06d}"
+    wrong = f"{(int(get_totp_code(totp_secret)) + 1) % 1_000_000:06d}"
 
     client.post("/accounts/2fa/authenticate/", {"code": wrong})
 
     assert client.get(HOME).status_code == 302
 
 
-def test_a_recovery_code_opens_once(client: Client, secret: str, member: User) -> None:
+def test_a_recovery_code_opens_once(client: Client, totp_secret: str, member: User) -> None:
     code = RecoveryCodes.activate(member).get_unused_codes()[0]
     log_in(client)
     client.post("/accounts/2fa/authenticate/", {"code": code})
@@ -227,25 +227,25 @@ def test_a_recovery_code_opens_once(client: Client, secret: str, member: User) -
 
 
 @pytest.fixture
-def of_an_older_release(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
+def plaintext_secret(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
     """Enable a second factor and recovery codes whose secrets are stored in plain text."""
     new_secret: str = generate_totp_secret()
     with monkeypatch.context() as patch:
         patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)
         TOTP.activate(member, new_secret)
         codes = RecoveryCodes.activate(member).get_unused_codes()
-    assert new_secret in stored()
+    assert new_secret in get_stored_secrets()
     return new_secret, codes
 
 
-def stored() -> str:
+def get_stored_secrets() -> str:
     """Return the stored second factor secrets."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT data FROM mfa_authenticator")
         return " ".join(str(data) for (data,) in cursor.fetchall())
 
 
-def opens(code: str) -> bool:
+def can_log_in(code: str) -> bool:
     """Return True if the password with this code logs in."""
     client = Client()
     log_in(client)
@@ -254,32 +254,32 @@ def opens(code: str) -> bool:
 
 
 def test_a_second_factor_of_an_older_release_goes_on_and_is_encrypted(
-    of_an_older_release: tuple[str, list[str]],
+    plaintext_secret: tuple[str, list[str]],
 ) -> None:
-    secret, codes = of_an_older_release
+    secret, codes = plaintext_secret
     seed = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).data["seed"]
-    assert opens(codes[0])
-    assert (secret in stored(), seed in stored()) == (True, True)
+    assert can_log_in(codes[0])
+    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (True, True)
 
     encrypting = import_module("apps.staff.migrations.0004_encrypt_second_factors")
     for _ in range(2):
         encrypting.encrypt_all(apps, None)
 
-    assert (secret in stored(), seed in stored()) == (False, False)
-    assert (opens(code_of(secret)), opens(codes[0]), opens(codes[1])) == (True, False, True)
+    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (False, False)
+    assert (can_log_in(get_totp_code(secret)), can_log_in(codes[0]), can_log_in(codes[1])) == (True, False, True)
     encrypting.decrypt_all(apps, None)
-    assert (secret in stored(), seed in stored()) == (True, True)
+    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (True, True)
 
 
 @pytest.mark.parametrize("path", [f"{HOME}login/", "/admin/login/"])
-def test_no_other_login_leads_around_the_second_factor(client: Client, secret: str, path: str) -> None:
+def test_no_other_login_leads_around_the_second_factor(client: Client, totp_secret: str, path: str) -> None:
     client.post(path, {"username": "kim@example.com", "password": PASSWORD})
 
     assert client.get(HOME).status_code == 302
 
 
 def test_a_session_from_elsewhere_is_ended_where_the_second_factor_is_missing(
-    client: Client, secret: str, member: User
+    client: Client, totp_secret: str, member: User
 ) -> None:
     client.force_login(member)
 
@@ -290,7 +290,7 @@ def test_a_session_from_elsewhere_is_ended_where_the_second_factor_is_missing(
 
 
 def test_turning_the_second_factor_off_needs_the_code_of_this_session(
-    client: Client, secret: str, member: User
+    client: Client, totp_secret: str, member: User
 ) -> None:
     client.force_login(member)
 
@@ -320,8 +320,8 @@ def test_confirming_ones_password_works_by_address(client: Client, member: User)
     assert response.headers["Location"] == "/accounts/2fa/"
 
 
-def test_the_own_profile_needs_no_permission(panel_with: PanelWith) -> None:
-    panel = panel_with()
+def test_the_own_profile_needs_no_permission(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with()
 
     response = panel.http.post(
         "/accounts/profile/", {"first_name": "Robin", "is_superuser": "on", "email": "x@example.com"}
@@ -353,18 +353,18 @@ OF_ONE = {"sessions_end", "mfa_edit_webauthn", "mfa_remove_webauthn"}
 OWN_PAGES = sorted({str(route.name) for route in account_urls.urlpatterns} - OPEN_WITHOUT_LOGIN)
 
 
-def address_of(name: str) -> str:
+def get_address(name: str) -> str:
     return reverse(name, args=[1] if name in OF_ONE else [])
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", OWN_PAGES)
 def test_every_account_page_sends_a_session_without_the_second_factor_to_the_login(
-    client: Client, secret: str, member: User, name: str, method: str
+    client: Client, totp_secret: str, member: User, name: str, method: str
 ) -> None:
     client.force_login(member)
 
-    response = getattr(client, method)(address_of(name))
+    response = getattr(client, method)(get_address(name))
 
     assert response.headers["Location"].startswith(PAGE)
     assert "_auth_user_id" not in client.session
@@ -377,7 +377,7 @@ def test_account_pages_ask_for_the_factor_that_the_installation_requires(
     settings.REQUIRE_TWO_FACTOR_FROM = date(2020, 1, 1)
     log_in(client)
 
-    response = client.get(address_of(name))
+    response = client.get(get_address(name))
 
     assert (response.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
 
@@ -386,7 +386,7 @@ def set_up_factor(client: Client) -> str:
     """Set up a second factor through the pages; return its secret."""
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     text = str(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
-    client.post("/accounts/2fa/totp/activate/", {"code": code_of(text)})
+    client.post("/accounts/2fa/totp/activate/", {"code": get_totp_code(text)})
     return text
 
 
@@ -403,7 +403,7 @@ def test_setting_up_the_second_factor_ends_all_other_sessions(client: Client, me
 
 
 def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
-    client: Client, secret: str, member: User
+    client: Client, totp_secret: str, member: User
 ) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
     # The session was opened by password alone, before the factor existed.
@@ -419,12 +419,12 @@ def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
     assert Authenticator.objects.filter(user=member, type=Authenticator.Type.TOTP).exists()
 
 
-def test_with_a_second_factor_the_password_alone_reauthenticates_nobody(
-    client: Client, secret: str, member: User
+def test_with_a_second_factor_the_password_alone_does_not_reauthenticate(
+    client: Client, totp_secret: str, member: User
 ) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
     log_in(client)
-    client.post("/accounts/2fa/authenticate/", {"code": code_of(secret)})
+    client.post("/accounts/2fa/authenticate/", {"code": get_totp_code(totp_secret)})
 
     response = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/recovery-codes/"})
     html = client.get("/accounts/2fa/recovery-codes/").content.decode()
@@ -435,7 +435,7 @@ def test_with_a_second_factor_the_password_alone_reauthenticates_nobody(
     assert codes[1] in client.get("/accounts/2fa/recovery-codes/").content.decode()
 
 
-def test_failed_logins_are_counted_whatever_host_and_port_the_client_names(client: Client, member: User) -> None:
+def test_failed_logins_are_counted_for_every_host_and_port(client: Client, member: User) -> None:
     for port in range(5):
         client.post(PAGE, {"login": member.email, "password": "wrong"}, headers={"Host": f"localhost:{8000 + port}"})
 

@@ -15,28 +15,28 @@ from apps.jobs.domain import queue
 from apps.jobs.domain.periodic_tasks import nightly_tasks
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from tests.inventory.factories import first_location, make_item, make_location, put
+from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.stock_grid import GRID
-from tests.races import at_once, meanwhile
+from tests.races import run_concurrently, run_while_uncommitted
 
 pytestmark = pytest.mark.django_db
 BY: dict[str, Any] = {"actor": "system"}
 
 
-def low_at(shop: Shop, number: int | None) -> None:
+def set_threshold_silently(shop: Shop, number: int | None) -> None:
     """Set the shop's threshold without updating the levels."""
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
     shop.refresh_from_db()
 
 
-def lows(shop: Shop) -> set[tuple[int, int]]:
+def get_low_levels(shop: Shop) -> set[tuple[int, int]]:
     """Return the low levels, as item and available quantity."""
     with shop_scope(shop):
         return set(InventoryLevel.objects.filter(is_low=True).values_list("item_id", "available"))
 
 
-def is_true(shop: Shop) -> bool:
+def is_consistent(shop: Shop) -> bool:
     """Return True if each level's flag matches the threshold."""
     shop.refresh_from_db()
     number = shop.low_stock_at
@@ -46,7 +46,7 @@ def is_true(shop: Shop) -> bool:
     return all(level.is_low == (number is not None and level.available <= number) for level in levels)
 
 
-def set_number(owner: Panel, shop: Shop, number: str) -> None:
+def save_threshold(owner: Panel, shop: Shop, number: str) -> None:
     """Save the settings with a threshold and run the resulting jobs."""
     form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
@@ -59,19 +59,19 @@ def set_number(owner: Panel, shop: Shop, number: str) -> None:
 
 
 def test_a_level_is_low_from_the_movement_that_makes_it_so(shop: Shop) -> None:
-    low_at(shop, 3)
-    item, first = make_item(shop), first_location(shop)
+    set_threshold_silently(shop, 3)
+    item, first = make_item(shop), get_first_location(shop)
     observed = []
     for available in (9, 4, 3, 0, 3, 4):
-        put(item, first, available)
-        observed.append(bool(lows(shop)))
+        set_stock(item, first, available)
+        observed.append(bool(get_low_levels(shop)))
 
     assert observed == [False, False, True, True, True, False]
 
 
 def test_levels_say_so_however_they_move(shop: Shop) -> None:
-    low_at(shop, 5)
-    items, places = [make_item(shop) for _ in range(4)], [first_location(shop), make_location(shop)]
+    set_threshold_silently(shop, 5)
+    items, places = [make_item(shop) for _ in range(4)], [get_first_location(shop), make_location(shop)]
     chance = random.Random(7)
 
     for _ in range(30):
@@ -82,52 +82,52 @@ def test_levels_say_so_however_they_move(shop: Shop) -> None:
         ]
         with shop_scope(shop):
             movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
-        assert is_true(shop)
+        assert is_consistent(shop)
     with shop_scope(shop):
         is_lows = set(InventoryLevel.objects.values_list("is_low", flat=True))
     assert is_lows == {True, False}
 
 
-def test_what_is_stocked_anew_is_low(shop: Shop) -> None:
-    low_at(shop, 0)
+def test_newly_stocked_items_are_low(shop: Shop) -> None:
+    set_threshold_silently(shop, 0)
     item = make_item(shop)
     with shop_scope(shop):
         stock.connect_item(item, make_location(shop), at=timezone.now(), **BY)
 
-    assert lows(shop) == {(item.pk, 0)}
-    assert is_true(shop)
+    assert get_low_levels(shop) == {(item.pk, 0)}
+    assert is_consistent(shop)
 
 
 def test_without_a_number_nothing_is_low(shop: Shop) -> None:
-    item, first = make_item(shop), first_location(shop)
+    item, first = make_item(shop), get_first_location(shop)
     with shop_scope(shop):
         stock.reserve_stock(item, first, 4, policy="continue", at=timezone.now(), **BY)
 
-    assert lows(shop) == set()
+    assert get_low_levels(shop) == set()
 
 
 def test_a_changed_number_is_followed_in_this_shop_alone(
-    owner: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
+    owner_client: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(low_stock, "BATCH_SIZE", 2)
-    first = first_location(shop)
+    first = get_first_location(shop)
     items = [make_item(shop) for _ in range(5)]
     for number, item in enumerate(items):
-        put(item, first, number)
-    put(make_item(other_shop), first_location(other_shop), 1)
+        set_stock(item, first, number)
+    set_stock(make_item(other_shop), get_first_location(other_shop), 1)
 
-    set_number(owner, shop, "3")
-    assert {available for _, available in lows(shop)} == {0, 1, 2, 3}
-    set_number(owner, shop, "1")
-    assert {available for _, available in lows(shop)} == {0, 1}
-    set_number(owner, shop, "")
+    save_threshold(owner_client, shop, "3")
+    assert {available for _, available in get_low_levels(shop)} == {0, 1, 2, 3}
+    save_threshold(owner_client, shop, "1")
+    assert {available for _, available in get_low_levels(shop)} == {0, 1}
+    save_threshold(owner_client, shop, "")
 
-    assert lows(shop) == lows(other_shop) == set()
+    assert get_low_levels(shop) == get_low_levels(other_shop) == set()
 
 
 def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
     item = make_item(shop)
-    low_at(shop, 3)
+    set_threshold_silently(shop, 3)
     with shop_scope(shop):
         before = InventoryLevel.objects.get(item=item)
         marked = [low_stock.mark_low_levels(), low_stock.mark_low_levels()]
@@ -142,37 +142,37 @@ def test_the_night_puts_right_what_was_missed_but_not_where_nothing_may_be_writt
 ) -> None:
     for current_shop in (shop, other_shop):
         make_item(current_shop)
-        low_at(current_shop, 3)
+        set_threshold_silently(current_shop, 3)
     Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
 
     nightly_tasks.run_all()
 
-    assert (is_true(shop), lows(other_shop)) == (True, set())
+    assert (is_consistent(shop), get_low_levels(other_shop)) == (True, set())
 
 
 @pytest.mark.parametrize("number", ["-1", "40000", "few", "1.5", "9" * 300])
-def test_a_number_that_none_can_be_is_refused(owner: Panel, shop: Shop, number: str) -> None:
-    form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
+def test_a_number_that_none_can_be_is_refused(owner_client: Panel, shop: Shop, number: str) -> None:
+    form = owner_client.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
 
-    response = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    response = owner_client.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
 
     assert (response.status_code, "low_stock_at" in response.context["adminform"].form.errors) == (200, True)
 
 
 def test_the_grid_lists_tracked_items_that_are_low_somewhere(
-    panel_with: PanelWith, shop: Shop, other_shop: Shop
+    admin_client_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
     for current_shop in (shop, other_shop):
-        low_at(current_shop, 3)
+        set_threshold_silently(current_shop, 3)
     few_item, many_item, loose = make_item(shop), make_item(shop), make_item(shop, tracked=False)
     make_item(other_shop)
-    put(many_item, first_location(shop), 4)
+    set_stock(many_item, get_first_location(shop), 4)
 
-    page = panel_with("products").get(GRID, stock="low")
+    page = admin_client_with("products").get(GRID, stock="low")
 
     rows = [(row["item"].pk, [cell["low"] for cell in row["cells"]]) for row in page.context["rows"]]
-    everything = panel_with("products").get(GRID)
+    everything = admin_client_with("products").get(GRID)
     marked = {row["item"].pk for row in everything.context["rows"] if any(cell["low"] for cell in row["cells"])}
     assert rows == [(few_item.pk, [True])]
     assert marked == {few_item.pk}
@@ -180,24 +180,24 @@ def test_the_grid_lists_tracked_items_that_are_low_somewhere(
     assert "Items with 3 or fewer available" in page.content.decode()
 
 
-def test_the_grid_says_that_there_is_no_number(panel_with: PanelWith, shop: Shop) -> None:
+def test_the_grid_says_that_there_is_no_number(admin_client_with: PanelWith, shop: Shop) -> None:
     make_item(shop)
-    response = panel_with("products").get(GRID, stock="low")
+    response = admin_client_with("products").get(GRID, stock="low")
 
     assert response.context["rows"] == []
     assert "has no low-stock threshold yet" in response.content.decode()
-    assert "Low stock only" not in panel_with("products").get(GRID).content.decode()
+    assert "Low stock only" not in admin_client_with("products").get(GRID).content.decode()
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_marking_in_another_order_waits_in_a_circle")
 def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None:
-    low_at(shop, 50)
-    places = [first_location(shop), make_location(shop)]
+    set_threshold_silently(shop, 50)
+    places = [get_first_location(shop), make_location(shop)]
     items: list[InventoryItem] = [make_item(shop) for _ in range(6)]
     for item in items:
-        put(item, places[1], 7)
+        set_stock(item, places[1], 7)
 
     def move(delta: int) -> None:
         for _ in range(15):
@@ -212,11 +212,11 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
             Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
             low_stock.mark_low_levels()
 
-    at_once(shop, lambda: move(9), lambda: move(-4), change_number, change_number)
+    run_concurrently(shop, lambda: move(9), lambda: move(-4), change_number, change_number)
     with shop_scope(shop):
         low_stock.mark_low_levels()
 
-    assert is_true(shop)
+    assert is_consistent(shop)
 
 
 @pytest.mark.postgres
@@ -228,7 +228,7 @@ def test_low_items_are_found_by_their_index(shop: Shop) -> None:
     assert "inventory_level_low" in plan
 
 
-def hold(item: InventoryItem) -> None:
+def hold_item(item: InventoryItem) -> None:
     list(InventoryLevel.objects.select_for_update().filter(item=item))
 
 
@@ -237,11 +237,11 @@ def hold(item: InventoryItem) -> None:
 @pytest.mark.race(control="test_marking_in_another_order_waits_in_a_circle")
 def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(shop: Shop) -> None:
     first, second = make_item(shop), make_item(shop)
-    low_at(shop, 3)
+    set_threshold_silently(shop, 3)
 
-    meanwhile(shop, lambda: hold(first), low_stock.mark_low_levels, then=lambda: hold(second))
+    run_while_uncommitted(shop, lambda: hold_item(first), low_stock.mark_low_levels, then=lambda: hold_item(second))
 
-    assert is_true(shop)
+    assert is_consistent(shop)
 
 
 @pytest.mark.postgres
@@ -251,16 +251,16 @@ def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pyt
     """Control with another lock order: stock changes lock levels by item and location."""
     monkeypatch.setattr(low_stock, "_ORDER", ("-item_id", "-location_id"))
     first, second = make_item(shop), make_item(shop)
-    low_at(shop, 3)
+    set_threshold_silently(shop, 3)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        meanwhile(shop, lambda: hold(first), low_stock.mark_low_levels, then=lambda: hold(second))
+        run_while_uncommitted(shop, lambda: hold_item(first), low_stock.mark_low_levels, then=lambda: hold_item(second))
 
 
 @pytest.mark.postgres
 def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ceases_to_be(shop: Shop) -> None:
-    low_at(shop, 3)
-    item, first = make_item(shop), first_location(shop)
+    set_threshold_silently(shop, 3)
+    item, first = make_item(shop), get_first_location(shop)
     hots: dict[bool, list[int]] = {True: [], False: []}
     for available, turns in (
         (9, True),
@@ -269,9 +269,9 @@ def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ce
         (1, False),
         (4, True),
     ):
-        before = heap_only()
-        put(item, first, available)
-        updates, hot = (now - then for now, then in zip(heap_only(), before, strict=True))
+        before = count_heap_only_updates()
+        set_stock(item, first, available)
+        updates, hot = (now - then for now, then in zip(count_heap_only_updates(), before, strict=True))
         assert updates == 1
         hots[turns].append(hot)
 
@@ -279,7 +279,7 @@ def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ce
     assert (hots[True], any(hots[False])) == ([0, 0, 0], True)
 
 
-def heap_only() -> tuple[int, int]:
+def count_heap_only_updates() -> tuple[int, int]:
     """Return how many levels this transaction updated, and how many of them heap-only."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -30,7 +30,7 @@ _PUT_TOGETHER = re.compile(
 )
 
 
-def unmarked(text: str) -> Iterator[str]:
+def find_unmarked(text: str) -> Iterator[str]:
     """Return texts and attributes with letters outside of translation tags."""
     plain = _DROPPED.sub("", text)
     for tag in _TAG.findall(plain):
@@ -46,7 +46,7 @@ def test_what_is_not_marked_is_found() -> None:
         <i aria-label="{% translate "Fine" %}">–</i>
         {% blocktranslate trimmed %}All {{ n }}{% endblocktranslate %}</p>"""
 
-    assert list(unmarked(text)) == ["Hello", "Yes"]
+    assert list(find_unmarked(text)) == ["Hello", "Yes"]
 
 
 def test_templates_mark_their_texts() -> None:
@@ -58,7 +58,7 @@ def test_templates_mark_their_texts() -> None:
         f"{name}: {text}"
         for path, name in names.items()
         if not name.startswith(ENGLISH)
-        for text in unmarked(path.read_text())
+        for text in find_unmarked(path.read_text())
         if text not in ALIKE
     }
 

@@ -17,7 +17,7 @@ from tests.panel.conftest import Panel, PanelWith
 KEPT = ("\n  <p>One</p>\n\n<p>Two</p>\n", "<p>One</p>\r\n<p>Two</p>\r\n", "  <p>One</p>  ", "<p>One</p>")
 
 
-def product_form(panel: Panel, product: Product) -> dict[str, Any]:
+def build_product_form(panel: Panel, product: Product) -> dict[str, Any]:
     """Return the data a browser sends for the product's form, with CR LF line ends."""
     page = panel.get("catalog_product_change", product.pk)
     form_data: dict[str, Any] = {}
@@ -35,12 +35,14 @@ def product_form(panel: Panel, product: Product) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("markup", KEPT)
-def test_a_description_that_nobody_touched_stays_byte_for_byte(panel_with: PanelWith, shop: Shop, markup: str) -> None:
-    panel = panel_with("products")
+def test_an_unchanged_description_stays_byte_for_byte(admin_client_with: PanelWith, shop: Shop, markup: str) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         product = make_product(body_html=markup)
 
-    response = panel.forge("catalog_product_change", product.pk, **product_form(panel, product) | {"vendor": "Mill"})
+    response = panel.forge(
+        "catalog_product_change", product.pk, **build_product_form(panel, product) | {"vendor": "Mill"}
+    )
 
     assert response.status_code == 302, response.context["adminform"].form.errors
     with shop_scope(shop):
@@ -50,12 +52,12 @@ def test_a_description_that_nobody_touched_stays_byte_for_byte(panel_with: Panel
     assert "body_html" not in changes
 
 
-def test_a_description_that_cannot_be_shown_is_refused(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("products")
+def test_a_description_that_cannot_be_shown_is_refused(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("products")
     with shop_scope(shop):
         product = make_product(body_html="<p>One</p>")
 
-    deep = product_form(panel, product) | {"body_html": "<b>" * 200_000}
+    deep = build_product_form(panel, product) | {"body_html": "<b>" * 200_000}
     response = panel.forge("catalog_product_change", product.pk, **deep)
 
     assert response.status_code == 200
@@ -64,7 +66,7 @@ def test_a_description_that_cannot_be_shown_is_refused(panel_with: PanelWith, sh
         assert Product.objects.get().body_html == "<p>One</p>"
 
 
-def test_what_a_text_can_point_at_is_found_by_its_name(panel_with: PanelWith, shop: Shop) -> None:
+def test_what_a_text_can_point_at_is_found_by_its_name(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         make_product("Wool hat", handle="wool-hat")
         make_custom("Wool things", handle="wool")
@@ -76,7 +78,7 @@ def test_what_a_text_can_point_at_is_found_by_its_name(panel_with: PanelWith, sh
         return {link["address"] for link in panel.get("links", q=term).json()["links"]}
 
     pages = {"/blogs/wool-news", "/blogs/wool-news/wool-in-winter"}
-    assert found(panel_with("products", "pages")) == {"/products/wool-hat", "/collections/wool"} | pages
-    assert found(panel_with("pages")) == pages
-    assert found(panel_with("orders")) == set()
-    assert found(panel_with("pages"), "w") == set()
+    assert found(admin_client_with("products", "pages")) == {"/products/wool-hat", "/collections/wool"} | pages
+    assert found(admin_client_with("pages")) == pages
+    assert found(admin_client_with("orders")) == set()
+    assert found(admin_client_with("pages"), "w") == set()

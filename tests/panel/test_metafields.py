@@ -22,13 +22,13 @@ from tests.panel.conftest import Panel, PanelWith
 ROW = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold", "description": ""}
 
 
-def made(shop: Shop, **fields: Any) -> Metafield:
+def create_by_form(shop: Shop, **fields: Any) -> Metafield:
     with shop_scope(shop):
         (metafield,) = write.set_metafields(shop, [ROW | fields], actor="system", at=shop.created_at)
         return metafield
 
 
-def topics_of(shop: Shop, prefix: str) -> list[str]:
+def get_topics(shop: Shop, prefix: str) -> list[str]:
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))
 
@@ -36,8 +36,8 @@ def topics_of(shop: Shop, prefix: str) -> list[str]:
 # --- shop metafields ---
 
 
-def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("preferences")
+def test_staff_make_change_and_delete_a_metafield_of_the_shop(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("preferences")
 
     panel.post("metafields_metafield_add", **ROW)
     with shop_scope(shop):
@@ -53,7 +53,7 @@ def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelW
     assert "care.wash" in html
     with shop_scope(shop):
         assert not Metafield.objects.exists()
-    assert [topic.split("/")[1] for topic in topics_of(shop, "shop_metafields/")] == ["create", "update", "delete"]
+    assert [topic.split("/")[1] for topic in get_topics(shop, "shop_metafields/")] == ["create", "update", "delete"]
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelW
     ],
 )
 def test_what_does_not_fit_comes_back_with_its_reason(
-    panel_with: PanelWith, shop: Shop, fields: dict[str, str], says: str
+    admin_client_with: PanelWith, shop: Shop, fields: dict[str, str], says: str
 ) -> None:
-    response = panel_with("preferences").post("metafields_metafield_add", **ROW | fields)
+    response = admin_client_with("preferences").post("metafields_metafield_add", **ROW | fields)
 
     assert response.status_code == 200
     assert says in response.content.decode()
@@ -76,29 +76,29 @@ def test_what_does_not_fit_comes_back_with_its_reason(
         assert not Metafield.objects.exists()
 
 
-def test_a_second_one_of_the_same_name_is_refused_on_the_form(panel_with: PanelWith, shop: Shop) -> None:
-    made(shop)
+def test_a_second_one_of_the_same_name_is_refused_on_the_form(admin_client_with: PanelWith, shop: Shop) -> None:
+    create_by_form(shop)
 
-    response = panel_with("preferences").post("metafields_metafield_add", **ROW)
+    response = admin_client_with("preferences").post("metafields_metafield_add", **ROW)
 
     assert response.status_code == 200
     assert "Has already been taken." in response.content.decode()
 
 
-def test_only_the_shops_own_stand_there_and_only_for_who_may(
-    panel_with: PanelWith, shop: Shop, other_shop: Shop
+def test_only_shop_metafields_are_listed_and_only_with_permission(
+    admin_client_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
         (of_product,) = write.set_metafields(product, [ROW], actor="system", at=shop.created_at)
-    foreign = made(other_shop)
-    panel = panel_with("preferences")
+    foreign = create_by_form(other_shop)
+    panel = admin_client_with("preferences")
 
     assert panel.get("metafields_metafield_changelist").context["cl"].result_count == 0
     for metafield in (of_product, foreign):
         assert panel.get("metafields_metafield_change", metafield.pk).status_code == 404
         assert panel.post("metafields_metafield_delete", metafield.pk, post="yes").status_code == 404
-    assert panel_with("products").get("metafields_metafield_changelist").status_code == 403
+    assert admin_client_with("products").get("metafields_metafield_changelist").status_code == 403
     assert Metafield._base_manager.count() == 2
 
 
@@ -109,7 +109,7 @@ class OwnerAdmin(ShopOwnedAdmin[Any]):
     inlines = (MetafieldInline,)
 
 
-def inline_of(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
+def build_formset(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
     """Return the formset as the product's page builds it."""
     request = RequestFactory().get("/")
     request.user = panel.user
@@ -122,11 +122,11 @@ def inline_of(panel: Panel, product: Any, data: dict[str, Any] | None = None) ->
     return made_class(data=posted, instance=product)
 
 
-def management(total: int, initial: int = 0) -> dict[str, str]:
+def build_management_fields(total: int, initial: int = 0) -> dict[str, str]:
     return {"metafields-TOTAL_FORMS": str(total), "metafields-INITIAL_FORMS": str(initial)}
 
 
-def row(index: int, **fields: Any) -> dict[str, str]:
+def build_row(index: int, **fields: Any) -> dict[str, str]:
     return {f"metafields-{index}-{name}": str(value) for name, value in (ROW | fields).items()}
 
 
@@ -136,20 +136,20 @@ def test_the_inline_passes_the_admins_checks() -> None:
     assert [check for check in checks if "Metafield" in str(check.obj)] == []
 
 
-def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: PanelWith, shop: Shop) -> None:
-    panel, product = panel_with(owner=True), make_owner("product", shop)
+def test_the_inline_makes_changes_and_deletes_through_the_service(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel, product = admin_client_with(owner=True), make_owner("product", shop)
     with shop_scope(shop):
         first, second = write.set_metafields(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
         # Sorted by name: dry, wash.
         data = {
-            **management(3, initial=2),
-            **row(0, key="dry", id=second.pk),
+            **build_management_fields(3, initial=2),
+            **build_row(0, key="dry", id=second.pk),
             "metafields-0-DELETE": "on",
-            **row(1, value="Hot", id=first.pk),
-            **row(2, key="iron", type="boolean", value="true"),
+            **build_row(1, value="Hot", id=first.pk),
+            **build_row(2, key="iron", type="boolean", value="true"),
         }
 
-        formset = inline_of(panel, product, data)
+        formset = build_formset(panel, product, data)
         assert formset.is_valid(), formset.errors
         left_for_the_caller = formset.save(commit=False)
         rows = list(Metafield.objects.order_by("key").values_list("key", "value", "owner_resource", "owner_id"))
@@ -171,30 +171,30 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: Pa
     ],
 )
 def test_the_inline_says_what_does_not_fit(
-    panel_with: PanelWith, shop: Shop, rows: list[dict[str, str]], field: str, says: str
+    admin_client_with: PanelWith, shop: Shop, rows: list[dict[str, str]], field: str, says: str
 ) -> None:
-    panel, product = panel_with("products"), make_owner("product", shop)
-    data = management(len(rows))
+    panel, product = admin_client_with("products"), make_owner("product", shop)
+    data = build_management_fields(len(rows))
     for index, fields in enumerate(rows):
-        data |= row(index, **fields)
+        data |= build_row(index, **fields)
 
     with shop_scope(shop):
-        formset = inline_of(panel, product, data)
+        formset = build_formset(panel, product, data)
         valid = formset.is_valid()
 
     assert not valid
     assert says in str(formset.errors[-1].get(field))
 
 
-def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith, shop: Shop) -> None:
-    panel, product, sibling = panel_with(owner=True), make_owner("product", shop), make_owner("product", shop)
+def test_the_inline_reaches_no_metafield_of_another_owner(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel, product, sibling = admin_client_with(owner=True), make_owner("product", shop), make_owner("product", shop)
     with shop_scope(shop):
         (foreign,) = write.set_metafields(sibling, [ROW], actor="system", at=shop.created_at)
-        forged = {**management(1, initial=1), **row(0, value="Hot", id=foreign.pk)}
-        formset = inline_of(panel, product, forged)
+        forged = {**build_management_fields(1, initial=1), **build_row(0, value="Hot", id=foreign.pk)}
+        formset = build_formset(panel, product, forged)
         assert formset.is_valid()
         formset.save(commit=False)
-        deleting = inline_of(panel, product, forged | {"metafields-0-DELETE": "on"})
+        deleting = build_formset(panel, product, forged | {"metafields-0-DELETE": "on"})
         assert deleting.is_valid()
         deleting.save(commit=False)
 
@@ -204,7 +204,7 @@ def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith,
     assert rows == [(sibling.pk, "Cold"), (product.pk, "Hot")]
 
 
-def test_the_inline_follows_the_owners_permission(panel_with: PanelWith, shop: Shop) -> None:
+def test_the_inline_follows_the_owners_permission(admin_client_with: PanelWith, shop: Shop) -> None:
     product = make_owner("product", shop)
     inline = MetafieldInline(Product, admin.site)
     request = RequestFactory().get("/")
@@ -219,5 +219,5 @@ def test_the_inline_follows_the_owners_permission(panel_with: PanelWith, shop: S
                 inline.has_delete_permission(request, product),
             ]
 
-    assert may(panel_with(owner=True)) == [True] * 4
-    assert may(panel_with("pages")) == [False] * 4
+    assert may(admin_client_with(owner=True)) == [True] * 4
+    assert may(admin_client_with("pages")) == [False] * 4

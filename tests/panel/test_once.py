@@ -25,17 +25,17 @@ from apps.staff.models import SentForm
 from tests import factories
 from tests.catalog.factories import PNG, make_product
 from tests.conftest import Response
-from tests.content.conftest import zipped
+from tests.content.conftest import create_zip
 from tests.content.factories import make_blog, make_draft, make_rewritten
 from tests.customers.factories import make_customer
-from tests.each import Each
+from tests.each import Subtests
 from tests.fulfillment.factories import make_fulfillment_order
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel
-from tests.panel.shown import ShownForm, form_of, forms_of
-from tests.panel.test_add_forms import LEAST, ROWS, edited
-from tests.races import at_once
-from tests.webhooks.worlds import subscribe
+from tests.panel.shown import PageForm, get_form, get_forms
+from tests.panel.test_add_forms import LEAST, ROWS, get_edit_form
+from tests.races import run_concurrently
+from tests.webhooks.worlds import make_subscription
 
 # Rows that a login and a submission write, which are no effect of a form, and files stored once per content.
 BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
@@ -50,7 +50,7 @@ Target = tuple[object, ...]
 
 
 @dataclass
-class Sent:
+class OnceForm:
     """A form that creates something: its page, its action URL and the typed values."""
 
     page: str
@@ -63,7 +63,7 @@ class Sent:
         args = self.about(panel.shop)
         page = panel.url(self.page, *args)
         address = panel.url(self.to, *args) if self.to else page
-        forms = forms_of(panel.http.get(page).content)
+        forms = get_forms(panel.http.get(page).content)
         form = next(
             first_form
             for first_form in forms
@@ -71,7 +71,7 @@ class Sent:
         )
         return address, form.data | self.typed
 
-    def _fits(self, form: ShownForm) -> bool:
+    def _fits(self, form: PageForm) -> bool:
         return "form_key" in form.names and form.names.issuperset(self.typed)
 
 
@@ -104,47 +104,47 @@ def _customer(shop: Shop) -> Target:
 
 
 def _archive() -> SimpleUploadedFile:
-    return SimpleUploadedFile("dawn.zip", zipped({"layout/theme.liquid": "Hello"}), "application/zip")
+    return SimpleUploadedFile("dawn.zip", create_zip({"layout/theme.liquid": "Hello"}), "application/zip")
 
 
 def _subscription(shop: Shop) -> Target:
     # Each subscription has its own address; unsubscribed addresses are recorded before sending.
     address = f"https://apps.example.com/{next(NUMBERS)}"
-    return (subscribe(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
+    return (make_subscription(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
 
 
 def _orders() -> SimpleUploadedFile:
     return SimpleUploadedFile("in.jsonl", b'{"kind": "customer", "email": "a@example.com"}\n')
 
 
-ACTIONS: dict[str, Sent] = {
-    "comment": Sent("orders_order_change", {"comment": "Called."}, _order, "orders_order_comment"),
-    "capture": Sent("orders_order_change", {}, _authorized, "orders_order_capture"),
-    "paid": Sent("orders_order_change", {}, _order, "orders_order_paid"),
-    "cancel": Sent("orders_order_cancel", {"reason": "other"}, _order),
-    "sending": Sent("fulfillment_fulfillmentorder_fulfil", {}, lambda _: (make_fulfillment_order().order_id,)),
-    "hold": Sent(
+ACTIONS: dict[str, OnceForm] = {
+    "comment": OnceForm("orders_order_change", {"comment": "Called."}, _order, "orders_order_comment"),
+    "capture": OnceForm("orders_order_change", {}, _authorized, "orders_order_capture"),
+    "paid": OnceForm("orders_order_change", {}, _order, "orders_order_paid"),
+    "cancel": OnceForm("orders_order_cancel", {"reason": "other"}, _order),
+    "sending": OnceForm("fulfillment_fulfillmentorder_fulfil", {}, lambda _: (make_fulfillment_order().order_id,)),
+    "hold": OnceForm(
         "fulfillment_fulfillmentorder_act", {"reason": "other"}, lambda _: (make_fulfillment_order().pk, "hold")
     ),
-    "refund": Sent("refunds_refund_new", {}, _paid),
-    "token": Sent("shops_installation_change", {}, _installation, "shops_installation_new_token"),
-    "rotation": Sent("shops_installation_change", {"overlap": "24"}, _installation, "shops_installation_rotate"),
-    "purchase": Sent("shops_installation_new_purchase", {"name": "Setup", "price": "10"}, _installation),
-    "app": Sent("shops_installation_add", {"name": "Sync"}),
-    "member": Sent("staff_membership_add", {"email": "new@example.com", "first_name": "Alex"}),
-    "customer's invitation": Sent("customers_customer_invite", {"to": "a@example.com"}, _customer),
-    "customer's link": Sent("customers_customer_activation", {}, _customer),
-    "theme": Sent("content_theme_add", {"name": "Dawn", "archive": _archive}),
-    "theme's copy": Sent("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
-    "earlier text": Sent("content_article_version", {}, lambda _: make_rewritten()),
-    "images": Sent("catalog_product_images", {"files": lambda: SimpleUploadedFile("a.png", PNG)}, _product),
-    "export": Sent("exchange_export_new", {"kind": "orders", "format": "csv"}),
-    "import": Sent("exchange_import_upload", {"file": _orders}),
-    "webhook's test": Sent("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
+    "refund": OnceForm("refunds_refund_new", {}, _paid),
+    "token": OnceForm("shops_installation_change", {}, _installation, "shops_installation_new_token"),
+    "rotation": OnceForm("shops_installation_change", {"overlap": "24"}, _installation, "shops_installation_rotate"),
+    "purchase": OnceForm("shops_installation_new_purchase", {"name": "Setup", "price": "10"}, _installation),
+    "app": OnceForm("shops_installation_add", {"name": "Sync"}),
+    "member": OnceForm("staff_membership_add", {"email": "new@example.com", "first_name": "Alex"}),
+    "customer's invitation": OnceForm("customers_customer_invite", {"to": "a@example.com"}, _customer),
+    "customer's link": OnceForm("customers_customer_activation", {}, _customer),
+    "theme": OnceForm("content_theme_add", {"name": "Dawn", "archive": _archive}),
+    "theme's copy": OnceForm("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
+    "earlier text": OnceForm("content_article_version", {}, lambda _: make_rewritten()),
+    "images": OnceForm("catalog_product_images", {"files": lambda: SimpleUploadedFile("a.png", PNG)}, _product),
+    "export": OnceForm("exchange_export_new", {"kind": "orders", "format": "csv"}),
+    "import": OnceForm("exchange_import_upload", {"file": _orders}),
+    "webhook's test": OnceForm("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
 }
 
 
-def prepared(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
+def prepare_form(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
     """Return a function that opens the page and returns the form's address and data."""
     if name in LEAST:
         return lambda: _add_form(panel, name)
@@ -156,7 +156,7 @@ def prepared(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]
 
 
 def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
-    form = edited(panel, screen)
+    form = get_edit_form(panel, screen)
     typed: dict[str, Any] = dict(LEAST[screen])
     if screen == "payments_paymenthandlerconfig":
         # Each needs its own id, in the shop and at the wallet.
@@ -171,7 +171,7 @@ def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
 def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
     draft, _ = make_draft()
     address = panel.url("content_theme_duplicate", draft.pk)
-    forms = forms_of(panel.get("content_theme_changelist").content)
+    forms = get_forms(panel.get("content_theme_changelist").content)
     return address, next(form for form in forms if form.attrs.get("action") == address).data
 
 
@@ -179,16 +179,16 @@ def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
     """Return the data of the refund's review step."""
     address, form = ACTIONS["refund"].fill(panel)
     units = {name: "1" for name in form if name.startswith("units-")}
-    look = send(panel.http, address, form | units | {"step": "look"})
-    return address, form_of(look.content, "seen").data | {"step": ["refund"]}
+    look = send_form(panel.http, address, form | units | {"step": "look"})
+    return address, get_form(look.content, "seen").data | {"step": ["refund"]}
 
 
-def send(client: Client, address: str, data: dict[str, Any]) -> Response:
+def send_form(client: Client, address: str, data: dict[str, Any]) -> Response:
     """Send a page's form data; files are created per request, because each request reads its own."""
     return client.post(address, {name: value() if callable(value) else value for name, value in data.items()})
 
 
-def rows() -> Counter[str]:
+def count_rows() -> Counter[str]:
     """Return the number of rows of each table."""
     with all_shops_scope():
         return Counter(
@@ -204,25 +204,27 @@ EVERY = sorted({*LEAST, *ACTIONS})
 
 
 @pytest.fixture
-def inside(shop: Shop) -> Iterator[Shop]:
+def scoped_shop(shop: Shop) -> Iterator[Shop]:
     with shop_scope(shop):
         yield shop
 
 
-def test_a_form_that_is_sent_again_makes_nothing_more(owner: Panel, inside: Shop) -> None:
-    with Each() as checks:
+def test_a_form_that_is_sent_again_makes_nothing_more(owner_client: Panel, scoped_shop: Shop) -> None:
+    with Subtests() as checks:
         for name in EVERY:
             with checks(name):
-                address, data = prepared(owner, name)()
-                empty = rows()
-                first = send(owner.http, address, data)
-                new_rows = rows()
-                second_response = send(owner.http, address, data)
+                address, data = prepare_form(owner_client, name)()
+                empty = count_rows()
+                first = send_form(owner_client.http, address, data)
+                new_rows = count_rows()
+                second_response = send_form(owner_client.http, address, data)
                 assert first.status_code in {201, 302}, first.content.decode()
                 assert new_rows != empty
-                assert rows() == new_rows
+                assert count_rows() == new_rows
                 assert second_response.status_code == 302
-                assert any("already submitted" in str(message) for message in get_messages(second_response.wsgi_request))
+                assert any(
+                    "already submitted" in str(message) for message in get_messages(second_response.wsgi_request)
+                )
                 if first.status_code == 302:
                     assert second_response["Location"] == first["Location"]
 
@@ -230,92 +232,92 @@ def test_a_form_that_is_sent_again_makes_nothing_more(owner: Panel, inside: Shop
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_key_forms_work_as_often_as_they_are_sent")
-def test_a_form_that_is_sent_many_times_at_once_works_once(owner: Panel, inside: Shop) -> None:
-    with Each() as checks:
+def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, scoped_shop: Shop) -> None:
+    with Subtests() as checks:
         for name in EVERY:
             with checks(name):
-                assert raced(owner, name, 4) == raced(owner, name, 1)
+                assert race_form(owner_client, name, 4) == race_form(owner_client, name, 1)
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_key_forms_work_as_often_as_they_are_sent(
-    owner: Panel, inside: Shop, monkeypatch: pytest.MonkeyPatch
+    owner_client: Panel, scoped_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: the same race without using up the form key."""
-    monkeypatch.setattr(form_idempotency, "_claim", lambda user, key, fingerprint: SentForm(key=key))
+    monkeypatch.setattr(form_idempotency, "_claim_key", lambda user, key, fingerprint: SentForm(key=key))
 
     for name in ("comment", "token", "content_blog", "images"):
-        assert raced(owner, name, 4).total() > raced(owner, name, 1).total(), name
+        assert race_form(owner_client, name, 4).total() > race_form(owner_client, name, 1).total(), name
 
 
-def raced(panel: Panel, name: str, times: int) -> Counter[str]:
+def race_form(panel: Panel, name: str, times: int) -> Counter[str]:
     """Return the new rows by table after one user sends a page's form several times concurrently."""
-    address, data = prepared(panel, name)()
+    address, data = prepare_form(panel, name)()
     data |= {field: value(next(NUMBERS)) for field, value in OF_THEIR_OWN.items() if field in data}
     clients = [Client() for _ in range(times)]
     for client in clients:
         client.cookies.update(panel.http.cookies)
-    before = rows()
-    at_once(panel.shop, *[lambda client=client: send(client, address, data) for client in clients])
-    return rows() - before
+    before = count_rows()
+    run_concurrently(panel.shop, *[lambda client=client: send_form(client, address, data) for client in clients])
+    return count_rows() - before
 
 
-def test_any_number_of_pages_may_be_open_at_once(owner: Panel, inside: Shop) -> None:
-    order = make_order(inside)
-    keys = [owner.form_key("orders_order_change", order.pk) for _ in range(60)]
+def test_any_number_of_pages_may_be_open_at_once(owner_client: Panel, scoped_shop: Shop) -> None:
+    order = make_order(scoped_shop)
+    keys = [owner_client.form_key("orders_order_change", order.pk) for _ in range(60)]
 
     for number, key in enumerate(keys):
-        owner.post("orders_order_comment", order.pk, form_key=key, comment=f"Comment {number}")
+        owner_client.post("orders_order_comment", order.pk, form_key=key, comment=f"Comment {number}")
 
     assert order.comments.count() == 60
 
 
-def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner: Panel, inside: Shop) -> None:
-    address, data = prepared(owner, "content_blog")()
-    send(owner.http, address, data)
+def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner_client: Panel, scoped_shop: Shop) -> None:
+    address, data = prepare_form(owner_client, "content_blog")()
+    send_form(owner_client.http, address, data)
 
-    second_result = send(owner.http, address, data | {"title": "Other news"})
-    form = next(form for form in forms_of(second_result.content) if "commentable" in form.names)
-    response = send(owner.http, address, form.data)
+    second_result = send_form(owner_client.http, address, data | {"title": "Other news"})
+    form = next(form for form in get_forms(second_result.content) if "commentable" in form.names)
+    response = send_form(owner_client.http, address, form.data)
 
     assert "submitted this page with other values" in second_result.content.decode()
     assert form.data["title"] == ["Other news"]
     assert response.status_code == 302
 
 
-def test_a_refused_form_can_be_sent_again(owner: Panel, inside: Shop) -> None:
-    address, data = prepared(owner, "content_blog")()
+def test_a_refused_form_can_be_sent_again(owner_client: Panel, scoped_shop: Shop) -> None:
+    address, data = prepare_form(owner_client, "content_blog")()
 
-    refused = send(owner.http, address, data | {"title": ""})
-    response = send(owner.http, address, data)
+    refused = send_form(owner_client.http, address, data | {"title": ""})
+    response = send_form(owner_client.http, address, data)
 
     assert (refused.status_code, response.status_code) == (200, 302)
 
 
 @pytest.mark.parametrize("made_up", ["", "made-up", "\x00", "1-abc:def"])
-def test_a_made_up_key_does_nothing(owner: Panel, inside: Shop, made_up: str) -> None:
-    order = make_order(inside)
+def test_a_made_up_key_does_nothing(owner_client: Panel, scoped_shop: Shop, made_up: str) -> None:
+    order = make_order(scoped_shop)
 
-    response = owner.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
+    response = owner_client.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
 
     assert response.status_code == 409
     assert b"no longer valid" in response.content
     assert not order.comments.exists()
 
 
-def test_the_key_of_another_person_does_nothing(owner: Panel, inside: Shop) -> None:
-    colleague = Panel(factories.make_member(inside, owner=True), inside)
-    address, data = prepared(owner, "content_blog")()
+def test_the_key_of_another_person_does_nothing(owner_client: Panel, scoped_shop: Shop) -> None:
+    colleague = Panel(factories.make_member(scoped_shop, owner=True), scoped_shop)
+    address, data = prepare_form(owner_client, "content_blog")()
 
-    response = send(colleague.http, address, data)
+    response = send_form(colleague.http, address, data)
 
     assert "no longer valid" in response.content.decode()
     assert not Blog.objects.exists()
 
 
-def test_sent_forms_go_after_thirty_days(owner: Panel, inside: Shop) -> None:
-    send(owner.http, *prepared(owner, "content_blog")())
+def test_sent_forms_go_after_thirty_days(owner_client: Panel, scoped_shop: Shop) -> None:
+    send_form(owner_client.http, *prepare_form(owner_client, "content_blog")())
     now = timezone.now()
 
     deleted_count = submitted_forms.delete_old_submissions(now + timedelta(days=29))

@@ -10,7 +10,7 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.shown import form_of
+from tests.panel.shown import get_form
 
 EDIT = "orders_order_edit"
 HOME = {"first_name": "Anna", "address1": "Storgatan 1", "zip": "111 22", "city": "Stockholm", "country": "Sweden"}
@@ -18,90 +18,90 @@ WHOLE = {**HOME, "last_name": "Lindqvist", "country_code": "SE", "province": "",
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("orders", "edit_orders")
+def order_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "edit_orders")
 
 
-def reload(order: Order) -> Order:
+def reload_order(order: Order) -> Order:
     with shop_scope(order.shop):
         return Order.objects.get(pk=order.pk)
 
 
-def save(panel: Panel, order: Order, **typed: str | None) -> Any:
+def save_order(panel: Panel, order: Order, **typed: str | None) -> Any:
     """Send the form as displayed with the typed values; None unticks a checkbox."""
-    data = form_of(panel.get(EDIT, order.pk).content, model="order").data | {
+    data = get_form(panel.get(EDIT, order.pk).content, model="order").data | {
         name: [value] for name, value in typed.items()
     }
     return panel.http.post(panel.url(EDIT, order.pk), {k: v for k, v in data.items() if v != [None]})
 
 
-def test_one_address_for_both_is_changed_once(panel: Panel, shop: Shop) -> None:
+def test_one_address_for_both_is_changed_once(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE, email="anna@example.com")
 
-    response = save(panel, order, shipping_address1="Lillgatan 2", shipping_city="Umeå", tags="vip")
+    response = save_order(order_client, order, shipping_address1="Lillgatan 2", shipping_city="Umeå", tags="vip")
 
-    after = reload(order)
+    after = reload_order(order)
     assert response.status_code == 302
     assert after.shipping_address == after.billing_address == {**WHOLE, "address1": "Lillgatan 2", "city": "Umeå"}
     with shop_scope(shop):
         event = Event.objects.get(topic="orders/updated")
-    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.actor == f"staff:{order_client.user.pk}"
     assert event.changes["shipping_address"] == ["(hidden)", "(hidden)"]
 
 
-def test_saving_what_is_shown_changes_nothing(panel: Panel, shop: Shop) -> None:
+def test_saving_what_is_shown_changes_nothing(order_client: Panel, shop: Shop) -> None:
     # The address was imported: a country without its code.
     order = make_order(shop, shipping_address=HOME, email="anna@example.com")
 
-    assert save(panel, order).status_code == 302
+    assert save_order(order_client, order).status_code == 302
 
-    assert reload(order).version == order.version
+    assert reload_order(order).version == order.version
     with shop_scope(shop):
         assert not Event.objects.filter(topic="orders/updated").exists()
 
 
-def test_the_billing_address_can_be_another(panel: Panel, shop: Shop) -> None:
+def test_the_billing_address_can_be_another(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE)
-    unused = save(panel, order, billing_city="Lund")
+    unused = save_order(order_client, order, billing_city="Lund")
     assert "Clear this checkbox to use the billing address you entered." in unused.content.decode()
 
-    saved = save(panel, order, billing_same=None, billing_city="Lund", billing_country_code="DK")
+    saved = save_order(order_client, order, billing_same=None, billing_city="Lund", billing_country_code="DK")
 
-    after = reload(order)
+    after = reload_order(order)
     assert saved.status_code == 302
     assert after.shipping_address == WHOLE
     assert after.billing_address == {**WHOLE, "city": "Lund", "country": "Denmark", "country_code": "DK"}
 
 
-def test_an_address_is_added_and_taken_away(panel: Panel, shop: Shop) -> None:
+def test_an_address_is_added_and_taken_away(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop)
 
-    save(panel, order, shipping_city="Oslo", shipping_country_code="NO")
-    added: dict[str, str] = reload(order).shipping_address or {}
-    save(panel, order, shipping_city="", shipping_country_code="")
+    save_order(order_client, order, shipping_city="Oslo", shipping_country_code="NO")
+    added: dict[str, str] = reload_order(order).shipping_address or {}
+    save_order(order_client, order, shipping_city="", shipping_country_code="")
 
     assert (added["city"], added["country"]) == ("Oslo", "Norway")
-    assert reload(order).shipping_address is None
+    assert reload_order(order).shipping_address is None
 
 
-def test_what_cannot_be_is_said_at_its_field_and_nothing_is_saved(panel: Panel, shop: Shop) -> None:
+def test_invalid_values_are_reported_at_their_fields_and_nothing_is_saved(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE)
 
-    nowhere = save(panel, order, shipping_country_code="XX", email="no address")
-    nul = save(panel, order, shipping_city="a\0b")
+    nowhere = save_order(order_client, order, shipping_country_code="XX", email="no address")
+    nul = save_order(order_client, order, shipping_city="a\0b")
 
     form = nowhere.context["adminform"].form
     assert {"shipping_country_code", "email"} <= form.errors.keys(), form.errors
     assert nul.status_code == 200
-    assert reload(order).version == order.version
+    assert reload_order(order).version == order.version
 
 
-def test_who_saves_second_is_told_and_overwrites_only_when_asked(panel: Panel, shop: Shop) -> None:
+def test_the_second_editor_sees_a_conflict_and_overwrites_only_on_request(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop, shipping_address=WHOLE)
-    opened = form_of(panel.get(EDIT, order.pk).content, model="order").data
-    save(panel, order, shipping_city="Lund")
+    opened = get_form(order_client.get(EDIT, order.pk).content, model="order").data
+    save_order(order_client, order, shipping_city="Lund")
 
-    second = panel.http.post(panel.url(EDIT, order.pk), opened | {"shipping_city": ["Malmö"]})
+    second = order_client.http.post(order_client.url(EDIT, order.pk), opened | {"shipping_city": ["Malmö"]})
 
     assert "changed this in the meantime" in second.content.decode()
-    assert reload(order).shipping_address == {**WHOLE, "city": "Lund"}
+    assert reload_order(order).shipping_address == {**WHOLE, "city": "Lund"}

@@ -28,8 +28,8 @@ ACT, PARCEL, PAGE = "fulfillment_fulfillmentorder_act", "fulfillment_fulfillment
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("orders", "edit_orders")
+def order_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "edit_orders")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def service(in_shop: Shop) -> FulfillmentService:
     return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
 
 
-def told(panel: Panel, order_id: int) -> list[tuple[str, str]]:
+def get_timeline(panel: Panel, order_id: int) -> list[tuple[str, str]]:
     """Return actor and text of the entries, newest first, without the order's own events."""
     page = panel.get(PAGE, order_id)
     moments = page.context["timeline"]
@@ -46,7 +46,7 @@ def told(panel: Panel, order_id: int) -> list[tuple[str, str]]:
     return [(moment.actor_name, moment.text) for moment in moments if not moment.text.startswith("Order ")]
 
 
-def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
+def build_unit_fields(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
     return {f"units-{line.pk}": count for line, count in zip(row.lines.order_by("pk"), counts, strict=True)}
 
 
@@ -58,21 +58,23 @@ def test_every_event_of_a_fulfillment_order_has_its_sentence() -> None:
     assert set(SENTENCES) == topics
 
 
-def test_what_staff_do_with_a_fulfillment_order_is_told_with_their_name(panel: Panel, in_shop: Shop) -> None:
+def test_actions_on_fulfillment_orders_show_the_staff_members_name(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order(lines=[MUG, {**MUG, "title": "Bowl"}])
     first, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
     depot = make_location(in_shop)
 
-    panel.forge(ACT, row.pk, "hold", reason="inventory_out_of_stock", notes="Back on Monday", **units(row, 2, 0))
+    order_client.forge(
+        ACT, row.pk, "hold", reason="inventory_out_of_stock", notes="Back on Monday", **build_unit_fields(row, 2, 0)
+    )
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
-    panel.forge(ACT, row.pk, "release_hold")
-    panel.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
-    panel.forge(ACT, row.pk, "move", location=depot.pk, **units(row, 2))
+    order_client.forge(ACT, row.pk, "release_hold")
+    order_client.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
+    order_client.forge(ACT, row.pk, "move", location=depot.pk, **build_unit_fields(row, 2))
     moved = FulfillmentOrder.objects.get(assigned_location=depot)
-    panel.forge(ACT, moved.pk, "cancel_fulfillment_order")
+    order_client.forge(ACT, moved.pk, "cancel_fulfillment_order")
 
-    me = str(panel.user)
-    assert told(panel, row.order_id) == [
+    me = str(order_client.user)
+    assert get_timeline(order_client, row.order_id) == [
         (me, f"Fulfillment order no. {moved.pk} at {depot.name} was canceled."),
         (me, f"Items were moved from {first} to {depot.name}: fulfillment order no. {moved.pk}."),
         (me, f"{work.capitalize()} at {first} has to be fulfilled by 2 Mar 2031, 12:00."),
@@ -83,24 +85,24 @@ def test_what_staff_do_with_a_fulfillment_order_is_told_with_their_name(panel: P
     ]
 
 
-def test_what_a_service_answers_is_told_with_its_apps_name(
-    panel: Panel, in_shop: Shop, service: FulfillmentService
+def test_responses_of_a_service_show_its_apps_name(
+    order_client: Panel, in_shop: Shop, service: FulfillmentService
 ) -> None:
     row = make_fulfillment_order(service)
     work, app = f"fulfillment order no. {row.pk}", service.app
     by: dict[str, Any] = {"actor": f"app:{app.pk}", "at": timezone.now()}
 
-    panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
+    order_client.forge(ACT, row.pk, "request_fulfillment", **build_unit_fields(row, 2))
     fulfillment_requests.reject_request(row, message="Closed today", **by)
-    panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
+    order_client.forge(ACT, row.pk, "request_fulfillment", **build_unit_fields(row, 2))
     fulfillment_requests.accept_request(row, **by)
-    panel.forge(ACT, row.pk, "request_cancellation")
+    order_client.forge(ACT, row.pk, "request_cancellation")
     fulfillment_requests.reject_cancellation(row, **by)
     row.refresh_from_db()
-    panel.forge(ACT, row.pk, "close", message="The depot burnt down")
+    order_client.forge(ACT, row.pk, "close", message="The depot burnt down")
 
-    me, it = str(panel.user), f"{app.name} (app)"
-    assert sorted(told(panel, row.order_id)) == sorted(
+    me, it = str(order_client.user), f"{app.name} (app)"
+    assert sorted(get_timeline(order_client, row.order_id)) == sorted(
         [
             (me, f"{work.capitalize()} at Far depot was marked as incomplete: “The depot burnt down”."),
             (it, f"Far depot rejected the cancellation of {work} and continues."),
@@ -114,29 +116,29 @@ def test_what_a_service_answers_is_told_with_its_apps_name(
     )
 
 
-def test_scheduled_work_is_told(panel: Panel, in_shop: Shop) -> None:
+def test_scheduled_fulfillment_is_shown(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order(status="scheduled")
     name, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
 
-    panel.forge(ACT, row.pk, "reschedule", new_fulfill_at="2031-03-02T12:00")
-    panel.forge(ACT, row.pk, "mark_as_open")
+    order_client.forge(ACT, row.pk, "reschedule", new_fulfill_at="2031-03-02T12:00")
+    order_client.forge(ACT, row.pk, "mark_as_open")
 
-    assert [text for _, text in told(panel, row.order_id)][:2] == [
+    assert [text for _, text in get_timeline(order_client, row.order_id)][:2] == [
         f"{work.capitalize()} at {name} is ready to fulfill.",
         f"{work.capitalize()} at {name} was rescheduled for 2 Mar 2031, 12:00.",
     ]
 
 
-def test_what_was_sent_is_told(panel: Panel, in_shop: Shop) -> None:
+def test_fulfillments_are_shown(order_client: Panel, in_shop: Shop) -> None:
     parcel = make_fulfillment()
 
-    panel.forge(PARCEL, parcel.pk, "event", status="in_transit", happened_at="2026-03-02T12:00")
-    panel.forge(PARCEL, parcel.pk, "tracking", numbers="A-1")
-    panel.forge("fulfillment_fulfillmentorder_remove_event", parcel.events.get().pk)
-    panel.forge(PARCEL, parcel.pk, "cancel")
+    order_client.forge(PARCEL, parcel.pk, "event", status="in_transit", happened_at="2026-03-02T12:00")
+    order_client.forge(PARCEL, parcel.pk, "tracking", numbers="A-1")
+    order_client.forge("fulfillment_fulfillmentorder_remove_event", parcel.events.get().pk)
+    order_client.forge(PARCEL, parcel.pk, "cancel")
 
-    me = str(panel.user)
-    assert told(panel, parcel.order_id)[:5] == [
+    me = str(order_client.user)
+    assert get_timeline(order_client, parcel.order_id)[:5] == [
         (me, f"{parcel} was canceled. Its items are unfulfilled again."),
         (me, f"The latest tracking event of {parcel} was removed."),
         (me, f"The tracking of {parcel} was updated."),
@@ -145,31 +147,31 @@ def test_what_was_sent_is_told(panel: Panel, in_shop: Shop) -> None:
     ]
 
 
-def test_the_page_costs_the_same_statements_however_much_happened(panel: Panel, in_shop: Shop) -> None:
+def test_the_page_costs_the_same_statements_however_much_happened(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order(lines=[MUG])
-    panel.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
+    order_client.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
     parcel = make_fulfillment(row)
     make_event(parcel)
     order = Order.objects.get()
-    panel.get(PAGE, order.pk)
+    order_client.get(PAGE, order.pk)
 
     with CaptureQueriesContext(connection) as queries:
-        panel.get(PAGE, order.pk)
+        order_client.get(PAGE, order.pk)
     for _ in range(3):
         fulfillments.cancel_fulfillment(parcel, actor="system", at=timezone.now())
         row = FulfillmentOrder.objects.filter(order=order, status="open").get()
-        panel.forge(ACT, row.pk, "hold", reason="other", **units(row, 2))
-        panel.forge(ACT, row.pk, "release_hold")
+        order_client.forge(ACT, row.pk, "hold", reason="other", **build_unit_fields(row, 2))
+        order_client.forge(ACT, row.pk, "release_hold")
         parcel = make_fulfillment(row)
         tracking.add_event(parcel, {"status": "delivered"}, actor="system", at=timezone.now())
     with CaptureQueriesContext(connection) as captured_queries:
-        response = panel.get(PAGE, order.pk)
+        response = order_client.get(PAGE, order.pk)
 
     assert len(response.context["timeline"]) > 20
     assert len(captured_queries) == len(queries)
 
 
-def test_only_the_newest_are_told(panel: Panel, in_shop: Shop) -> None:
+def test_only_the_newest_entries_are_shown(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     at = datetime(2026, 3, 2, tzinfo=UTC)
     Event.objects.bulk_create(
@@ -180,42 +182,42 @@ def test_only_the_newest_are_told(panel: Panel, in_shop: Shop) -> None:
         for _ in range(250)
     )  # fmt: skip
 
-    assert len(panel.get(PAGE, row.order_id).context["timeline"]) == 200
+    assert len(order_client.get(PAGE, row.order_id).context["timeline"]) == 200
 
 
-def test_other_orders_and_other_shops_are_not_told_of(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
+def test_other_orders_and_shops_are_not_shown(order_client: Panel, in_shop: Shop, other_shop: Shop) -> None:
     row, other = make_fulfillment_order(), make_fulfillment_order()
     with shop_scope(other_shop):
         foreign = make_fulfillment_order()
 
-    page = panel.get(PAGE, row.order_id)
+    page = order_client.get(PAGE, row.order_id)
     texts = " ".join(moment.text for moment in page.context["timeline"])
 
     assert f"Fulfillment order no. {row.pk} " in texts
     assert f"no. {other.pk} " not in texts
     assert f"no. {foreign.pk} " not in texts
-    assert panel.get(PAGE, foreign.order_id).status_code == 404
+    assert order_client.get(PAGE, foreign.order_id).status_code == 404
 
 
-def test_who_may_not_see_fulfillment_is_told_nothing_of_it(panel_with: PanelWith, in_shop: Shop) -> None:
+def test_fulfillment_entries_need_the_permission(admin_client_with: PanelWith, in_shop: Shop) -> None:
     parcel = make_fulfillment()
 
-    moments = panel_with("refund_orders").get(PAGE, parcel.order_id).context["timeline"]
+    moments = admin_client_with("refund_orders").get(PAGE, parcel.order_id).context["timeline"]
 
     assert not [moment for moment in moments if "ulfillment order no." in moment.text or "was fulfilled" in moment.text]
 
 
-def test_events_that_lost_their_changes_say_less(panel: Panel, in_shop: Shop) -> None:
+def test_events_that_lost_their_changes_say_less(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     depot = make_location(in_shop)
-    panel.forge(ACT, row.pk, "move", location=depot.pk, **units(row, 2))
+    order_client.forge(ACT, row.pk, "move", location=depot.pk, **build_unit_fields(row, 2))
     moved = FulfillmentOrder.objects.get(assigned_location=depot)
-    panel.forge(ACT, moved.pk, "hold", reason="other", **units(moved, 2))
+    order_client.forge(ACT, moved.pk, "hold", reason="other", **build_unit_fields(moved, 2))
     with allow_redaction():
         Event.objects.filter(subject_id=moved.pk).update(changes={})
 
     work = f"fulfillment order no. {moved.pk}"
-    assert [text for _, text in told(panel, row.order_id)][:2] == [
+    assert [text for _, text in get_timeline(order_client, row.order_id)][:2] == [
         f"{work.capitalize()} at {depot.name} was put on hold.",
         f"Items were moved from another location to {depot.name}: {work}.",
     ]

@@ -17,15 +17,15 @@ from apps.orders.domain.order_edits import LineEdit, OrderEdit
 from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests.orders.factories import available, make_order, make_variant
+from tests.orders.factories import get_available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
 LIST, PAGE = "orders_order_changelist", "orders_order_change"
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("orders", "edit_orders", "customers")
+def order_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "edit_orders", "customers")
 
 
 @pytest.fixture
@@ -41,37 +41,37 @@ def order(shop: Shop) -> Order:
     )
 
 
-def reload(order: Order) -> Order:
+def reload_order(order: Order) -> Order:
     with shop_scope(order.shop):
         return Order.objects.get(pk=order.pk)
 
 
-def act(panel: Panel, order: Order, name: str, **data: str) -> Any:
+def send_form(panel: Panel, order: Order, name: str, **data: str) -> Any:
     """Send a form of the order's page with its form key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
 
 
-def test_addresses_name_the_country_in_the_readers_language(panel: Panel, order: Order, shop: Shop) -> None:
+def test_addresses_name_the_country_in_the_readers_language(order_client: Panel, order: Order, shop: Shop) -> None:
     with shop_scope(shop):
         Order.objects.filter(pk=order.pk).update(
             billing_address={"country": "United States", "country_code": "US", "province": "California"}
         )
-    english = panel.get(PAGE, order.pk).context["addresses"]
-    User.objects.filter(pk=panel.user.pk).update(language="de")
-    german = panel.get(PAGE, order.pk).context["addresses"]
+    english = order_client.get(PAGE, order.pk).context["addresses"]
+    User.objects.filter(pk=order_client.user.pk).update(language="de")
+    german = order_client.get(PAGE, order.pk).context["addresses"]
 
     assert [lines[-1] for _, lines in english] == ["Sweden", "United States"]
     assert [lines[-1] for _, lines in german] == ["Schweden", "Vereinigte Staaten"]
     assert german[1][1][0] == "Kalifornien"
 
 
-def test_the_list_has_views_and_finds_orders(panel: Panel, order: Order, shop: Shop) -> None:
+def test_the_list_has_views_and_finds_orders(order_client: Panel, order: Order, shop: Shop) -> None:
     closed = make_order(shop)
-    act(panel, closed, "close")
+    send_form(order_client, closed, "close")
 
     def names(**query: str) -> list[str]:
-        response = panel.get(LIST, **query)
+        response = order_client.get(LIST, **query)
         assert response.status_code == 200
         return [row.name for row in response.context["cl"].result_list]
 
@@ -85,8 +85,8 @@ def test_the_list_has_views_and_finds_orders(panel: Panel, order: Order, shop: S
     assert names(q="nobody") == []
 
 
-def test_the_page_tells_the_story_and_escapes_it(panel: Panel, order: Order) -> None:
-    response = panel.get(PAGE, order.pk)
+def test_the_page_tells_the_story_and_escapes_it(order_client: Panel, order: Order) -> None:
+    response = order_client.get(PAGE, order.pk)
 
     text = response.content.decode()
     assert response.status_code == 200
@@ -96,57 +96,57 @@ def test_the_page_tells_the_story_and_escapes_it(panel: Panel, order: Order) -> 
     assert "<b>twice" not in text
 
 
-def test_an_order_without_anything_is_shown(panel: Panel, shop: Shop) -> None:
+def test_an_order_without_anything_is_shown(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop)
     with shop_scope(shop):
         order.line_items.all().delete()
 
-    assert panel.get(PAGE, order.pk).status_code == 200
+    assert order_client.get(PAGE, order.pk).status_code == 200
 
 
-def test_cancel_asks_and_gives_stock_back(panel: Panel, shop: Shop) -> None:
+def test_cancel_asks_and_gives_stock_back(order_client: Panel, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
     order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
-    response = panel.get("orders_order_cancel", order.pk)
+    response = order_client.get("orders_order_cancel", order.pk)
 
-    act(panel, order, "cancel", reason="inventory", restock="on")
+    send_form(order_client, order, "cancel", reason="inventory", restock="on")
 
     assert b"2 \xc3\x97 Mug - Blue" in response.content
-    assert (reload(order).status, reload(order).cancel_reason) == ("cancelled", "inventory")
-    assert available(variant) == 3
+    assert (reload_order(order).status, reload_order(order).cancel_reason) == ("cancelled", "inventory")
+    assert get_available(variant) == 3
 
 
-def test_a_form_works_once(panel: Panel, order: Order) -> None:
-    key = panel.form_key(PAGE, order.pk)
+def test_a_form_works_once(order_client: Panel, order: Order) -> None:
+    key = order_client.form_key(PAGE, order.pk)
     for _ in range(2):
-        panel.post("orders_order_capture", order.pk, form_key=key)
+        order_client.post("orders_order_capture", order.pk, form_key=key)
 
-    assert reload(order).financial_status == "paid"
+    assert reload_order(order).financial_status == "paid"
     with shop_scope(order.shop):
         assert order.transactions.count() == 2
 
 
-def test_actions_close_open_and_pay(panel: Panel, shop: Shop) -> None:
+def test_actions_close_open_and_pay(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop)
 
-    act(panel, order, "paid")
-    act(panel, order, "close")
-    closed = reload(order)
-    act(panel, order, "open")
+    send_form(order_client, order, "paid")
+    send_form(order_client, order, "close")
+    closed = reload_order(order)
+    send_form(order_client, order, "open")
 
     assert (closed.status, closed.financial_status) == ("closed", "paid")
-    assert reload(order).status == "open"
-    assert panel.get("orders_order_close", order.pk).status_code == 405
-    refused = act(panel, order, "paid")
+    assert reload_order(order).status == "open"
+    assert order_client.get("orders_order_close", order.pk).status_code == 405
+    refused = send_form(order_client, order, "paid")
     assert "must be greater than 0" in refused.content.decode()
 
 
-def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> None:
-    clerk = panel_with("orders")
+def test_comments_are_on_the_timeline(admin_client_with: PanelWith, order: Order) -> None:
+    clerk = admin_client_with("orders")
 
-    act(clerk, order, "comment", comment="Called <i>Anna</i>")
-    empty = act(clerk, order, "comment", comment="  ")
+    send_form(clerk, order, "comment", comment="Called <i>Anna</i>")
+    empty = send_form(clerk, order, "comment", comment="  ")
 
     assert "Called &lt;i&gt;Anna" in clerk.get(PAGE, order.pk).content.decode()
     assert "Comment can&#x27;t be blank." in empty.content.decode()
@@ -158,18 +158,18 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
     ("currency", "expected_output"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")]
 )
 def test_the_timeline_writes_money_with_the_decimals_of_its_currency(
-    panel: Panel, shop: Shop, currency: str, expected_output: str
+    order_client: Panel, shop: Shop, currency: str, expected_output: str
 ) -> None:
     price = Decimal(expected_output.split(maxsplit=1)[0])
     order = make_order(shop, currency=currency, lines=[{"title": "Vase", "price": price, "quantity": 1}])
 
-    act(panel, order, "paid")
+    send_form(order_client, order, "paid")
 
-    texts = [moment.text for moment in panel.get(PAGE, order.pk).context["timeline"]]
+    texts = [moment.text for moment in order_client.get(PAGE, order.pk).context["timeline"]]
     assert f"Sale of {expected_output} (Success)" in texts
 
 
-def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel, shop: Shop) -> None:
+def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(order_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
         for person in people:
@@ -181,44 +181,44 @@ def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel,
         )
 
     def counted(term: str) -> int:
-        return int(panel.get(LIST, q=term, view="all").context["cl"].result_count)
+        return int(order_client.get(LIST, q=term, view="all").context["cl"].result_count)
 
     assert (counted("ada"), counted("first_name:grace OR ada"), counted("5007"), counted("bob")) == (300, 600, 1, 0)
 
 
 @pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
-def test_addresses_with_nul_are_refused(panel: Panel, order: Order, query: str) -> None:
-    assert panel.http.get(f"{panel.url(LIST)}?{query}").status_code == 400
-    assert panel.http.get(f"{panel.url(LIST)}%00/change/").status_code == 400
+def test_addresses_with_nul_are_refused(order_client: Panel, order: Order, query: str) -> None:
+    assert order_client.http.get(f"{order_client.url(LIST)}?{query}").status_code == 400
+    assert order_client.http.get(f"{order_client.url(LIST)}%00/change/").status_code == 400
 
 
-def test_a_comment_with_nul_is_refused(panel: Panel, order: Order) -> None:
-    refused = act(panel, order, "comment", comment="a\0b")
+def test_a_comment_with_nul_is_refused(order_client: Panel, order: Order) -> None:
+    refused = send_form(order_client, order, "comment", comment="a\0b")
 
     assert "Comment is invalid." in refused.content.decode()
     with shop_scope(order.shop):
         assert not Comment.objects.exists()
 
 
-def test_edit_saves_through_the_service_and_minds_the_version(panel: Panel, order: Order) -> None:
+def test_edit_saves_through_the_service_and_minds_the_version(order_client: Panel, order: Order) -> None:
     form = {"email": "new@example.com", "phone": "", "po_number": "7", "tags": "vip", "note": "x"}
-    stale = panel.post("orders_order_edit", order.pk, **form, seen_version="1")
-    saved = panel.post("orders_order_edit", order.pk, **form, seen_version=str(reload(order).version))
+    stale = order_client.post("orders_order_edit", order.pk, **form, seen_version="1")
+    saved = order_client.post("orders_order_edit", order.pk, **form, seen_version=str(reload_order(order).version))
 
     assert (stale.status_code, saved.status_code) == (200, 302)
-    assert (reload(order).email, reload(order).tags) == ("new@example.com", "vip")
+    assert (reload_order(order).email, reload_order(order).tags) == ("new@example.com", "vip")
     with shop_scope(order.shop):
         event = Event.objects.get(topic="orders/updated")
-    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.actor == f"staff:{order_client.user.pk}"
     assert event.changes["email"] == ["(hidden)", "(hidden)"]
 
 
-def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> None:
+def test_bulk_close_says_what_it_did(order_client: Panel, order: Order, shop: Shop) -> None:
     closed = make_order(shop)
-    act(panel, closed, "close")
+    send_form(order_client, closed, "close")
 
-    response = panel.http.post(
-        panel.url(LIST) + "?view=all",
+    response = order_client.http.post(
+        order_client.url(LIST) + "?view=all",
         {"action": "close_orders", "_selected_action": [order.pk, closed.pk]},
         follow=True,
     )
@@ -227,11 +227,11 @@ def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> 
 
 
 def test_the_chosen_orders_are_exported(
-    panel_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    admin_client_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_order(shop)
     form = {"action": "export_selected", "_selected_action": [other.pk]}
-    clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
+    clerk, exporter = admin_client_with("orders"), admin_client_with("orders", "export_orders")
 
     refused = clerk.http.post(clerk.url(LIST), form)
     request = exporter.http.post(exporter.url(LIST), form)
@@ -243,11 +243,15 @@ def test_the_chosen_orders_are_exported(
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
     assert request["Location"] == exporter.url("exchange_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
-    assert "These are more than 0 rows." in too_many.content.decode()
+    assert "The list has more than 0 rows. Filter it first." in too_many.content.decode()
 
 
-def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:
-    clerk, nobody, stranger = panel_with("orders"), panel_with("themes"), panel_with("edit_orders", shop=other_shop)
+def test_who_may_only_look_changes_nothing(admin_client_with: PanelWith, order: Order, other_shop: Shop) -> None:
+    clerk, nobody, stranger = (
+        admin_client_with("orders"),
+        admin_client_with("themes"),
+        admin_client_with("edit_orders", shop=other_shop),
+    )
 
     assert clerk.get(PAGE, order.pk).status_code == 200
     assert b"Cancel order" not in clerk.get(PAGE, order.pk).content
@@ -258,61 +262,61 @@ def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, 
         assert stranger.forge(f"orders_order_{name}", order.pk).status_code == 404
     assert nobody.get(PAGE, order.pk).status_code == 403
     assert nobody.get(LIST).status_code == 403
-    assert reload(order).version == order.version
+    assert reload_order(order).version == order.version
 
 
-def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: Order, shop: Shop) -> None:
+def test_current_totals_are_shown_wherever_totals_are(order_client: Panel, order: Order, shop: Shop) -> None:
     with shop_scope(shop):
         (line,) = order.line_items.all()
         edit_lines(order, OrderEdit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
     other = make_order(shop, customer={"id": order.customer_id})
 
-    response, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)
-    matching_response = panel.get("search", s=order.name, extended="1")
-    beside = panel.get(PAGE, other.pk)
+    response, customer = order_client.get(LIST), order_client.get("customers_customer_change", order.customer_id)
+    matching_response = order_client.get("search", s=order.name, extended="1")
+    beside = order_client.get(PAGE, other.pk)
 
     for page in (response, customer):
         assert b'20.00 USD<br> <small class="bo-subtle">now 10.00 USD</small>' in page.content
     assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
     assert "20.00 USD, now 10.00 USD" in matching_response.context["results"][0].description
-    assert [row["total"] for row in panel.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]
+    assert [row["total"] for row in order_client.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]
 
 
-def test_delete_goes_through_the_service(panel: Panel, order: Order) -> None:
-    panel.post("orders_order_delete", order.pk, post="yes")
+def test_delete_goes_through_the_service(order_client: Panel, order: Order) -> None:
+    order_client.post("orders_order_delete", order.pk, post="yes")
 
     with shop_scope(order.shop):
         assert not Order.objects.exists()
         assert Event.objects.filter(topic="orders/delete").exists()
 
 
-def test_a_customer_page_lists_the_orders(panel: Panel, order: Order) -> None:
-    response = panel.get("customers_customer_change", order.customer_id)
+def test_a_customer_page_lists_the_orders(order_client: Panel, order: Order) -> None:
+    response = order_client.get("customers_customer_change", order.customer_id)
 
     assert b"#1001" in response.content
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    panel: Panel, shop: Shop, count: int, django_assert_max_num_queries: Any
+    order_client: Panel, shop: Shop, count: int, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(count):
         make_order(shop, email=f"c{number}@example.com")
-    panel.get(LIST)
+    order_client.get(LIST)
 
     with django_assert_max_num_queries(14):
-        assert panel.get(LIST).status_code == 200
+        assert order_client.get(LIST).status_code == 200
 
 
 def test_the_page_shows_the_buyer_with_other_orders_and_links_to_products(
-    panel_with: PanelWith, order: Order, shop: Shop
+    admin_client_with: PanelWith, order: Order, shop: Shop
 ) -> None:
     variant = make_variant(shop)
     customer = {"id": order.customer_id}
     later = make_order(
         shop, customer=customer, lines=[{"variant_id": variant.pk, "quantity": 1}], financial_status="paid"
     )
-    seller, clerk = panel_with("orders", "customers", "products"), panel_with("orders")
+    seller, clerk = admin_client_with("orders", "customers", "products"), admin_client_with("orders")
 
     response, html = seller.get(PAGE, later.pk), clerk.get(PAGE, later.pk).content.decode()
 

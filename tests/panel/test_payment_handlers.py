@@ -9,11 +9,11 @@ from apps.events.models import Event
 from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.payments.models import PaymentHandlerConfig
 from apps.shops.models import Shop
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import Response
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.test_add_forms import edited
+from tests.panel.test_add_forms import get_edit_form
 from tests.payments.factories import VERSION, make_handler
 
 SCREEN = "payments_paymenthandlerconfig"
@@ -41,68 +41,68 @@ STORED = {
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("platform_payments_accounts")
+def handler_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("platform_payments_accounts")
 
 
-def said(response: Response) -> str:
+def get_page_text(response: Response) -> str:
     """Return the text of a page or fragment."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", response.content.decode())).split())
 
 
-def change(panel: Panel, handler: PaymentHandlerConfig, **typed: str) -> Response:
-    data = edited(panel, SCREEN, handler.pk).data | {name: [value] for name, value in typed.items()}
+def change_handler(panel: Panel, handler: PaymentHandlerConfig, **typed: str) -> Response:
+    data = get_edit_form(panel, SCREEN, handler.pk).data | {name: [value] for name, value in typed.items()}
     return panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), data)
 
 
-def stored(shop: Shop) -> list[PaymentHandlerConfig]:
+def get_stored_handlers(shop: Shop) -> list[PaymentHandlerConfig]:
     with shop_scope(shop):
         return list(PaymentHandlerConfig.objects.order_by("id"))
 
 
-def test_what_is_typed_is_what_is_published(panel: Panel) -> None:
-    response = panel.post(f"{SCREEN}_add", **TYPED)
+def test_what_is_typed_is_what_is_published(handler_client: Panel) -> None:
+    response = handler_client.post(f"{SCREEN}_add", **TYPED)
 
-    assert response.status_code == 302, said(response)
-    (handler,) = stored(panel.shop)
+    assert response.status_code == 302, get_page_text(response)
+    (handler,) = get_stored_handlers(handler_client.shop)
     assert (handler.config, handler.available_instruments) == (STORED, [{"type": "wallet_pay"}])
     assert (handler.handler_id, handler.enabled, handler.environment) == ("wallet_pay", True, "production")
-    with shop_scope(panel.shop):
+    with shop_scope(handler_client.shop):
         event = Event.objects.get(topic="payment_handlers/create")
     assert event.message == "Payment handler created: The contract is signed"
-    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.actor == f"staff:{handler_client.user.pk}"
 
 
-def test_a_form_shows_what_is_stored_and_saved_untouched_changes_nothing(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_a_form_shows_what_is_stored_and_saved_untouched_changes_nothing(handler_client: Panel) -> None:
+    with shop_scope(handler_client.shop):
         handler = make_handler(config={"shop_id": "1", "x": {"y": [0.1, "é"]}, "environment": "sandbox"})
         silent = make_handler(handler_id="b", config={"shop_id": "1"}, enabled=False)
     versions = [handler.version, silent.version]
 
-    form = edited(panel, SCREEN, handler.pk).data
-    answers = [change(panel, single_handler) for single_handler in (handler, silent)]
+    form = get_edit_form(handler_client, SCREEN, handler.pk).data
+    answers = [change_handler(handler_client, single_handler) for single_handler in (handler, silent)]
 
     assert (form["wallet_shop"], form["wallet_environment"]) == (["1"], ["sandbox"])
     assert '"é"' in form["other"][0]
     assert [response.status_code for response in answers] == [302, 302]
-    assert [single_handler.version for single_handler in stored(panel.shop)] == versions
+    assert [single_handler.version for single_handler in get_stored_handlers(handler_client.shop)] == versions
 
 
-def test_a_change_keeps_what_nobody_touched(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_unchanged_fields_keep_their_values(handler_client: Panel) -> None:
+    with shop_scope(handler_client.shop):
         handler = make_handler(config={"shop_id": "1", "x": 1, "environment": "sandbox"}, available_instruments=None)
 
-    response = change(panel, handler, merchant_name="Acme", supported_countries="fr us")
+    response = change_handler(handler_client, handler, merchant_name="Acme", supported_countries="fr us")
 
-    assert response.status_code == 302, said(response)
-    assert stored(panel.shop)[0].config == {
+    assert response.status_code == 302, get_page_text(response)
+    assert get_stored_handlers(handler_client.shop)[0].config == {
         "shop_id": "1",
         "x": 1,
         "environment": "sandbox",
         "merchant_name": "Acme",
         "supported_countries": ["FR", "US"],
     }
-    with shop_scope(panel.shop):
+    with shop_scope(handler_client.shop):
         event = Event.objects.get(topic="payment_handlers/update")
     before, after = event.changes["config"]
     assert before == {"shop_id": "1", "x": 1, "environment": "sandbox"}
@@ -130,75 +130,79 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
 ]
 
 
-def test_what_must_not_be_published_is_refused_beside_its_field(panel: Panel) -> None:
-    with Each() as checks:
+def test_unpublishable_values_are_refused_at_their_fields(handler_client: Panel) -> None:
+    with Subtests() as checks:
         for typed, field, message in REFUSED:
             with checks(field, message):
-                response = panel.post(f"{SCREEN}_add", **TYPED | typed)
+                response = handler_client.post(f"{SCREEN}_add", **TYPED | typed)
                 assert response.status_code == 200
                 errors = response.context["adminform"].form.errors
                 assert message in " ".join(errors[field])
-                assert stored(panel.shop) == []
+                assert get_stored_handlers(handler_client.shop) == []
 
 
-def test_a_reason_is_asked_for_where_production_is_concerned(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_a_reason_is_asked_for_where_production_is_concerned(handler_client: Panel) -> None:
+    with shop_scope(handler_client.shop):
         live = make_handler()
         sandbox = make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
 
-    unexplained = change(panel, live, enabled="", merchant_name="New")
-    moved = change(panel, sandbox, wallet_environment="production")
-    free = change(panel, sandbox, merchant_name="New")
-    explained = change(panel, live, merchant_name="New", reason="Rebranding")
+    unexplained = change_handler(handler_client, live, enabled="", merchant_name="New")
+    moved = change_handler(handler_client, sandbox, wallet_environment="production")
+    free = change_handler(handler_client, sandbox, merchant_name="New")
+    explained = change_handler(handler_client, live, merchant_name="New", reason="Rebranding")
 
     assert [response.status_code for response in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
-    with shop_scope(panel.shop):
+    with shop_scope(handler_client.shop):
         events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
         assert [event.message for event in events] == ["", "Payment handler updated: Rebranding"]
 
 
-def test_what_the_service_refuses_comes_back_on_its_field(panel: Panel, other_shop: Shop) -> None:
+def test_what_the_service_refuses_comes_back_on_its_field(handler_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         make_handler(config={"shop_id": "taken"})
-    with shop_scope(panel.shop):
+    with shop_scope(handler_client.shop):
         make_handler()
 
-    response = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
-    second = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
-    same = panel.post(f"{SCREEN}_add", **TYPED | {"enabled": ""})
+    response = handler_client.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
+    second = handler_client.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
+    same = handler_client.post(f"{SCREEN}_add", **TYPED | {"enabled": ""})
 
     assert response.context["adminform"].form.errors == {"wallet_shop": ["This has already been taken."]}
     assert second.context["adminform"].form.errors == {"enabled": ["Is on for another handler of this environment."]}
     assert "already been taken" in str(same.context["adminform"].form.errors)
 
 
-def test_the_second_of_two_is_told(panel: Panel, panel_with: PanelWith) -> None:
-    with shop_scope(panel.shop):
+def test_the_second_of_two_editors_sees_a_conflict(handler_client: Panel, admin_client_with: PanelWith) -> None:
+    with shop_scope(handler_client.shop):
         handler = make_handler(config={"shop_id": "1", "environment": "sandbox"})
-    other = panel_with("platform_payments_accounts")
-    opened = edited(panel, SCREEN, handler.pk).data
+    other = admin_client_with("platform_payments_accounts")
+    opened = get_edit_form(handler_client, SCREEN, handler.pk).data
 
-    first = change(other, handler, merchant_name="Theirs")
-    second = panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), opened | {"merchant_name": ["Mine"]})
+    first = change_handler(other, handler, merchant_name="Theirs")
+    second = handler_client.http.post(
+        handler_client.url(f"{SCREEN}_change", handler.pk), opened | {"merchant_name": ["Mine"]}
+    )
 
     assert (first.status_code, second.status_code) == (302, 200)
-    assert "changed this in the meantime" in said(second)
-    assert stored(panel.shop)[0].config["merchant_name"] == "Theirs"
+    assert "changed this in the meantime" in get_page_text(second)
+    assert get_stored_handlers(handler_client.shop)[0].config["merchant_name"] == "Theirs"
 
 
-def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(handler_client: Panel) -> None:
+    with shop_scope(handler_client.shop):
         handler = make_handler()
 
-    refused = panel.post(f"{SCREEN}_delete", handler.pk, post="yes")
-    assert len(stored(panel.shop)) == 1
-    bulk = panel.post(f"{SCREEN}_changelist", action="delete_selected", _selected_action=str(handler.pk), post="yes")
-    assert len(stored(panel.shop)) == 1
-    change(panel, handler, enabled="", reason="No longer offered")
-    removed = panel.post(f"{SCREEN}_delete", handler.pk, post="yes")
+    refused = handler_client.post(f"{SCREEN}_delete", handler.pk, post="yes")
+    assert len(get_stored_handlers(handler_client.shop)) == 1
+    bulk = handler_client.post(
+        f"{SCREEN}_changelist", action="delete_selected", _selected_action=str(handler.pk), post="yes"
+    )
+    assert len(get_stored_handlers(handler_client.shop)) == 1
+    change_handler(handler_client, handler, enabled="", reason="No longer offered")
+    removed = handler_client.post(f"{SCREEN}_delete", handler.pk, post="yes")
 
     assert [response.status_code for response in (refused, bulk, removed)] == [302, 302, 302]
-    assert stored(panel.shop) == []
+    assert get_stored_handlers(handler_client.shop) == []
     with all_shops_scope():
         assert Event.objects.filter(topic="payment_handlers/delete").count() == 1
 
@@ -206,15 +210,15 @@ def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(panel: 
 # --- the preview ---
 
 
-def test_the_preview_shows_what_would_be_published_and_stores_nothing(panel: Panel) -> None:
-    panel.get(f"{SCREEN}_add")
-    before = everything_stored()
+def test_the_preview_shows_what_would_be_published_and_stores_nothing(handler_client: Panel) -> None:
+    handler_client.get(f"{SCREEN}_add")
+    before = snapshot_database()
 
-    output = said(panel.post(f"{SCREEN}_preview", **TYPED))
-    off = said(panel.post(f"{SCREEN}_preview", **TYPED | {"enabled": "", "reason": ""}))
-    elsewhere = said(panel.post(f"{SCREEN}_preview", **TYPED | {"supported_countries": "JP"}))
+    output = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED))
+    off = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED | {"enabled": "", "reason": ""}))
+    elsewhere = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED | {"supported_countries": "JP"}))
 
-    assert everything_stored() == before
+    assert snapshot_database() == before
     assert '"id": "wallet_pay"' in output
     assert '"rate": 0.1' in output
     assert '"token_binding": { "checkout_id": "example" }' in output
@@ -223,35 +227,42 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(panel: Pan
     assert "Not available to a customer in" in elsewhere
 
 
-def test_the_preview_of_a_stored_handler_names_what_is_wrong(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_the_preview_of_a_stored_handler_names_what_is_wrong(handler_client: Panel) -> None:
+    with shop_scope(handler_client.shop):
         handler = make_handler()
-    typed = edited(panel, SCREEN, handler.pk).data | {"wallet_shop": ["a b"], "other": ['{"x": "</script><b>"}']}
-    address = f"{panel.url(f'{SCREEN}_preview')}?of={handler.pk}"
+    typed = get_edit_form(handler_client, SCREEN, handler.pk).data | {
+        "wallet_shop": ["a b"],
+        "other": ['{"x": "</script><b>"}'],
+    }
+    address = f"{handler_client.url(f'{SCREEN}_preview')}?of={handler.pk}"
 
-    wrong = panel.http.post(address, typed)
-    right = panel.http.post(address, typed | {"wallet_shop": ["942252"]})
+    wrong = handler_client.http.post(address, typed)
+    right = handler_client.http.post(address, typed | {"wallet_shop": ["942252"]})
 
-    assert said(wrong) == "Shop ID : This is invalid."
+    assert get_page_text(wrong) == "Shop ID : This is invalid."
     assert b"</script><b>" not in right.content
     assert "</script><b>" in unescape(right.content.decode())
 
 
 @pytest.mark.parametrize("identity", ["0", "abc", "9" * 30, "-1"])
-def test_the_preview_of_what_is_none_is_not_found(panel: Panel, identity: str) -> None:
-    assert panel.http.post(f"{panel.url(f'{SCREEN}_preview')}?of={identity}", TYPED).status_code == 404
+def test_the_preview_of_what_is_none_is_not_found(handler_client: Panel, identity: str) -> None:
+    assert (
+        handler_client.http.post(f"{handler_client.url(f'{SCREEN}_preview')}?of={identity}", TYPED).status_code == 404
+    )
 
 
-def test_another_shops_handler_is_not_previewed(panel: Panel, other_shop: Shop) -> None:
+def test_another_shops_handler_is_not_previewed(handler_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         handler = make_handler()
 
-    assert panel.http.post(f"{panel.url(f'{SCREEN}_preview')}?of={handler.pk}", TYPED).status_code == 404
+    assert (
+        handler_client.http.post(f"{handler_client.url(f'{SCREEN}_preview')}?of={handler.pk}", TYPED).status_code == 404
+    )
 
 
-def test_other_permissions_configure_no_payments(panel_with: PanelWith) -> None:
-    other = panel_with("preferences", "orders", "edit_orders")
+def test_other_permissions_configure_no_payments(admin_client_with: PanelWith) -> None:
+    other = admin_client_with("preferences", "orders", "edit_orders")
 
     assert other.post(f"{SCREEN}_preview", **TYPED).status_code == 403
     assert other.forge(f"{SCREEN}_add", **TYPED).status_code == 403
-    assert stored(other.shop) == []
+    assert get_stored_handlers(other.shop) == []

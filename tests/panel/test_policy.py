@@ -7,18 +7,18 @@ from django.test import Client
 from tests.panel.conftest import PASSWORD, Panel
 
 
-def scripts(header: str) -> list[str]:
+def get_script_sources(header: str) -> list[str]:
     """Return the script sources of a policy."""
     directives = [part.split() for part in header.split(";")]
     return next(values for name, *values in directives if name == "script-src")
 
 
 @pytest.mark.parametrize("secure", [False, True])
-def test_scripts_come_from_the_path_of_our_own_static_files_alone(owner: Panel, secure: bool) -> None:
-    response = owner.http.get(owner.url("index"), secure=secure, headers={"host": "localhost:8443"})
+def test_scripts_come_from_the_path_of_our_own_static_files_alone(owner_client: Panel, secure: bool) -> None:
+    response = owner_client.http.get(owner_client.url("index"), secure=secure, headers={"host": "localhost:8443"})
 
     scheme = "https" if secure else "http"
-    assert scripts(response["Content-Security-Policy"]) == [
+    assert get_script_sources(response["Content-Security-Policy"]) == [
         f"{scheme}://localhost:8443/static/",
         f"{scheme}://localhost:8443/s/acme/admin/jsi18n/",
         "'unsafe-eval'",
@@ -28,18 +28,18 @@ def test_scripts_come_from_the_path_of_our_own_static_files_alone(owner: Panel, 
 def test_pages_outside_of_the_panel_have_the_same_policy(db: None) -> None:
     response = Client().get("/accounts/login/")
 
-    assert scripts(response["Content-Security-Policy"])[0] == "http://testserver/static/"
+    assert get_script_sources(response["Content-Security-Policy"])[0] == "http://testserver/static/"
 
 
-def test_pages_cannot_be_framed_and_no_script_reads_the_session(owner: Panel) -> None:
-    pages = [owner.http.get(owner.url("index")), Client().get("/accounts/login/")]
+def test_pages_cannot_be_framed_and_no_script_reads_the_session(owner_client: Panel) -> None:
+    pages = [owner_client.http.get(owner_client.url("index")), Client().get("/accounts/login/")]
 
     for page in pages:
         assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
         assert page["X-Frame-Options"] == "DENY"
-    owner.user.set_password(PASSWORD)
-    owner.user.save()
+    owner_client.user.set_password(PASSWORD)
+    owner_client.user.save()
     browser = Client()
-    browser.post("/accounts/login/", {"login": owner.user.email, "password": PASSWORD})
+    browser.post("/accounts/login/", {"login": owner_client.user.email, "password": PASSWORD})
     session = browser.cookies[settings.SESSION_COOKIE_NAME]
     assert (session["httponly"], session["samesite"]) == (True, "Lax")

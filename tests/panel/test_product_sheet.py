@@ -15,15 +15,15 @@ from apps.inventory.models import InventoryLevel
 from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import PNG, make_product
-from tests.inventory.factories import first_location
+from tests.inventory.factories import get_first_location
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.shown import ShownForm, form_of
+from tests.panel.shown import PageForm, get_form
 
 ADD, CHANGE, UPLOAD = "catalog_product_add", "catalog_product_change", "catalog_product_upload"
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Any, tmp_path: Path) -> Path:
     """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
@@ -31,27 +31,27 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
+def product_client(admin_client_with: PanelWith) -> Panel:
     """Return a client of a staff member who manages products."""
-    return panel_with("products")
+    return admin_client_with("products")
 
 
-def shown(panel: Panel, *args: object) -> ShownForm:
-    return form_of(panel.get(CHANGE if args else ADD, *args).content, model="product")
+def get_product_form(panel: Panel, *args: object) -> PageForm:
+    return get_form(panel.get(CHANGE if args else ADD, *args).content, model="product")
 
 
-def errors_of(response: Any) -> str:
+def get_form_errors(response: Any) -> str:
     matches = re.findall(r"(?s)<(?:ul|div|p)[^>]*errorlist.*?</ul>|errornote.*?</p>", response.content.decode())
     return " ".join(matches)
 
 
-def uploaded(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
+def upload_image(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
     return panel.http.post(panel.url(UPLOAD), {"file": SimpleUploadedFile(name, data)})
 
 
-def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel, in_shop: Shop) -> None:
-    row_id = first_location(in_shop).pk
-    ticket = uploaded(panel).json()
+def test_values_make_the_variants_in_one_save_also_without_scripts(product_client: Panel, in_shop: Shop) -> None:
+    row_id = get_first_location(in_shop).pk
+    ticket = upload_image(product_client).json()
     typed = {
         "title": "Shirt",
         "options-0-name": "Size",
@@ -66,9 +66,12 @@ def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel,
         "picture-alt": "A red shirt",
     }
 
-    response = panel.http.post(panel.url(ADD), shown(panel).data | {name: [value] for name, value in typed.items()})
+    response = product_client.http.post(
+        product_client.url(ADD),
+        get_product_form(product_client).data | {name: [value] for name, value in typed.items()},
+    )
 
-    assert response.status_code == 302, errors_of(response)
+    assert response.status_code == 302, get_form_errors(response)
     rows = list(Variant.objects.select_related("inventory_item").order_by("position"))
     assert [row.title for row in rows] == [
         f"{size} / {colour}" for size in ("S", "0,5 l") for colour in ("Red", "Blue", "Green")
@@ -82,14 +85,16 @@ def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel,
     assert Event.objects.filter(topic__in=("products/create", "products/update")).count() == 1
 
 
-def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> None:
+def test_a_new_value_adds_only_what_it_makes(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
-    data = shown(panel, product.pk).data
+    data = get_product_form(product_client, product.pk).data
     values = data["options-0-values"][0]
 
-    response = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [f"{values}, New"]})
+    response = product_client.http.post(
+        product_client.url(CHANGE, product.pk), data | {"options-0-values": [f"{values}, New"]}
+    )
 
-    assert response.status_code == 302, errors_of(response)
+    assert response.status_code == 302, get_form_errors(response)
     titles = list(Variant.objects.order_by("position").values_list("title", "price"))
     assert len(titles) == 3
     assert titles[2] == ("New", Decimal("5.00"))
@@ -107,76 +112,82 @@ def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> Non
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    panel: Panel, in_shop: Shop, typed: dict[str, str], message: str
+    product_client: Panel, in_shop: Shop, typed: dict[str, str], message: str
 ) -> None:
-    row_id = first_location(in_shop).pk
+    row_id = get_first_location(in_shop).pk
     form_data = {name.format(place=row_id): [value] for name, value in typed.items()}
 
-    response = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"]} | form_data)
+    response = product_client.http.post(
+        product_client.url(ADD), get_product_form(product_client).data | {"title": ["Shirt"]} | form_data
+    )
 
     assert response.status_code == 200
     assert message in response.content.decode()
     assert not Product.objects.exists()
 
 
-def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(panel: Panel, in_shop: Shop) -> None:
+def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
-    data = shown(panel, product.pk).data
+    data = get_product_form(product_client, product.pk).data
     first, second = data["options-0-values"][0].split(", ")
 
-    response = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [first]})
+    response = product_client.http.post(product_client.url(CHANGE, product.pk), data | {"options-0-values": [first]})
 
     assert f"still uses “{second}”" in response.content.decode()
     assert Variant.objects.count() == 2
 
 
-def test_one_variant_stays(panel: Panel, in_shop: Shop) -> None:
+def test_one_variant_stays(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
     deleted_fields = {f"variants-{number}-DELETE": ["on"] for number in range(2)}
 
-    response = panel.http.post(panel.url(CHANGE, product.pk), shown(panel, product.pk).data | deleted_fields)
+    response = product_client.http.post(
+        product_client.url(CHANGE, product.pk), get_product_form(product_client, product.pk).data | deleted_fields
+    )
 
     assert "The last variant of a product cannot be deleted." in response.content.decode()
     assert Variant.objects.count() == 2
 
 
-def test_a_count_does_not_overwrite_what_moved_meanwhile(panel: Panel, in_shop: Shop) -> None:
+def test_a_count_does_not_overwrite_a_concurrent_stock_change(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt")
-    row_id = first_location(in_shop).pk
-    data = shown(panel, product.pk).data
+    row_id = get_first_location(in_shop).pk
+    data = get_product_form(product_client, product.pk).data
     product.refresh_from_db()
     stale = {f"variants-0-stock_{row_id}": ["5"], f"initial-variants-0-stock_{row_id}": ["3"]}
 
-    response = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
+    response = product_client.http.post(product_client.url(CHANGE, product.pk), data | stale)
 
     assert "The quantity has changed to 0." in response.content.decode()
     assert InventoryLevel.objects.get().available == 0
 
 
-def test_pictures_stay_with_a_form_that_comes_back(panel: Panel, in_shop: Shop) -> None:
-    data = shown(panel).data | {"title": [""], "files": [SimpleUploadedFile("a.png", PNG)]}
+def test_pictures_stay_with_a_form_that_comes_back(product_client: Panel, in_shop: Shop) -> None:
+    data = get_product_form(product_client).data | {"title": [""], "files": [SimpleUploadedFile("a.png", PNG)]}
 
-    refused = panel.http.post(panel.url(ADD), data)
-    second_data = form_of(refused.content, model="product").data | {"title": ["Shirt"]}
-    saved = panel.http.post(panel.url(ADD), second_data)
+    refused = product_client.http.post(product_client.url(ADD), data)
+    second_data = get_form(refused.content, model="product").data | {"title": ["Shirt"]}
+    saved = product_client.http.post(product_client.url(ADD), second_data)
 
-    assert (refused.status_code, saved.status_code) == (200, 302), errors_of(saved)
+    assert (refused.status_code, saved.status_code) == (200, 302), get_form_errors(saved)
     assert ProductImage.objects.get().product.title == "Shirt"
 
 
 def test_a_picture_is_refused_where_it_is_none_or_another_shops(
-    panel: Panel, panel_with: PanelWith, in_shop: Shop
+    product_client: Panel, admin_client_with: PanelWith, in_shop: Shop
 ) -> None:
-    none = uploaded(panel, data=b"<svg/>")
-    missing = panel.http.post(panel.url(UPLOAD))
-    stranger = panel_with("orders")
-    refused = uploaded(stranger)
+    none = upload_image(product_client, data=b"<svg/>")
+    missing = product_client.http.post(product_client.url(UPLOAD))
+    stranger = admin_client_with("orders")
+    refused = upload_image(stranger)
     assert (none.status_code, missing.status_code, refused.status_code) == (422, 422, 403)
     assert none.json()["error"]
-    assert Client().post(panel.url(UPLOAD)).status_code == 302
+    assert Client().post(product_client.url(UPLOAD)).status_code == 302
 
-    foreign = panel_with("products", shop=factories.make_shop(domain="other.example"))
-    ticket = uploaded(foreign).json()["ticket"]
-    response = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"], "picture": [ticket]})
+    foreign = admin_client_with("products", shop=factories.make_shop(domain="other.example"))
+    ticket = upload_image(foreign).json()["ticket"]
+    response = product_client.http.post(
+        product_client.url(ADD), get_product_form(product_client).data | {"title": ["Shirt"], "picture": [ticket]}
+    )
     assert "already in use" in response.content.decode()
     assert not Product.objects.exists()

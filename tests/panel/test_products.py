@@ -19,7 +19,7 @@ from apps.staff.models import User
 from tests.catalog.factories import PNG, make_image, make_product, make_smart
 from tests.conftest import ApiClient
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.stock_grid import messages_of
+from tests.panel.stock_grid import get_messages
 
 PRODUCT = {
     "title": "Canvas bag",
@@ -38,7 +38,7 @@ PRODUCT = {
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Any, tmp_path: Path) -> Path:
     """Store uploads in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
@@ -46,44 +46,45 @@ def media(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
+def product_client(admin_client_with: PanelWith) -> Panel:
     """Return a client of a staff member who manages products."""
-    return panel_with("products")
+    return admin_client_with("products")
 
 
-def variants(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
+def build_variant_rows(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
     data = {"variants-TOTAL_FORMS": str(len(rows)), "variants-INITIAL_FORMS": str(initial)}
     for number, row in enumerate(rows):
         data |= {f"variants-{number}-{name}": value for name, value in row.items()}
     return data
 
 
-def options(*names: str) -> dict[str, str]:
+def build_option_rows(*names: str) -> dict[str, str]:
     """Return the option rows without values; they keep those of the variants."""
     filled = [*names, "", "", ""][:3]
     return {f"options-{index}-name": name for index, name in enumerate(filled)}
 
 
-def no_metafields() -> dict[str, str]:
+def empty_metafields() -> dict[str, str]:
     return {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
 
 
-def row(option1: str, price: str, **fields: str) -> dict[str, str]:
+def build_row(option1: str, price: str, **fields: str) -> dict[str, str]:
     blank = {"option2": "", "option3": "", "compare_at_price": "", "sku": "", "barcode": "", "grams": "0"}
     return blank | {"option1": option1, "price": price, "inventory_policy": "deny", "tracked": "on"} | fields
 
 
-def version_of(instance: Any) -> str:
+def get_version(instance: Any) -> str:
     instance.refresh_from_db()
     return str(instance.version)
 
 
-def test_a_product_is_made_with_its_variants_in_one_form(panel: Panel, shop: Shop) -> None:
-    rows = variants(
-        row("Sand", "19.90", option2="S", sku="CB-S"), row("Olive", "21", option2="M", compare_at_price="25")
+def test_a_product_is_made_with_its_variants_in_one_form(product_client: Panel, shop: Shop) -> None:
+    rows = build_variant_rows(
+        build_row("Sand", "19.90", option2="S", sku="CB-S"),
+        build_row("Olive", "21", option2="M", compare_at_price="25"),
     )
 
-    response = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+    response = product_client.post("catalog_product_add", **PRODUCT, **rows, **empty_metafields())
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
@@ -93,22 +94,28 @@ def test_a_product_is_made_with_its_variants_in_one_form(panel: Panel, shop: Sho
         new_rows = list(Variant.objects.order_by("position").values_list("title", "price", "inventory_item__sku"))
         assert new_rows == [("Sand / S", Decimal("19.9"), "CB-S"), ("Olive / M", Decimal(21), "")]
         event = Event.objects.get(topic="products/create")
-        assert event.actor == f"staff:{panel.user.pk}"
+        assert event.actor == f"staff:{product_client.user.pk}"
 
 
-def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Shop) -> None:
+def test_the_form_changes_what_it_names_and_nothing_else(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product("Bag", prices=("5.00", "6.00"), tags="a")
         first, second = Variant.objects.order_by("id")
-    named_product = PRODUCT | {"title": "Bag", **options("Size"), "tags": "a", "product_type": "", "vendor": "Acme"}
-    named_product |= {"handle": "bag", "seen_version": version_of(product)}
-    rows = variants(
-        row("1", "7.50", id=str(first.pk), product=str(product.pk), sku="NEW"),
-        row("2", "6.00", id=str(second.pk), product=str(product.pk), DELETE="on"),
+    named_product = PRODUCT | {
+        "title": "Bag",
+        **build_option_rows("Size"),
+        "tags": "a",
+        "product_type": "",
+        "vendor": "Acme",
+    }
+    named_product |= {"handle": "bag", "seen_version": get_version(product)}
+    rows = build_variant_rows(
+        build_row("1", "7.50", id=str(first.pk), product=str(product.pk), sku="NEW"),
+        build_row("2", "6.00", id=str(second.pk), product=str(product.pk), DELETE="on"),
         initial=2,
     )
 
-    response = panel.post("catalog_product_change", product.pk, **named_product, **rows, **no_metafields())
+    response = product_client.post("catalog_product_change", product.pk, **named_product, **rows, **empty_metafields())
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
     with shop_scope(shop):
@@ -118,26 +125,26 @@ def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Sho
         assert Event.objects.filter(topic="products/update").count() == 1
 
 
-def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, shop: Shop) -> None:
-    rows = variants(row("Sand", "19.90", option2="S"), row("Olive", "21.00", option2="M"))
-    panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+def test_an_option_that_is_no_longer_named_goes_with_its_values(product_client: Panel, shop: Shop) -> None:
+    rows = build_variant_rows(build_row("Sand", "19.90", option2="S"), build_row("Olive", "21.00", option2="M"))
+    product_client.post("catalog_product_add", **PRODUCT, **rows, **empty_metafields())
     with shop_scope(shop):
         product = Product.objects.get()
         first, second = Variant.objects.order_by("id")
-    named_product = PRODUCT | options("Size") | {"tags": "a, b", "vendor": "Acme", "handle": product.handle}
-    rows = variants(
-        row("Sand", "19.90", option2="S", id=str(first.pk), product=str(product.pk)),
-        row("Olive", "21.00", option2="M", id=str(second.pk), product=str(product.pk)),
+    named_product = PRODUCT | build_option_rows("Size") | {"tags": "a, b", "vendor": "Acme", "handle": product.handle}
+    rows = build_variant_rows(
+        build_row("Sand", "19.90", option2="S", id=str(first.pk), product=str(product.pk)),
+        build_row("Olive", "21.00", option2="M", id=str(second.pk), product=str(product.pk)),
         initial=2,
     )
 
-    response = panel.post(
+    response = product_client.post(
         "catalog_product_change",
         product.pk,
         **named_product,
         **rows,
-        **no_metafields(),
-        seen_version=version_of(product),
+        **empty_metafields(),
+        seen_version=get_version(product),
     )
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
@@ -147,16 +154,22 @@ def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, sh
         assert list(Variant.objects.order_by("id").values_list("title", flat=True)) == ["S", "M"]
 
 
-def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(panel: Panel, shop: Shop) -> None:
+def test_a_cleared_handle_is_generated_and_numbered_where_taken(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         make_product("Bag")
         product = make_product("Bag", handle="tote")
         variant = product.variants.get()
-    named_product = PRODUCT | options("Title") | {"title": "Bag", "handle": "", "seen_version": version_of(product)}
-    unchanged = row("Default Title", "0.00", id=str(variant.pk), product=str(product.pk))
+    named_product = (
+        PRODUCT | build_option_rows("Title") | {"title": "Bag", "handle": "", "seen_version": get_version(product)}
+    )
+    unchanged = build_row("Default Title", "0.00", id=str(variant.pk), product=str(product.pk))
 
-    response = panel.post(
-        "catalog_product_change", product.pk, **named_product, **variants(unchanged, initial=1), **no_metafields()
+    response = product_client.post(
+        "catalog_product_change",
+        product.pk,
+        **named_product,
+        **build_variant_rows(unchanged, initial=1),
+        **empty_metafields(),
     )
 
     assert response.status_code == 302, re.findall(r"errorlist.*?</ul>", response.content.decode(), re.DOTALL)
@@ -165,10 +178,10 @@ def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(pa
         assert product.handle == "bag-1"
 
 
-def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
-    rows = variants(row("Sand", "19.90", option2="S"), row("Sand", "21", option2="S"))
+def test_what_the_service_refuses_comes_back_on_the_form(product_client: Panel, shop: Shop) -> None:
+    rows = build_variant_rows(build_row("Sand", "19.90", option2="S"), build_row("Sand", "21", option2="S"))
 
-    response = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+    response = product_client.post("catalog_product_add", **PRODUCT, **rows, **empty_metafields())
 
     assert response.status_code == 200
     assert "The variant &#x27;Sand / S&#x27; already exists." in response.content.decode()
@@ -189,10 +202,12 @@ def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Sho
         ("title", "", "This field is required"),
     ],
 )
-def test_what_does_not_fit_is_said_beside_the_field(
-    panel: Panel, shop: Shop, field: str, value: str, message: str
+def test_invalid_values_are_reported_at_their_fields(
+    product_client: Panel, shop: Shop, field: str, value: str, message: str
 ) -> None:
-    response = panel.post("catalog_product_add", **PRODUCT | {field: value}, **variants(), **no_metafields())
+    response = product_client.post(
+        "catalog_product_add", **PRODUCT | {field: value}, **build_variant_rows(), **empty_metafields()
+    )
 
     assert response.status_code == 200
     assert message in response.content.decode()
@@ -200,14 +215,19 @@ def test_what_does_not_fit_is_said_beside_the_field(
         assert not Product.objects.exists()
 
 
-def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> None:
+def test_two_people_do_not_overwrite_each_other(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
-        version = version_of(product)
+        version = get_version(product)
         Product.objects.filter(pk=product.pk).update(vendor="Other")
 
-    response = panel.post(
-        "catalog_product_change", product.pk, **PRODUCT, seen_version=version, **variants(), **no_metafields()
+    response = product_client.post(
+        "catalog_product_change",
+        product.pk,
+        **PRODUCT,
+        seen_version=version,
+        **build_variant_rows(),
+        **empty_metafields(),
     )
 
     assert response.status_code == 200
@@ -216,14 +236,14 @@ def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> Non
     assert product.title == "Bag"
 
 
-def test_many_variants_are_edited_one_by_one(panel: Panel, shop: Shop) -> None:
+def test_many_variants_are_edited_one_by_one(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product("Bag", prices=("1.00",) * 101)
         variant = Variant.objects.earliest("id")
 
-    page = panel.get("catalog_product_change", product.pk).content.decode()
-    rows = panel.get("catalog_variant_changelist", product__id__exact=product.pk).content.decode()
-    saved = panel.post(
+    page = product_client.get("catalog_product_change", product.pk).content.decode()
+    rows = product_client.get("catalog_variant_changelist", product__id__exact=product.pk).content.decode()
+    saved = product_client.post(
         "catalog_variant_change",
         variant.pk,
         option1="XL",
@@ -245,68 +265,76 @@ def test_many_variants_are_edited_one_by_one(panel: Panel, shop: Shop) -> None:
 
 
 def test_a_view_of_the_list_shows_stock_and_pictures(
-    panel: Panel, shop: Shop, django_assert_max_num_queries: Any
+    product_client: Panel, shop: Shop, django_assert_max_num_queries: Any
 ) -> None:
     with shop_scope(shop):
         for number in range(3):
             make_image(make_product(f"Bag {number}", prices=("1.00", "2.00")))
-    panel.get("catalog_product_changelist")
+    product_client.get("catalog_product_changelist")
 
     with django_assert_max_num_queries(11):
-        page = panel.get("catalog_product_changelist").content.decode()
+        page = product_client.get("catalog_product_changelist").content.decode()
 
     assert "0 in 2 variants" in page
     assert page.count("bo-thumb") == 3
     assert "_96x96.png" in page
 
 
-def test_images_are_added_described_ordered_and_removed(panel: Panel, shop: Shop, media: Path) -> None:
+def test_images_are_added_described_ordered_and_removed(product_client: Panel, shop: Shop, media_dir: Path) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
     files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "abc"]
 
-    added = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    added = product_client.http.post(
+        product_client.url("catalog_product_images", product.pk), {"files": files}, follow=True
+    )
     with shop_scope(shop):
         first, second, third = ProductImage.objects.order_by("position").values_list("pk", flat=True)
-    saved = panel.http.post(
-        panel.url("catalog_product_images", product.pk),
+    saved = product_client.http.post(
+        product_client.url("catalog_product_images", product.pk),
         {"image": [third, first, second], f"alt-{first}": " Front ", "remove": [second]},
     )
 
-    assert "3 images added." in messages_of(added)
+    assert "3 images added." in get_messages(added)
     assert saved.status_code == 302
     with shop_scope(shop):
         rows = list(ProductImage.objects.order_by("position").values_list("pk", "position", "alt"))
     assert rows == [(third, 1, None), (first, 2, "Front")]
 
 
-def test_images_move_by_keyboard_without_scripts(panel: Panel, shop: Shop) -> None:
+def test_images_move_by_keyboard_without_scripts(product_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
         ids = [make_image(product).pk for _ in range(3)]
 
     for move in (f"{ids[2]}:-1", f"{ids[0]}:-1", "x:1", f"{ids[1]}:9"):
         listed_ids = ProductImage._base_manager.order_by("position").values_list("pk", flat=True)
-        panel.http.post(panel.url("catalog_product_images", product.pk), {"image": list(listed_ids), "move": move})
+        product_client.http.post(
+            product_client.url("catalog_product_images", product.pk), {"image": list(listed_ids), "move": move}
+        )
 
     with shop_scope(shop):
         assert list(ProductImage.objects.order_by("position").values_list("pk", flat=True)) == [ids[0], ids[2], ids[1]]
 
 
-def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(panel: Panel, shop: Shop, media: Path) -> None:
+def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(
+    product_client: Panel, shop: Shop, media_dir: Path
+) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
     files = [SimpleUploadedFile("a.png", PNG), SimpleUploadedFile("b.png", b"<svg/>")]
 
-    response = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    response = product_client.http.post(
+        product_client.url("catalog_product_images", product.pk), {"files": files}, follow=True
+    )
 
-    assert "Nothing has been changed." in messages_of(response)
-    assert not [path for path in media.rglob("*") if path.is_file()]
+    assert "Nothing has been changed." in get_messages(response)
+    assert not [path for path in media_dir.rglob("*") if path.is_file()]
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
 
 
-def test_no_more_images_than_the_limit(panel: Panel, shop: Shop, media: Path) -> None:
+def test_no_more_images_than_the_limit(product_client: Panel, shop: Shop, media_dir: Path) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
         ProductImage.objects.bulk_create(
@@ -315,14 +343,16 @@ def test_no_more_images_than_the_limit(panel: Panel, shop: Shop, media: Path) ->
         )
     files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "ab"]
 
-    response = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    response = product_client.http.post(
+        product_client.url("catalog_product_images", product.pk), {"files": files}, follow=True
+    )
 
-    assert "at most 250 images" in messages_of(response)
+    assert "at most 250 images" in get_messages(response)
     with shop_scope(shop):
         assert ProductImage.objects.count() == MAX_IMAGES - 1
 
 
-def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: ApiClient, shop: Shop) -> None:
+def test_staff_fix_prices_on_the_page_of_a_variant(admin_client_with: PanelWith, api: ApiClient, shop: Shop) -> None:
     shop.presentment_currencies = [
         {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
         {"currency": "JPY", "rate": "150", "rounding": ""},
@@ -330,7 +360,7 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
     shop.save()
     with shop_scope(shop):
         priced: Variant = make_product(prices=("10.00",)).variants.get()
-    panel = panel_with("products")
+    panel = admin_client_with("products")
 
     def prices() -> dict[str, tuple[str, Any]]:
         presentment_prices = api.get(f"variants/{priced.pk}.json").json()["variant"]["presentment_prices"]
@@ -361,7 +391,7 @@ def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: A
 
 
 def test_who_may_only_look_sees_the_prices_in_further_currencies(
-    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(permissions._grants, "reports", {"catalog.view_variant"})
     shop.presentment_currencies = [{"currency": "EUR", "rate": "0.92", "rounding": ""}]
@@ -369,7 +399,7 @@ def test_who_may_only_look_sees_the_prices_in_further_currencies(
     with shop_scope(shop):
         variant = make_product(prices=("10.00",)).variants.get()
 
-    page = panel_with("reports").get("catalog_variant_change", variant.pk)
+    page = admin_client_with("reports").get("catalog_variant_change", variant.pk)
 
     assert page.status_code == 200
     assert "9.20 EUR" in page.content.decode()
@@ -377,20 +407,25 @@ def test_who_may_only_look_sees_the_prices_in_further_currencies(
 
 @pytest.mark.parametrize("page", ["catalog_product_changelist", "catalog_smartcollection_changelist"])
 @pytest.mark.parametrize("term", ["ÄPFEL", "strasse", "PFEL STR"])
-def test_lists_ignore_case_in_every_script(panel_with: PanelWith, in_shop: Shop, page: str, term: str) -> None:
+def test_lists_ignore_case_in_every_script(admin_client_with: PanelWith, in_shop: Shop, page: str, term: str) -> None:
     for title in ("Äpfel Straße", "Other"):
         make_product(title)
         make_smart(title, ("title", "equals", "x"))
 
-    response = panel_with("products", "collections").get(page, q=term)
+    response = admin_client_with("products", "collections").get(page, q=term)
 
     assert [row.title for row in response.context["cl"].result_list] == ["Äpfel Straße"]
 
 
 @pytest.mark.parametrize("by_name", ["Title", "Size, Colour"])
-def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel, shop: Shop, by_name: str) -> None:
-    response = panel.post(
-        "catalog_product_add", **PRODUCT | options(*by_name.split(", ")), **variants(), **no_metafields()
+def test_the_only_variant_of_a_product_is_called_after_the_product(
+    product_client: Panel, shop: Shop, by_name: str
+) -> None:
+    response = product_client.post(
+        "catalog_product_add",
+        **PRODUCT | build_option_rows(*by_name.split(", ")),
+        **build_variant_rows(),
+        **empty_metafields(),
     )
     assert response.status_code == 302
     with shop_scope(shop):
@@ -398,15 +433,19 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel,
     options_before = variant.option1, variant.option2, variant.title
 
     pages = [
-        panel.get("catalog_product_change", product.pk),
-        panel.get("catalog_variant_changelist"),
-        panel.get("catalog_variant_change", variant.pk),
-        panel.get("inventory_inventoryitem_changelist"),
+        product_client.get("catalog_product_change", product.pk),
+        product_client.get("catalog_variant_changelist"),
+        product_client.get("catalog_variant_change", variant.pk),
+        product_client.get("inventory_inventoryitem_changelist"),
     ]
-    blank = row("", "3.00", id=str(variant.pk), product=str(product.pk))
-    sent_product = PRODUCT | options(*by_name.split(", ")) | {"seen_version": version_of(product)}
-    saved = panel.post(
-        "catalog_product_change", product.pk, **sent_product, **variants(blank, initial=1), **no_metafields()
+    blank = build_row("", "3.00", id=str(variant.pk), product=str(product.pk))
+    sent_product = PRODUCT | build_option_rows(*by_name.split(", ")) | {"seen_version": get_version(product)}
+    saved = product_client.post(
+        "catalog_product_change",
+        product.pk,
+        **sent_product,
+        **build_variant_rows(blank, initial=1),
+        **empty_metafields(),
     )
 
     assert [page.status_code for page in pages] == [200] * 4
@@ -420,9 +459,9 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel,
 
 @pytest.mark.parametrize(("language", "price"), [("en", "18.00"), ("de", "18,00")])
 def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
-    panel_with: PanelWith, in_shop: Shop, language: str, price: str
+    admin_client_with: PanelWith, in_shop: Shop, language: str, price: str
 ) -> None:
-    viewer = panel_with(view_only=["products"])
+    viewer = admin_client_with(view_only=["products"])
     User.objects.filter(pk=viewer.user.pk).update(language=language)
     markup = '<p onclick="steal()">Warm &amp; <b>dry</b></p><script>steal()</script>'
     product = make_product("Coat", prices=("18", "2"), body_html=markup)
@@ -442,10 +481,10 @@ def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
     assert not re.search(r"Option ?[123]|18\.000", sheet + page)
 
 
-def test_the_form_of_a_variant_calls_its_values_as_the_options_are_called(panel: Panel, in_shop: Shop) -> None:
+def test_the_form_of_a_variant_calls_its_values_as_the_options_are_called(product_client: Panel, in_shop: Shop) -> None:
     variant = make_product("Coat", prices=("1.00",)).variants.get()
 
-    page = panel.get("catalog_variant_change", variant.pk).content.decode()
+    page = product_client.get("catalog_variant_change", variant.pk).content.decode()
 
     assert re.search(r'<label[^>]*for="id_option1"[^>]*>\s*Size', page)
     assert re.search(r'<input[^>]*name="weight"[^>]*value="0"', page)

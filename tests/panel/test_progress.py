@@ -73,13 +73,13 @@ PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
 
 
 @pytest.fixture(params=PAGES, ids=lambda make: make.__name__[1:])
-def page(request: pytest.FixtureRequest, owner: Panel, shop: Shop) -> Callable[[], str]:
+def load_progress_page(request: pytest.FixtureRequest, owner_client: Panel, shop: Shop) -> Callable[[], str]:
     """Return a function that loads the progress page of a job."""
     with shop_scope(shop):
-        address = request.param(owner)
+        address = request.param(owner_client)
 
     def shown() -> str:
-        return owner.get(*address).content.decode()
+        return owner_client.get(*address).content.decode()
 
     return shown
 
@@ -89,35 +89,35 @@ def _moved(shop: Shop, **values: Any) -> None:
         assert Job.objects.filter(state__in=("waiting", "running")).update(**values)
 
 
-def test_the_page_goes_on_by_itself(page: Callable[[], str]) -> None:
-    page_text = page()
+def test_the_page_goes_on_by_itself(load_progress_page: Callable[[], str]) -> None:
+    page_text = load_progress_page()
 
     assert "data-progress" in page_text
     assert "panel/progress" in page_text
     assert WAITS not in page_text
 
 
-def test_it_says_that_no_worker_takes_the_work(page: Callable[[], str], shop: Shop) -> None:
+def test_it_says_that_no_worker_takes_the_work(load_progress_page: Callable[[], str], shop: Shop) -> None:
     now = timezone.now()
     _moved(shop, due_at=now - LONG)
-    assert WAITS in page()
+    assert WAITS in load_progress_page()
     # A worker runs the job.
     _moved(shop, state="running", lease_until=now + timedelta(minutes=1))
-    assert WAITS not in page()
+    assert WAITS not in load_progress_page()
     # The worker was killed.
     _moved(shop, lease_until=now - LONG)
-    assert WAITS in page()
+    assert WAITS in load_progress_page()
     # The job is retried later.
     _moved(shop, state="waiting", due_at=now + timedelta(minutes=5))
-    assert WAITS not in page()
+    assert WAITS not in load_progress_page()
 
 
-def test_a_job_that_has_ended_stands_still(owner: Panel, shop: Shop) -> None:
+def test_the_page_of_a_finished_job_does_not_reload(owner_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         job = _job(edits.RUN_TASK, edit_id=0)
         Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
 
-    html = owner.get("jobs_job_change", job.pk).content.decode()
+    html = owner_client.get("jobs_job_change", job.pk).content.decode()
 
     assert "data-progress" not in html
     assert WAITS not in html

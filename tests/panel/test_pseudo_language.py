@@ -18,11 +18,11 @@ from django.utils import translation
 
 from apps.staff.models import User
 from tests.conftest import Response
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.conftest import Panel
-from tests.panel.forms import untouched
+from tests.panel.forms import get_untouched_data
 from tests.panel.pages import TABLE
-from tests.panel.script_texts import unmarked
+from tests.panel.script_texts import find_unmarked
 from tests.panel.things import Things
 
 _ENGLISH = Locale("en")
@@ -69,16 +69,16 @@ _CODE = re.compile(
 )
 
 
-def told(page: str) -> Iterator[str]:
+def get_texts(page: str) -> Iterator[str]:
     """Return the texts and the attributes that users read or hear."""
     page = _DROPPED.sub("", page)
     attributes = [match for tag in _TAG.findall(page) for match in _TOLD.findall(tag)]
     yield from map(html.unescape, (*_TAG.split(page), *attributes))
 
 
-def english(page: str) -> Iterator[str]:
+def find_english(page: str) -> Iterator[str]:
     """Return the texts and attributes with untranslated words."""
-    for text in told(page):
+    for text in get_texts(page):
         while _SAID.search(text):
             text = _SAID.sub("", text)
         # A text that contains elements consists of several parts.
@@ -97,18 +97,18 @@ def is_ours(text: str) -> bool:
 _POINTED = re.compile(r"\d\.\d\d\s[A-Z]{3}\b|\A\s*[-−+]?\d+\.\d\d\s*\Z|\d,\d{3}\.\d\d")
 
 
-def pointed(page: str) -> set[str]:
+def find_decimal_points(page: str) -> set[str]:
     """Return the texts with an amount in English format."""
-    return {" ".join(text.split()) for text in told(page) if _POINTED.search(text)}
+    return {" ".join(text.split()) for text in get_texts(page) if _POINTED.search(text)}
 
 
-def read(response: Response) -> str:
+def read_html(response: Response) -> str:
     """Return a page's HTML; empty for a file."""
     return response.content.decode() if "html" in response.headers.get("Content-Type", "") else ""
 
 
 @pytest.fixture
-def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+def pseudo_language(monkeypatch: pytest.MonkeyPatch) -> None:
     """Install the pseudo language that puts texts in brackets."""
     translation.gettext("")
     spoken = translation._trans  # type: ignore[attr-defined]
@@ -125,59 +125,59 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_translated_is_found() -> None:
     page = '<p title="⟦No⟧">⟦Images of ⟦Mug⟧⟧ <b>Yes</b> <code>code</code></p><i aria-label="Also">–</i>'
 
-    assert list(english(page)) == ["Yes", "Also"]
+    assert list(find_english(page)) == ["Yes", "Also"]
     assert is_ours("Yes | Backoffice")
     assert not is_ours("10.00 EUR | shop/update | Backoffice")
 
 
-@pytest.mark.usefixtures("brackets")
-def test_pages_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
-    things = things_of(owner.shop)
+@pytest.mark.usefixtures("pseudo_language")
+def test_pages_say_nothing_in_english(owner_client: Panel, one_of_each: Things) -> None:
+    things = one_of_each(owner_client.shop)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name, row in TABLE.items():
             if row.lets and row.status == HTTPStatus.OK:
                 with checks(name):
-                    page = read(owner.get(name, *things[row.about]))
-                    assert {text for text in english(page) if is_ours(text)} == set()
+                    page = read_html(owner_client.get(name, *things[row.about]))
+                    assert {text for text in find_english(page) if is_ours(text)} == set()
 
 
-@pytest.mark.usefixtures("brackets")
-def test_answers_to_forms_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
-    things = things_of(owner.shop)
+@pytest.mark.usefixtures("pseudo_language")
+def test_answers_to_forms_say_nothing_in_english(owner_client: Panel, one_of_each: Things) -> None:
+    things = one_of_each(owner_client.shop)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name, row in TABLE.items():
             if not row.lets or row.status not in {HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED}:
                 continue
-            content = read(owner.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
-            as_shown = untouched(content) if re.search(r'<form[^>]*method="post"', content) else {}
+            content = read_html(owner_client.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
+            as_shown = get_untouched_data(content) if re.search(r'<form[^>]*method="post"', content) else {}
             # Empty data is mostly refused; the page's own data is mostly accepted.
             for form_data in ({}, as_shown):
                 with checks(name, len(form_data)), transaction.atomic():
                     form_data.pop("form_key", None)
-                    response = owner.forge(name, *things[row.about], **form_data)
+                    response = owner_client.forge(name, *things[row.about], **form_data)
                     if response.status_code == HTTPStatus.FOUND:
-                        response = owner.http.get(response.headers["Location"])
+                        response = owner_client.http.get(response.headers["Location"])
                     transaction.set_rollback(True)
-                    assert {text for text in english(read(response)) if is_ours(text)} == set()
+                    assert {text for text in find_english(read_html(response)) if is_ours(text)} == set()
 
 
-def test_german_pages_write_amounts_as_german_does(owner: Panel, things_of: Things) -> None:
-    things = things_of(owner.shop)
-    User.objects.filter(pk=owner.user.pk).update(language="de")
+def test_german_pages_write_amounts_as_german_does(owner_client: Panel, one_of_each: Things) -> None:
+    things = one_of_each(owner_client.shop)
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
 
-    with Each() as checks:
+    with Subtests() as checks:
         for name, row in TABLE.items():
             if row.lets and row.status == HTTPStatus.OK:
                 with checks(name):
-                    assert pointed(read(owner.get(name, *things[row.about]))) == set()
+                    assert find_decimal_points(read_html(owner_client.get(name, *things[row.about]))) == set()
 
 
 def test_amounts_that_english_writes_are_found() -> None:
     page = '<p title="1,234.50">9.90</p><p>1.234,50 EUR, 10. 12. 2026</p>3.00 EUR<input value="5.00 EUR">'
 
-    assert pointed(page) == {"1,234.50", "9.90", "3.00 EUR"}
+    assert find_decimal_points(page) == {"1,234.50", "9.90", "3.00 EUR"}
 
 
 def test_texts_of_scripts_are_translated() -> None:
@@ -186,7 +186,7 @@ def test_texts_of_scripts_are_translated() -> None:
     result = {base / "static/panel" / name for name in BUILT}
     own = [path for path in scripts if path not in result and not path.name.startswith("words.")]
 
-    texts = {f"{path.relative_to(base)}: {text}" for path in own for text in unmarked(path.read_text(), NO_TEXTS)}
+    texts = {f"{path.relative_to(base)}: {text}" for path in own for text in find_unmarked(path.read_text(), NO_TEXTS)}
 
     assert len(own) > 20
     assert texts == set()
@@ -201,7 +201,7 @@ def test_texts_of_scripts_that_are_not_translated_are_found() -> None:
         show(`a-${one ? `Held by ${who}` : "Free."}`, "#menu a[href]", "[data-row] input", "application/json");
     """
 
-    assert unmarked(script, frozenset({"Enter"})) == [
+    assert find_unmarked(script, frozenset({"Enter"})) == [
         '<p class="bo-empty">It is gone.</p>',
         "␣ cells filled",
         "Held by ␣",

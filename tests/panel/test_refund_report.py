@@ -16,7 +16,7 @@ from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
-from tests.refunds.factories import BY, bogus_order, give_back, work_off
+from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
 
 REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
 # May 6 in Auckland, still May 5 in UTC.
@@ -25,14 +25,16 @@ DAYS = {"first": "2031-05-01", "last": "2031-05-06"}
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     shop.refresh_from_db()
     time_machine.move_to(NOW, tick=False)
-    return panel_with("reports")
+    return admin_client_with("reports")
 
 
-def refund(shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any) -> Refund:
+def make_refund(
+    shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any
+) -> Refund:
     """Refund two items of 10.00 each, with a tax of 1.00 on both."""
     tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
     line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
@@ -47,19 +49,19 @@ def refund(shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reas
     return row
 
 
-def tables(panel: Panel, **query: str) -> dict[str, list[tuple[str, int, int, str]]]:
+def get_tables(panel: Panel, **query: str) -> dict[str, list[tuple[str, int, int, str]]]:
     response = panel.get(REPORT, **{**DAYS, **query})
     assert response.status_code == 200
     return {table.name: list(table.rows) for table in response.context["tables"]}
 
 
-def test_refunds_are_added_up_by_day_reason_and_product(panel: Panel, shop: Shop) -> None:
-    refund(shop, reason="damage")
-    refund(shop, timedelta(hours=1), title="Jar", reason="damage")
-    refund(shop, timedelta(hours=24))
+def test_refunds_are_added_up_by_day_reason_and_product(report_client: Panel, shop: Shop) -> None:
+    make_refund(shop, reason="damage")
+    make_refund(shop, timedelta(hours=1), title="Jar", reason="damage")
+    make_refund(shop, timedelta(hours=24))
 
-    tables_by_title = tables(panel)
-    page = panel.get(REPORT, **DAYS)
+    tables_by_title = get_tables(report_client)
+    page = report_client.get(REPORT, **DAYS)
 
     assert tables_by_title["periods"] == [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")]
     assert tables_by_title["reasons"] == [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")]
@@ -72,38 +74,38 @@ def test_refunds_are_added_up_by_day_reason_and_product(panel: Panel, shop: Shop
     ("step", "names"),
     [("week", ["Week of 5 May 2031", "Week of 28 Apr 2031"]), ("month", ["May 2031", "April 2031"])],
 )
-def test_days_are_put_together(panel: Panel, shop: Shop, step: str, names: list[str]) -> None:
-    refund(shop)
-    refund(shop, timedelta(days=6))
+def test_days_are_put_together(report_client: Panel, shop: Shop, step: str, names: list[str]) -> None:
+    make_refund(shop)
+    make_refund(shop, timedelta(days=6))
 
-    tables_by_title = tables(panel, first="2031-04-01", step=step)
+    tables_by_title = get_tables(report_client, first="2031-04-01", step=step)
 
     assert [name for name, *_ in tables_by_title["periods"]] == names
 
 
-def test_what_does_not_belong_is_left_out(panel: Panel, shop: Shop, other_shop: Shop) -> None:
-    refund(shop, test=True)
-    refund(shop, timedelta(days=6))
-    refund(other_shop)
-    failing = bogus_order(shop, behaviour="bogus:fail")
-    give_back(failing, "5.00")
-    work_off(shop)
-    euros = refund(shop)
+def test_what_does_not_belong_is_left_out(report_client: Panel, shop: Shop, other_shop: Shop) -> None:
+    make_refund(shop, test=True)
+    make_refund(shop, timedelta(days=6))
+    make_refund(other_shop)
+    failing = create_bogus_order(shop, behaviour="bogus:fail")
+    refund_amount(failing, "5.00")
+    run_refund_jobs(shop)
+    euros = make_refund(shop)
     with shop_scope(shop):
         Order.objects.filter(pk=euros.order_id).update(currency="EUR")
 
-    page = panel.get(REPORT, **DAYS)
+    page = report_client.get(REPORT, **DAYS)
 
     total = page.context["total"]
     assert (total.refunds, total.quantity, total.amount, total.other_currencies) == (1, 0, 0, 1)
     assert "1 refund in another currency" in " ".join(page.content.decode().split())
 
 
-def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
-    refund(shop, title="=HYPERLINK(1)")
+def test_the_file_is_for_spreadsheets(report_client: Panel, shop: Shop) -> None:
+    make_refund(shop, title="=HYPERLINK(1)")
 
-    products = panel.get(FILE, **DAYS, table="products")
-    periods = panel.get(FILE, **DAYS)
+    products = report_client.get(FILE, **DAYS, table="products")
+    periods = report_client.get(FILE, **DAYS)
 
     assert products["Content-Type"] == "text/csv; charset=utf-8"
     assert products["Content-Disposition"] == 'attachment; filename="refunds-products-2031-05-01-2031-05-06.csv"'
@@ -112,8 +114,8 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
         "'=HYPERLINK(1),1,1,10.50",
     ]
     assert periods.content.decode("utf-8-sig").splitlines()[-2:] == ["2031-05-05,0,0,0.00", "2031-05-06,1,1,10.50"]
-    assert panel.get(FILE, **DAYS, table="people").status_code == 404
-    assert panel.get(FILE, first="x").status_code == 404
+    assert report_client.get(FILE, **DAYS, table="people").status_code == 404
+    assert report_client.get(FILE, first="x").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -127,28 +129,28 @@ def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
         ({"step": "hour"}, "Select a valid choice."),
     ],
 )
-def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], message: str) -> None:
-    response = panel.get(REPORT, **{**DAYS, **query})
+def test_days_that_are_none_or_too_many_are_refused(report_client: Panel, query: dict[str, str], message: str) -> None:
+    response = report_client.get(REPORT, **{**DAYS, **query})
 
     assert response.status_code == 200
     assert message in response.content.decode()
     assert "tables" not in response.context
 
 
-def test_the_report_costs_the_same_queries_however_much_was_refunded(panel: Panel, shop: Shop) -> None:
+def test_the_report_costs_the_same_queries_however_much_was_refunded(report_client: Panel, shop: Shop) -> None:
     costs = []
     for _ in range(2):
-        refund(shop)
-        panel.get(REPORT, **DAYS)
+        make_refund(shop)
+        report_client.get(REPORT, **DAYS)
         with CaptureQueriesContext(connection) as queries:
-            panel.get(REPORT, **DAYS)
+            report_client.get(REPORT, **DAYS)
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
 
 
-def test_the_menu_shows_where_one_is_and_nothing_else(panel: Panel) -> None:
+def test_the_menu_shows_where_one_is_and_nothing_else(report_client: Panel) -> None:
     """Check the menu on the report, whose address is below that of refunds."""
-    groups = panel.get(REPORT, **DAYS).context["sidebar_navigation"]
+    groups = report_client.get(REPORT, **DAYS).context["sidebar_navigation"]
 
     assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

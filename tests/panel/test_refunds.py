@@ -17,18 +17,24 @@ from apps.shops.domain.tokens import issue_token
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.inventory.factories import make_location
-from tests.orders.factories import available, make_order, make_variant
+from tests.orders.factories import get_available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
-from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
-from tests.refunds.pages import CALCULATION, NEW, confirmed, looked, opened, refunded, rows_of
+from tests.refunds.factories import (
+    create_bogus_order,
+    get_transaction,
+    is_money_consistent,
+    refund_amount,
+    run_refund_jobs,
+)
+from tests.refunds.pages import CALCULATION, NEW, confirm_refund, get_row_ids, open_form, refund_by_form, review_refund
 
 PAGE = "orders_order_change"
 POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("orders", "refund_orders")
+def refund_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "refund_orders")
 
 
 @pytest.fixture
@@ -44,17 +50,17 @@ def order(shop: Shop) -> Order:
     )
 
 
-def refunds(shop: Shop) -> list[Refund]:
+def get_refunds(shop: Shop) -> list[Refund]:
     with shop_scope(shop):
         return list(Refund.objects.order_by("pk"))
 
 
-def text(response: Any) -> str:
+def get_text(response: Any) -> str:
     return " ".join(response.content.decode().split())
 
 
-def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Order, shop: Shop) -> None:
-    (line,), (payment,) = rows_of(order)
+def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, order: Order, shop: Shop) -> None:
+    (line,), (payment,) = get_row_ids(order)
     typed = {
         f"units-{line}-unsent": "2",
         "full_shipping": "on",
@@ -62,13 +68,13 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Ord
         "note": "Broken <b>",
         "notify": "on",
     }
-    response = panel.post(CALCULATION, order.pk, **typed)
+    response = refund_client.post(CALCULATION, order.pk, **typed)
 
-    look = looked(panel, order, typed)
-    nothing_yet = refunds(shop)
-    responses = [confirmed(panel, order, look) for _ in range(2)]
+    look = review_refund(refund_client, order, typed)
+    nothing_yet = get_refunds(shop)
+    responses = [confirm_refund(refund_client, order, look) for _ in range(2)]
 
-    assert "25.00 USD" in text(response)
+    assert "25.00 USD" in get_text(response)
     assert response.context["suggestions"] == [(payment, "25.00")]
     for part in (
         "25.00 USD is refunded through bogus, to the payment of 35.00 USD.",
@@ -80,73 +86,84 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Ord
         "Damage",
         "Refund 25.00 USD </button>",
     ):
-        assert part in text(look), part
+        assert part in get_text(look), part
     assert nothing_yet == []
-    (refund,) = refunds(shop)
-    assert (refund.user_id, refund.reason, refund.note, refund.restock) == (panel.user.pk, "damage", "Broken <b>", True)
-    assert [single_response.redirect_chain[-1][0] for single_response in responses] == [panel.url(PAGE, order.pk)] * 2
-    assert "Refunded: 25.00 USD." in text(responses[0])
-    assert "already submitted" in text(responses[1])
-    assert "Waiting for the gateway" in text(responses[0])
-    assert "Refunded 25.00 USD through bogus" in text(responses[0])
+    (refund,) = get_refunds(shop)
+    assert (refund.user_id, refund.reason, refund.note, refund.restock) == (
+        refund_client.user.pk,
+        "damage",
+        "Broken <b>",
+        True,
+    )
+    assert [single_response.redirect_chain[-1][0] for single_response in responses] == [
+        refund_client.url(PAGE, order.pk)
+    ] * 2
+    assert "Refunded: 25.00 USD." in get_text(responses[0])
+    assert "already submitted" in get_text(responses[1])
+    assert "Waiting for the gateway" in get_text(responses[0])
+    assert "Refunded 25.00 USD through bogus" in get_text(responses[0])
     with shop_scope(shop):
-        assert available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
+        assert get_available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
         job = Job.objects.get(task="refunds.notification")
-    work_off(shop)
+    run_refund_jobs(shop)
     queue.run_job(job.key)
-    assert "Refunded" in text(panel.get(PAGE, order.pk))
+    assert "Refunded" in get_text(refund_client.get(PAGE, order.pk))
     assert mail.outbox[0].body.strip() in look.context["mail"].body
 
 
-def test_everything_is_one_click_and_the_page_works_without_scripts(panel: Panel, order: Order, shop: Shop) -> None:
-    (line,), (payment,) = rows_of(order)
-    form = opened(panel, order, all="1")
+def test_everything_is_one_click_and_the_page_works_without_scripts(
+    refund_client: Panel, order: Order, shop: Shop
+) -> None:
+    (line,), (payment,) = get_row_ids(order)
+    form = open_form(refund_client, order, all="1")
 
-    calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
-    german = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": "de"})
-    response = refunded(panel, order, form)
+    calculated = refund_client.http.post(refund_client.url(NEW, order.pk), {**form, "step": "calculate"})
+    german = refund_client.http.post(
+        refund_client.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": "de"}
+    )
+    response = refund_by_form(refund_client, order, form)
 
     assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
     assert calculated.context["suggestions"] == [(payment, "35.00")]
     assert german.context["suggestions"] == [(payment, "35,00")]
-    assert "Refunded: 35.00 USD." in text(response)
-    second_response = panel.get(NEW, order.pk)
-    assert "All items of this order are already refunded" in text(second_response)
-    assert "No payment is left to refund" in text(second_response)
+    assert "Refunded: 35.00 USD." in get_text(response)
+    second_response = refund_client.get(NEW, order.pk)
+    assert "All items of this order are already refunded" in get_text(second_response)
+    assert "No payment is left to refund" in get_text(second_response)
 
 
 @pytest.mark.parametrize(("included", "remaining", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
 def test_shipping_is_named_as_the_buyer_paid_it(
-    panel: Panel, shop: Shop, *, included: bool, remaining: str, back: str
+    refund_client: Panel, shop: Shop, *, included: bool, remaining: str, back: str
 ) -> None:
     tax = {"title": "VAT", "rate": Decimal("0.2"), "price": Decimal("1.20")}
     post = [{"title": "Post", "price": Decimal("6.00"), "tax_lines": [tax]}]
     order = make_order(shop, shipping=post, taxes_included=included, financial_status="paid")
 
-    form = text(panel.get(NEW, order.pk))
-    look = looked(panel, order, {"shipping": "3.00"})
-    response = confirmed(panel, order, look)
+    form = get_text(refund_client.get(NEW, order.pk))
+    look = review_refund(refund_client, order, {"shipping": "3.00"})
+    response = confirm_refund(refund_client, order, look)
 
     assert f"{remaining} USD refundable, {'tax included' if included else 'before tax'}" in form
-    assert f"<dd> {back} USD </dd>" in text(look)
-    assert f"Refund {back} USD </button>" in text(look)
-    assert f"shipping {back} USD" in text(response)
+    assert f"<dd> {back} USD </dd>" in get_text(look)
+    assert f"Refund {back} USD </button>" in get_text(look)
+    assert f"shipping {back} USD" in get_text(response)
 
 
-def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop: Shop) -> None:
-    (line,), (payment,) = rows_of(order)
+def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Order, shop: Shop) -> None:
+    (line,), (payment,) = get_row_ids(order)
     units = {f"units-{line}-unsent": "1"}
 
-    more = looked(panel, order, {**units, f"payment-{payment}": "35.01"})
-    look = looked(panel, order, {**units, f"payment-{payment}": "8.50", "reason": "restock"})
-    confirmed(panel, order, look)
+    more = review_refund(refund_client, order, {**units, f"payment-{payment}": "35.01"})
+    look = review_refund(refund_client, order, {**units, f"payment-{payment}": "8.50", "reason": "restock"})
+    confirm_refund(refund_client, order, look)
 
-    assert "Enter at most 35.00 USD." in text(more)
-    assert "1.50 USD less than the refund total." in text(look)
-    (refund,) = refunds(shop)
+    assert "Enter at most 35.00 USD." in get_text(more)
+    assert "1.50 USD less than the refund total." in get_text(look)
+    (refund,) = get_refunds(shop)
     with shop_scope(shop):
         (order_adjustment,) = refund.order_adjustments.all()
-    assert (order_adjustment.amount, order_adjustment.reason, movement_of(refund).amount) == (
+    assert (order_adjustment.amount, order_adjustment.reason, get_transaction(refund).amount) == (
         Decimal("1.50"),
         "restock",
         Decimal("8.50"),
@@ -167,148 +184,150 @@ def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop
         ({"units-{line}-unsent": "1", "note": "a\0b"}, "Null characters are not allowed"),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_happens(
-    panel: Panel, order: Order, shop: Shop, typed: dict[str, str], message: str
+def test_impossible_refunds_are_reported_and_change_nothing(
+    refund_client: Panel, order: Order, shop: Shop, typed: dict[str, str], message: str
 ) -> None:
-    (line,), (payment,) = rows_of(order)
+    (line,), (payment,) = get_row_ids(order)
     fields = {name.format(line=line, payment=payment): value for name, value in typed.items()}
 
-    response = looked(panel, order, fields)
-    displayed_response = panel.post(CALCULATION, order.pk, **fields)
+    response = review_refund(refund_client, order, fields)
+    displayed_response = refund_client.post(CALCULATION, order.pk, **fields)
 
     assert response.status_code == displayed_response.status_code == 200
-    assert message in text(response)
-    assert refunds(shop) == []
+    assert message in get_text(response)
+    assert get_refunds(shop) == []
 
 
-def test_a_payment_whose_gateway_is_not_here_is_noted_only(panel: Panel, shop: Shop) -> None:
+def test_a_payment_with_an_unknown_gateway_is_only_recorded(refund_client: Panel, shop: Shop) -> None:
     payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}
     order = make_order(shop, transactions=[payment])
-    (line,), (paid_amount,) = rows_of(order)
+    (line,), (paid_amount,) = get_row_ids(order)
 
-    form = opened(panel, order)
-    refused = looked(panel, order, {f"units-{line}-unsent": "1", f"by_hand-{paid_amount}": []})
-    response = refunded(panel, order, {f"units-{line}-unsent": "1"})
+    form = open_form(refund_client, order)
+    refused = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"by_hand-{paid_amount}": []})
+    response = refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
 
     assert form[f"by_hand-{paid_amount}"] == ["on"]
-    assert "cards is not installed here and cannot refund money" in text(refused)
-    assert "Refunded: 10.00 USD." in text(response)
-    (refund,) = refunds(shop)
-    assert (movement_of(refund).gateway, movement_of(refund).status) == ("manual", "success")
+    assert "cards is not installed here and cannot refund money" in get_text(refused)
+    assert "Refunded: 10.00 USD." in get_text(response)
+    (refund,) = get_refunds(shop)
+    assert (get_transaction(refund).gateway, get_transaction(refund).status) == ("manual", "success")
 
 
-def test_a_second_look_that_is_out_of_date_is_shown_anew(panel: Panel, order: Order, shop: Shop) -> None:
-    (line,), _ = rows_of(order)
+def test_an_outdated_review_is_shown_again(refund_client: Panel, order: Order, shop: Shop) -> None:
+    (line,), _ = get_row_ids(order)
     typed = {f"units-{line}-unsent": "2"}
-    look = looked(panel, order, typed)
-    give_back(order, "30.00")
+    look = review_refund(refund_client, order, typed)
+    refund_amount(order, "30.00")
 
-    refused = confirmed(panel, order, look)
+    refused = confirm_refund(refund_client, order, look)
 
-    assert "20.00 USD" in text(look)
-    assert len(refunds(shop)) == 1
-    assert "Enter at most 5.00 USD." in text(refused)
+    assert "20.00 USD" in get_text(look)
+    assert len(get_refunds(shop)) == 1
+    assert "Enter at most 5.00 USD." in get_text(refused)
 
 
-def test_units_that_were_sent_come_back_to_a_place_of_choice(panel: Panel, order: Order, shop: Shop) -> None:
+def test_units_that_were_sent_come_back_to_a_place_of_choice(refund_client: Panel, order: Order, shop: Shop) -> None:
     depot = make_location(shop)
-    (line,), _ = rows_of(order)
+    (line,), _ = get_row_ids(order)
     with shop_scope(shop):
         row = order.line_items.get()
         row.fulfilled_quantity, row.fulfillable_quantity = 2, 1
         row.save()
 
-    form = opened(panel, order)
-    look = looked(panel, order, {f"units-{line}-sent": "2", f"restock-{line}-sent": f"return:{depot.pk}"})
-    confirmed(panel, order, look)
+    form = open_form(refund_client, order)
+    look = review_refund(
+        refund_client, order, {f"units-{line}-sent": "2", f"restock-{line}-sent": f"return:{depot.pk}"}
+    )
+    confirm_refund(refund_client, order, look)
 
     assert {f"units-{line}-sent", f"units-{line}-unsent"} <= form.keys()
-    assert "2 × Mug - Blue: returned, restocked at Depot." in text(look)
+    assert "2 × Mug - Blue: returned, restocked at Depot." in get_text(look)
     with shop_scope(shop):
         refund = Refund.objects.get()
         (back,) = refund.refund_line_items.all()
         assert (back.restock_type, back.location, back.quantity) == ("return", Location.objects.get(pk=depot.pk), 2)
 
 
-def test_money_that_did_not_go_back_is_tried_again(panel: Panel, shop: Shop) -> None:
-    order = bogus_order(shop, behaviour="bogus:fail")
-    (line,), (payment,) = rows_of(order)
-    refunded(panel, order, {f"units-{line}-unsent": "1"})
-    work_off(shop)
-    failed = movement_of(refunds(shop)[0])
-    page = text(panel.get(PAGE, order.pk))
+def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:
+    order = create_bogus_order(shop, behaviour="bogus:fail")
+    (line,), (payment,) = get_row_ids(order)
+    refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
+    run_refund_jobs(shop)
+    failed = get_transaction(get_refunds(shop)[0])
+    page = get_text(refund_client.get(PAGE, order.pk))
     with shop_scope(shop):
         Transaction.objects.filter(pk=payment).update(authorization="")
 
-    form = opened(panel, order, again=str(failed.pk))
-    response = refunded(panel, order, form)
-    work_off(shop)
+    form = open_form(refund_client, order, again=str(failed.pk))
+    response = refund_by_form(refund_client, order, form)
+    run_refund_jobs(shop)
 
     assert "Rejected" in page
     assert "The card was closed" in page
     assert f"?again={failed.pk}" in page
     assert form[f"payment-{payment}"] == ["20.00"]
-    assert "Refunded: 20.00 USD." in text(response)
-    after = text(panel.get(PAGE, order.pk))
+    assert "Refunded: 20.00 USD." in get_text(response)
+    after = get_text(refund_client.get(PAGE, order.pk))
     assert "Refunded" in after
     assert "?again=" not in after
-    assert money_agrees()
+    assert is_money_consistent()
 
 
-def test_a_gateway_that_has_not_answered_is_asked_on_demand(panel: Panel, shop: Shop) -> None:
-    order = bogus_order(shop, behaviour="bogus:later")
-    refund = give_back(order, "20.00")
-    work_off(shop)
-    waiting = movement_of(refund)
-    page = text(panel.get(PAGE, order.pk))
+def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel, shop: Shop) -> None:
+    order = create_bogus_order(shop, behaviour="bogus:later")
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(shop)
+    waiting = get_transaction(refund)
+    page = get_text(refund_client.get(PAGE, order.pk))
 
-    request = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
-    message = text(panel.http.get(request["Location"]))
-    work_off(shop)
-    late = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
+    request = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
+    message = get_text(refund_client.http.get(request["Location"]))
+    run_refund_jobs(shop)
+    late = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
 
     assert "Check bogus now" in page
     assert "bogus is being checked" in message
-    assert movement_of(refund).status == "success"
-    assert "has already answered" in text(panel.http.get(late["Location"]))
-    other = give_back(bogus_order(shop), "1.00")
-    assert panel.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
+    assert get_transaction(refund).status == "success"
+    assert "has already answered" in get_text(refund_client.http.get(late["Location"]))
+    other = refund_amount(create_bogus_order(shop), "1.00")
+    assert refund_client.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
 
 
-def test_a_shop_on_trial_is_told_to_wait(panel: Panel, shop: Shop, time_machine: Any) -> None:
+def test_a_trial_shop_is_told_to_wait_at_the_limit(refund_client: Panel, shop: Shop, time_machine: Any) -> None:
     time_machine.move_to(timezone.now(), tick=False)
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     order = make_order(shop, financial_status="paid")
-    _, (payment,) = rows_of(order)
-    answers = [refunded(panel, order, {f"payment-{payment}": "1.00"}) for _ in range(6)]
+    _, (payment,) = get_row_ids(order)
+    answers = [refund_by_form(refund_client, order, {f"payment-{payment}": "1.00"}) for _ in range(6)]
 
-    assert len(refunds(shop)) == 5
-    assert "Trial shops can create 5 refunds per minute. Try again in" in text(answers[-1])
+    assert len(get_refunds(shop)) == 5
+    assert "Trial shops can create 5 refunds per minute. Try again in" in get_text(answers[-1])
 
 
-def test_an_order_in_two_currencies_goes_back_in_both(panel: Panel, shop: Shop) -> None:
+def test_an_order_in_two_currencies_goes_back_in_both(refund_client: Panel, shop: Shop) -> None:
     sales = [
         {"kind": "sale", "amount": Decimal("5.00"), "currency": "USD"},
         {"kind": "sale", "amount": Decimal("13.50"), "currency": "EUR"},
     ]
     order = make_order(shop, presentment_currency="EUR", exchange_rate=Decimal("0.9"), transactions=sales)
-    (line,), _ = rows_of(order)
+    (line,), _ = get_row_ids(order)
 
-    response = refunded(panel, order, {f"units-{line}-unsent": "1"})
+    response = refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
 
-    assert "Refunded: 5.00 USD and 4.50 EUR." in text(response)
+    assert "Refunded: 5.00 USD and 4.50 EUR." in get_text(response)
 
 
-def test_whoever_may_not_refund_does_not_through_an_app_either(
-    panel_with: PanelWith, client_with: ClientWith, shop: Shop, order: Order
+def test_staff_without_the_refund_permission_cannot_refund_through_an_app(
+    admin_client_with: PanelWith, client_with: ClientWith, shop: Shop, order: Order
 ) -> None:
-    clerk = panel_with("orders", "edit_orders")
-    page = text(clerk.get(PAGE, order.pk))
+    clerk = admin_client_with("orders", "edit_orders")
+    page = get_text(clerk.get(PAGE, order.pk))
     refused = clerk.forge(NEW, order.pk, step="refund")
 
     installation = client_with("write_orders").installation
     token = issue_token(installation, actor="system", at=timezone.now(), user_id=clerk.user.pk)
-    _, (payment,) = rows_of(order)
+    _, (payment,) = get_row_ids(order)
     body = {"transactions": [{"parent_id": payment, "amount": "1.00"}]}
     acting = ApiClient(token, installation)
     answers = [
@@ -319,18 +338,18 @@ def test_whoever_may_not_refund_does_not_through_an_app_either(
     assert "Refund…" not in page
     assert refused.status_code == 403
     assert [response.status_code for response in answers] == [403, 403]
-    assert refunds(shop) == []
+    assert get_refunds(shop) == []
 
 
-def test_the_list_and_the_page_of_a_refund(panel: Panel, order: Order, shop: Shop) -> None:
-    (line,), _ = rows_of(order)
-    refunded(panel, order, {f"units-{line}-unsent": "1", "reason": "customer", "note": "Sorry"})
-    (refund,) = refunds(shop)
+def test_the_list_and_the_page_of_a_refund(refund_client: Panel, order: Order, shop: Shop) -> None:
+    (line,), _ = get_row_ids(order)
+    refund_by_form(refund_client, order, {f"units-{line}-unsent": "1", "reason": "customer", "note": "Sorry"})
+    (refund,) = get_refunds(shop)
 
-    rows = text(panel.get("refunds_refund_changelist", q="#1001"))
-    page = text(panel.get("refunds_refund_change", refund.pk))
+    rows = get_text(refund_client.get("refunds_refund_changelist", q="#1001"))
+    page = get_text(refund_client.get("refunds_refund_change", refund.pk))
 
     for part in ("#1001", "10.00 USD", "Pending", "Goodwill", "Sorry"):
         assert part in rows
-    for part in ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(panel.user)):
+    for part in ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(refund_client.user)):
         assert part in page

@@ -28,7 +28,7 @@ VALUES = {
 }
 
 
-def register(panel: Panel, **values: str) -> Response:
+def register_app(panel: Panel, **values: str) -> Response:
     return panel.post("shops_app_add", form_key=panel.form_key("shops_app_add"), **{**VALUES, **values})
 
 
@@ -37,17 +37,17 @@ def app(shop: Shop) -> App:
     return app_installation.create_app(name="Stock sync", owner=shop, scopes=["read_products"])
 
 
-def topics(shop: Shop) -> list[str]:
+def get_topics(shop: Shop) -> list[str]:
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith="apps/").order_by("id").values_list("topic", flat=True))
 
 
-def test_an_app_is_registered_and_its_secret_shown_once(owner: Panel, shop: Shop) -> None:
-    page = register(owner)
-    second_response = owner.post("shops_app_add", form_key=page.wsgi_request.POST["form_key"], **VALUES)
+def test_an_app_is_registered_and_its_secret_shown_once(owner_client: Panel, shop: Shop) -> None:
+    page = register_app(owner_client)
+    second_response = owner_client.post("shops_app_add", form_key=page.wsgi_request.POST["form_key"], **VALUES)
 
     app = App.objects.get()
-    later = owner.get("shops_app_change", app.pk).content.decode()
+    later = owner_client.get("shops_app_change", app.pk).content.decode()
     assert (page.status_code, second_response.status_code) == (201, 302)
     assert "no-store" in page["Cache-Control"]
     assert SECRET.findall(page.content.decode()) == [app.api_secret]
@@ -56,13 +56,13 @@ def test_an_app_is_registered_and_its_secret_shown_once(owner: Panel, shop: Shop
     assert app.api_key in later
     assert (app.owner, app.distribution, app.requested_scopes) == (shop, "public", ["write_products"])
     assert app.redirect_urls == ["https://app.example/a", "https://app.example/b"]
-    assert topics(shop) == ["apps/create"]
+    assert get_topics(shop) == ["apps/create"]
     with all_shops_scope():
         assert not Installation.objects.exists()
 
 
-def test_what_does_not_fit_is_said_at_its_field_and_nothing_is_made(owner: Panel) -> None:
-    page = register(owner, redirect_urls="http://app.example/a", application_url="nonsense", name="")
+def test_invalid_values_are_reported_at_their_fields_and_create_nothing(owner_client: Panel) -> None:
+    page = register_app(owner_client, redirect_urls="http://app.example/a", application_url="nonsense", name="")
 
     form = page.context["form"]
     assert form.errors.keys() == {"redirect_urls", "application_url", "name"}
@@ -94,17 +94,17 @@ def test_addresses_of_the_developers_own_machine_may_be_plain() -> None:
         check_redirect_urls([f"https://app.example/{number}" for number in range(21)])
 
 
-def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app: App) -> None:
+def test_a_change_asks_the_shops_that_have_the_app(owner_client: Panel, shop: Shop, app: App) -> None:
     installation = app_installation.install_app(app, shop, scopes=["read_products"], actor="system", at=timezone.now())
-    values = {**VALUES, "scope_orders": "read", "seen": owner.get("shops_app_change", app.pk).context["seen"]}
+    values = {**VALUES, "scope_orders": "read", "seen": owner_client.get("shops_app_change", app.pk).context["seen"]}
 
-    saved = owner.post("shops_app_change", app.pk, **values)
-    page = owner.get("shops_installation_change", installation.pk).content.decode()
+    saved = owner_client.post("shops_app_change", app.pk, **values)
+    page = owner_client.get("shops_installation_change", installation.pk).content.decode()
     with shop_scope(shop):
         untouched = Installation.objects.get().scopes
-    response = owner.get("shops_installation_review", installation.pk)
-    forged = owner.post("shops_installation_review", installation.pk)
-    approved = owner.post("shops_installation_review", installation.pk, seen=response.context["seen"])
+    response = owner_client.get("shops_installation_review", installation.pk)
+    forged = owner_client.post("shops_installation_review", installation.pk)
+    approved = owner_client.post("shops_installation_review", installation.pk, seen=response.context["seen"])
 
     with shop_scope(shop):
         now = Installation.objects.get().scopes
@@ -114,26 +114,26 @@ def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app
     assert "requests additional access" in page
     assert response.content.decode().count(">new</span>") == 2
     assert now == ["read_orders", "write_products"]
-    assert (event.actor, event.changes) == (f"staff:{owner.user.pk}", {"scopes": [untouched, now]})
-    assert topics(shop) == ["apps/update"]
+    assert (event.actor, event.changes) == (f"staff:{owner_client.user.pk}", {"scopes": [untouched, now]})
+    assert get_topics(shop) == ["apps/update"]
 
 
-def test_an_own_app_is_installed_with_what_it_asks_for(owner: Panel, shop: Shop, app: App) -> None:
-    form_fields = owner.get("shops_app_install", app.pk).context["seen"]
+def test_an_own_app_is_installed_with_what_it_asks_for(owner_client: Panel, shop: Shop, app: App) -> None:
+    form_fields = owner_client.get("shops_app_install", app.pk).context["seen"]
 
-    response = owner.post("shops_app_install", app.pk, seen=form_fields)
+    response = owner_client.post("shops_app_install", app.pk, seen=form_fields)
 
     with shop_scope(shop):
         installation = Installation.objects.get()
-    assert response["Location"] == owner.url("shops_installation_change", installation.pk)
+    assert response["Location"] == owner_client.url("shops_installation_change", installation.pk)
     assert installation.scopes == ["read_products"]
 
 
-def test_what_changed_meanwhile_is_not_overwritten(owner: Panel, app: App) -> None:
-    form_fields = owner.get("shops_app_change", app.pk).context["seen"]
+def test_concurrent_changes_are_not_overwritten(owner_client: Panel, app: App) -> None:
+    form_fields = owner_client.get("shops_app_change", app.pk).context["seen"]
     App.objects.filter(pk=app.pk).update(name="Renamed")
 
-    page = owner.post("shops_app_change", app.pk, **VALUES, seen=form_fields)
+    page = owner_client.post("shops_app_change", app.pk, **VALUES, seen=form_fields)
 
     app.refresh_from_db()
     assert "Someone else changed this in the meantime" in page.content.decode()
@@ -141,54 +141,58 @@ def test_what_changed_meanwhile_is_not_overwritten(owner: Panel, app: App) -> No
 
 
 @pytest.mark.parametrize(("overlap", "both"), [("24", True), ("0", False)])
-def test_a_secret_is_replaced_with_an_overlap(owner: Panel, shop: Shop, app: App, overlap: str, both: bool) -> None:
+def test_a_secret_is_replaced_with_an_overlap(
+    owner_client: Panel, shop: Shop, app: App, overlap: str, both: bool
+) -> None:
     old, now = app.api_secret, timezone.now()
 
-    page = owner.post("shops_app_secret", app.pk, overlap=overlap, form_key=owner.form_key("shops_app_change", app.pk))
+    page = owner_client.post(
+        "shops_app_secret", app.pk, overlap=overlap, form_key=owner_client.form_key("shops_app_change", app.pk)
+    )
 
     app.refresh_from_db()
     assert SECRET.findall(page.content.decode()) == [app.api_secret]
     assert app_secrets.is_valid_secret(app, app.api_secret, now)
     assert app_secrets.is_valid_secret(app, old, timezone.now()) is both
     assert not app_secrets.is_valid_secret(app, old, now + timedelta(hours=25))
-    assert topics(shop) == ["apps/secret"]
+    assert get_topics(shop) == ["apps/secret"]
 
 
-def test_the_old_secret_can_be_ended(owner: Panel, shop: Shop, app: App) -> None:
+def test_the_old_secret_can_be_ended(owner_client: Panel, shop: Shop, app: App) -> None:
     old = app.api_secret
     app_secrets.rotate_secret(app, at=timezone.now())
 
-    owner.post("shops_app_end_old", app.pk)
+    owner_client.post("shops_app_end_old", app.pk)
 
     assert not app_secrets.is_valid_secret(app, old, timezone.now())
-    assert topics(shop) == ["apps/old_secret_ended"]
+    assert get_topics(shop) == ["apps/old_secret_ended"]
 
 
 @pytest.mark.parametrize("overlap", ["", "9999"])
-def test_an_overlap_that_is_not_offered_changes_nothing(owner: Panel, app: App, overlap: str) -> None:
-    key = owner.form_key("shops_app_change", app.pk)
+def test_an_overlap_that_is_not_offered_changes_nothing(owner_client: Panel, app: App, overlap: str) -> None:
+    key = owner_client.form_key("shops_app_change", app.pk)
 
-    owner.post("shops_app_secret", app.pk, overlap=overlap, form_key=key)
+    owner_client.post("shops_app_secret", app.pk, overlap=overlap, form_key=key)
 
     before = app.api_secret
     app.refresh_from_db()
     assert app.api_secret == before
 
 
-def test_apps_that_nobody_here_keeps_are_the_operators(
-    owner: Panel, operator: Panel, other_shop: Shop, panel_with: PanelWith
+def test_apps_without_an_owning_shop_belong_to_the_operator(
+    owner_client: Panel, operator_client: Panel, other_shop: Shop, admin_client_with: PanelWith
 ) -> None:
     theirs = app_installation.create_app(name="Theirs", owner=other_shop)
     nobodys = app_installation.create_app(name="Nobodys")
     results: dict[str, Any] = {}
-    for name, panel in (("owner", owner), ("operator", operator)):
+    for name, panel in (("owner", owner_client), ("operator", operator_client)):
         results[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
 
     assert results == {"owner": [404, 404], "operator": [404, 200]}
 
 
-def test_who_only_looks_cannot_save(panel_with: PanelWith, app: App) -> None:
-    panel = panel_with("view_private_apps")
+def test_who_only_looks_cannot_save(admin_client_with: PanelWith, app: App) -> None:
+    panel = admin_client_with("view_private_apps")
 
     page = panel.get("shops_app_change", app.pk).content.decode()
     response = panel.post("shops_app_change", app.pk, **VALUES)
@@ -200,39 +204,41 @@ def test_who_only_looks_cannot_save(panel_with: PanelWith, app: App) -> None:
     assert app.name == "Stock sync"
 
 
-def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Shop, app: App) -> None:
+def test_an_app_that_no_shop_has_is_removed_and_named_on(owner_client: Panel, shop: Shop, app: App) -> None:
     key, secret = app.api_key, app.api_secret
-    page = owner.get("shops_app_delete", app.pk).content.decode()
+    page = owner_client.get("shops_app_delete", app.pk).content.decode()
 
-    response = owner.post("shops_app_delete", app.pk, form_key=owner.form_key("shops_app_delete", app.pk))
+    response = owner_client.post("shops_app_delete", app.pk, form_key=owner_client.form_key("shops_app_delete", app.pk))
 
     body = {"client_id": key, "client_secret": secret, "grant_type": "client_credentials"}
     token = Client().post("/admin/oauth/access_token", body, content_type="application/json")
     assert "Delete Stock sync?" in page
     assert response.status_code == 302
-    assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("Stock sync deleted.")[-1]
-    assert owner.get("shops_app_change", app.pk).status_code == 404
+    assert (
+        "Stock sync" not in owner_client.get("shops_app_changelist").content.decode().split("Stock sync deleted.")[-1]
+    )
+    assert owner_client.get("shops_app_change", app.pk).status_code == 404
     assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
     assert get_actor_name(f"app:{app.pk}") == "Stock sync (app)"
-    assert topics(shop) == ["apps/delete"]
+    assert get_topics(shop) == ["apps/delete"]
     with pytest.raises(app_installation.AppRetired):
         app_installation.install_app(app, shop, scopes="", actor="system", at=timezone.now())
     with all_shops_scope():
         assert not Installation.objects.exists()
 
 
-def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
+def test_an_app_at_work_is_not_removed(owner_client: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
     for current_shop in (shop, other_shop):
         app_installation.install_app(app, current_shop, scopes="", actor="system", at=timezone.now())
-    key = owner.form_key("shops_app_change", app.pk)
-    page = owner.get("shops_app_delete", app.pk).content.decode()
+    key = owner_client.form_key("shops_app_change", app.pk)
+    page = owner_client.get("shops_app_delete", app.pk).content.decode()
 
-    response = owner.post("shops_app_delete", app.pk, form_key=key)
+    response = owner_client.post("shops_app_delete", app.pk, form_key=key)
 
     app.refresh_from_db()
     assert "The app is installed in this shop." in page
     assert "The app is installed in 1 other shop." in " ".join(page.split())
     assert response.status_code == 302
-    assert "The app is installed in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
+    assert "The app is installed in 2 shops." in owner_client.get("shops_app_delete", app.pk).content.decode()
     assert app.retired_at is None
-    assert topics(shop) == []
+    assert get_topics(shop) == []

@@ -28,14 +28,14 @@ DAYS = {"first": "2031-05-05", "last": "2031-05-06"}
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     shop.refresh_from_db()
     time_machine.move_to(NOW, tick=False)
-    return panel_with("reports")
+    return admin_client_with("reports")
 
 
-def sell(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
+def create_sale(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
     """Create an order of two mugs for 20.00, so many hours ago."""
     order = make_order(shop, **values)
     with shop_scope(shop):
@@ -43,13 +43,13 @@ def sell(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, *
     return order
 
 
-def tables(panel: Panel, **query: str) -> dict[str, Any]:
+def get_tables(panel: Panel, **query: str) -> dict[str, Any]:
     response = panel.get(REPORT, **{**DAYS, **query})
     assert response.status_code == 200
     return dict(response.context["tables"])
 
 
-def file_of(panel: Panel, table: str) -> list[str]:
+def get_file(panel: Panel, table: str) -> list[str]:
     response = panel.get(FILE, **DAYS, table=table)
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="{table}-2031-05-05-2031-05-06.csv"'
@@ -57,30 +57,30 @@ def file_of(panel: Panel, table: str) -> list[str]:
     return lines
 
 
-def test_days_stand_beside_the_days_before(panel: Panel, shop: Shop) -> None:
+def test_days_are_compared_with_the_previous_days(report_client: Panel, shop: Shop) -> None:
     """Check the comparison: sales of 60 on the 5th and 6th, 40 on the 3rd and 4th."""
     for hours in (0, 1, 24, 48, 72, 96):
-        sell(shop, hours)
+        create_sale(shop, hours)
 
-    table = tables(panel)["sales"]
+    table = get_tables(report_client)["sales"]
 
     assert table.title == "60.00 USD, 50% more than in the previous period"
     assert table.note == "3 orders; previous period, 3 May 2031 to 4 May 2031: 40.00 USD in 2 orders."
     assert table.rows == [("6 May 2031", 2, "40.00", 1, "20.00"), ("5 May 2031", 1, "20.00", 1, "20.00")]
     assert [(pair.back, pair.front) for pair in table.pairs] == [(50, 50), (50, 100)]
-    assert file_of(panel, "sales") == [
+    assert get_file(report_client, "sales") == [
         "Day,Orders,Money (USD),Orders before,Money before (USD)",
         "2031-05-05,1,20.00,1,20.00",
         "2031-05-06,2,40.00,1,20.00",
     ]
 
 
-def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) -> None:
-    sell(shop)
-    sell(shop, 24)
-    User.objects.filter(pk=panel.user.pk).update(language="de")
+def test_days_are_written_as_the_reader_writes_them(report_client: Panel, shop: Shop) -> None:
+    create_sale(shop)
+    create_sale(shop, 24)
+    User.objects.filter(pk=report_client.user.pk).update(language="de")
 
-    response = panel.get(REPORT, **DAYS)
+    response = report_client.get(REPORT, **DAYS)
 
     table = dict(response.context["tables"])["sales"]
     assert "<span>5. Mai 2031</span><span>6. Mai 2031</span>" in response.content.decode()
@@ -96,62 +96,62 @@ def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) ->
         ((0, 48, 72), "20.00 USD, 50% less than in the previous period"),
     ],
 )
-def test_the_change_is_told_in_words(panel: Panel, shop: Shop, hours: tuple[int, ...], title: str) -> None:
+def test_changes_are_described_in_words(report_client: Panel, shop: Shop, hours: tuple[int, ...], title: str) -> None:
     for hour in hours:
-        sell(shop, hour)
+        create_sale(shop, hour)
 
-    assert tables(panel)["sales"].title == title
+    assert get_tables(report_client)["sales"].title == title
 
 
-def test_returning_customers_had_bought_before(panel: Panel, shop: Shop) -> None:
+def test_returning_customers_had_bought_before(report_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         ada, bob = make_customer(), make_customer()
-    sell(shop, 500, changed={"customer": ada})
-    sell(shop, 24, changed={"customer": ada})
-    sell(shop, 24, changed={"customer": bob})
-    sell(shop, 0, changed={"customer": bob})
-    sell(shop, 0)
+    create_sale(shop, 500, changed={"customer": ada})
+    create_sale(shop, 24, changed={"customer": ada})
+    create_sale(shop, 24, changed={"customer": bob})
+    create_sale(shop, 0, changed={"customer": bob})
+    create_sale(shop, 0)
 
-    table = tables(panel)["returning"]
+    table = get_tables(report_client)["returning"]
 
     assert table.title == "2 orders from returning customers"
     assert table.note == ("2 of 4 orders came from returning customers (67% of the orders with a known customer).")
     assert table.rows == [("6 May 2031", 1, 0, 1), ("5 May 2031", 1, 1, 0)]
     assert [(pair.back, pair.front) for pair in table.pairs] == [(100, 50), (100, 50)]
-    assert file_of(panel, "returning") == [
+    assert get_file(report_client, "returning") == [
         "Day,Returning customers,First orders,Unknown customers",
         "2031-05-05,1,1,0",
         "2031-05-06,1,0,1",
     ]
 
 
-def test_what_was_no_purchase_makes_nobody_return(panel: Panel, shop: Shop) -> None:
+def test_orders_without_purchase_make_no_returning_customer(report_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         ada = make_customer()
-    sell(shop, 50, changed={"customer": ada, "test": True})
-    sell(shop, 40, changed={"customer": ada, "status": "cancelled", "cancelled_at": NOW})
-    sell(shop, 0, changed={"customer": ada})
+    create_sale(shop, 50, changed={"customer": ada, "test": True})
+    create_sale(shop, 40, changed={"customer": ada, "status": "cancelled", "cancelled_at": NOW})
+    create_sale(shop, 0, changed={"customer": ada})
 
-    assert tables(panel)["returning"].rows == [("6 May 2031", 0, 1, 0)]
+    assert get_tables(report_client)["returning"].rows == [("6 May 2031", 0, 1, 0)]
 
 
-def test_best_sellers_go_by_what_they_were_bought_for(panel: Panel, shop: Shop) -> None:
+def test_best_sellers_go_by_what_they_were_bought_for(report_client: Panel, shop: Shop) -> None:
     """Check revenue: 3 jars for 5.00 plus 1.50 tax make 16.50; custom mugs, 2 for 10.00 in each of two orders."""
     tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
     jar = make_variant(shop, product_title="Jar").product
     line = {"title": "Old jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
     for hours in (0, 24):
-        sell(shop, hours)
-    named_order = sell(shop, 1, lines=[line])
+        create_sale(shop, hours)
+    named_order = create_sale(shop, 1, lines=[line])
     with shop_scope(shop):
         named_order.line_items.update(product=jar)
-    sell(shop, 1, lines=[{"title": "=1+1", "price": Decimal("1.00"), "quantity": 3}])
+    create_sale(shop, 1, lines=[{"title": "=1+1", "price": Decimal("1.00"), "quantity": 3}])
 
-    table = tables(panel)["products"]
+    table = get_tables(report_client)["products"]
 
     assert table.rows == [("Mug", 2, 4, "40.00"), ("Jar", 1, 3, "16.50"), ("=1+1", 1, 3, "3.00")]
     assert [bar.height for bar in table.bars] == [100, 41, 8]
-    assert file_of(panel, "products") == [
+    assert get_file(report_client, "products") == [
         "Product,Orders,Units,Money (USD)",
         "Mug,2,4,40.00",
         "Jar,1,3,16.50",
@@ -159,41 +159,41 @@ def test_best_sellers_go_by_what_they_were_bought_for(panel: Panel, shop: Shop) 
     ]
 
 
-def test_taxes_that_prices_include_count_once_and_discounts_not(panel: Panel, shop: Shop) -> None:
+def test_taxes_that_prices_include_count_once_and_discounts_not(report_client: Panel, shop: Shop) -> None:
     tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
     line = {"title": "Jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
-    order = sell(shop, lines=[line], taxes_included=True)
+    order = create_sale(shop, lines=[line], taxes_included=True)
     with shop_scope(shop):
         order.line_items.update(discount=Decimal("2.00"))
 
-    assert tables(panel)["products"].rows == [("Jar", 1, 3, "13.00")]
+    assert get_tables(report_client)["products"].rows == [("Jar", 1, 3, "13.00")]
 
 
 @pytest.mark.parametrize(
     "changed",
     [{"cancelled_at": NOW, "status": "cancelled"}, {"test": True}, {"processed_at": NOW - timedelta(days=9)}],
 )
-def test_what_is_no_sale_is_left_out(panel: Panel, shop: Shop, changed: dict[str, Any]) -> None:
-    sell(shop, changed=changed)
+def test_what_is_no_sale_is_left_out(report_client: Panel, shop: Shop, changed: dict[str, Any]) -> None:
+    create_sale(shop, changed=changed)
 
-    assert [list(table.rows) for table in tables(panel).values()] == [[], [], []]
+    assert [list(table.rows) for table in get_tables(report_client).values()] == [[], [], []]
 
 
-def test_orders_in_other_currencies_are_counted_apart(panel: Panel, shop: Shop) -> None:
-    sell(shop, changed={"currency": "EUR"})
+def test_orders_in_other_currencies_are_counted_apart(report_client: Panel, shop: Shop) -> None:
+    create_sale(shop, changed={"currency": "EUR"})
 
-    tables_by_title = tables(panel)
+    tables_by_title = get_tables(report_client)
 
     assert tables_by_title["sales"].footer == "1 order in other currencies not included."
     assert [list(table.rows) for table in tables_by_title.values()] == [[], [], []]
 
 
-def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_other_shops_sales_are_not_shown(report_client: Panel, shop: Shop, other_shop: Shop) -> None:
     """Check that other shops' orders, customers and products are not counted."""
-    sell(other_shop)
+    create_sale(other_shop)
 
-    assert [list(table.rows) for table in tables(panel).values()] == [[], [], []]
-    assert file_of(panel, "products") == ["Product,Orders,Units,Money (USD)"]
+    assert [list(table.rows) for table in get_tables(report_client).values()] == [[], [], []]
+    assert get_file(report_client, "products") == ["Product,Orders,Units,Money (USD)"]
 
 
 @pytest.mark.parametrize(
@@ -205,52 +205,52 @@ def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: 
         ({"first": "x"}, "Enter a valid date."),
     ],
 )
-def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], message: str) -> None:
-    response = panel.get(REPORT, **{**DAYS, **query})
+def test_days_that_are_none_or_too_many_are_refused(report_client: Panel, query: dict[str, str], message: str) -> None:
+    response = report_client.get(REPORT, **{**DAYS, **query})
 
     assert response.status_code == 200
     assert message in response.content.decode()
     assert "tables" not in response.context
-    assert panel.get(FILE, **{**DAYS, **query}).status_code == 404
+    assert report_client.get(FILE, **{**DAYS, **query}).status_code == 404
 
 
-def test_there_is_no_other_file(panel: Panel) -> None:
-    assert panel.get(FILE, **DAYS, table="people").status_code == 404
+def test_there_is_no_other_file(report_client: Panel) -> None:
+    assert report_client.get(FILE, **DAYS, table="people").status_code == 404
 
 
-def test_figures_need_their_permission(panel_with: PanelWith) -> None:
-    other_rows = panel_with("orders", "edit_orders", "dashboard", "overviews")
+def test_figures_need_their_permission(admin_client_with: PanelWith) -> None:
+    other_rows = admin_client_with("orders", "edit_orders", "dashboard", "overviews")
 
     assert [other_rows.get(name, **DAYS).status_code for name in (REPORT, FILE)] == [403, 403]
 
 
-def test_the_report_costs_the_same_queries_however_much_was_sold(panel: Panel, shop: Shop) -> None:
+def test_the_report_costs_the_same_queries_however_much_was_sold(report_client: Panel, shop: Shop) -> None:
     costs = []
     for _ in range(2):
-        sell(shop)
-        panel.get(REPORT, **DAYS)
+        create_sale(shop)
+        report_client.get(REPORT, **DAYS)
         with CaptureQueriesContext(connection) as queries:
-            panel.get(REPORT, **DAYS)
+            report_client.get(REPORT, **DAYS)
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
 
 
-def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, shop: Shop) -> None:
+def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(report_client: Panel, shop: Shop) -> None:
     """Check sales after an edit: three mugs of 10.00 with a discount of 1.00 and taxes, 31.90.
 
     One mug is edited out and a cup of 7.70 added. The refund report has the refunded items, so they stay sold here.
     """
     vat = [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]
     price = {"price": Decimal("10.00"), "total_discount": Decimal("1.00"), "tax_lines": vat}
-    order = sell(shop, lines=[{"title": "Mug", "quantity": 3, **price}], financial_status="paid")
+    order = create_sale(shop, lines=[{"title": "Mug", "quantity": 3, **price}], financial_status="paid")
     with shop_scope(shop):
         (line,) = get_line_items(order)
         cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
         edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
 
     def shown() -> tuple[str, list[tuple[object, ...]]]:
-        tables_by_title = tables(panel)
+        tables_by_title = get_tables(report_client)
         return tables_by_title["sales"].title.partition(",")[0], list(tables_by_title["products"].rows)
 
     def refund(units: int) -> None:
@@ -269,29 +269,29 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, 
     assert shown() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
 
 
-def test_what_is_edited_out_altogether_was_not_sold(panel: Panel, shop: Shop) -> None:
-    order = sell(shop)
+def test_what_is_edited_out_altogether_was_not_sold(report_client: Panel, shop: Shop) -> None:
+    order = create_sale(shop)
     with shop_scope(shop):
         (line,) = get_line_items(order)
         cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
         edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(0)}, [cup]), actor="staff:1", at=NOW)
 
-    assert tables(panel)["products"].rows == [("Cup", 1, 1, "7.00")]
+    assert get_tables(report_client)["products"].rows == [("Cup", 1, 1, "7.00")]
 
 
-def test_the_home_page_asks_for_returning_customers_and_best_sellers(panel: Panel, shop: Shop) -> None:
+def test_the_home_page_asks_for_returning_customers_and_best_sellers(report_client: Panel, shop: Shop) -> None:
     for number in range(6):
-        sell(shop, lines=[{"title": f"Mug {number}", "price": Decimal(10 + number), "quantity": 1}])
-    ((_, section),) = panel.get(days="7").context["sections"]
+        create_sale(shop, lines=[{"title": f"Mug {number}", "price": Decimal(10 + number), "quantity": 1}])
+    ((_, section),) = report_client.get(days="7").context["sections"]
 
-    response = panel.http.get(section["address"])
+    response = report_client.http.get(section["address"])
     html = response.content.decode()
 
-    assert section["address"] == f"{panel.url(REPORT)}answers/?first=2031-04-30"
+    assert section["address"] == f"{report_client.url(REPORT)}answers/?first=2031-04-30"
     assert [name for name, _ in response.context["tables"]] == ["returning", "products"]
     assert [row[0] for row in dict(response.context["tables"])["products"].rows] == [
         f"Mug {n}" for n in (5, 4, 3, 2, 1)
     ]
     assert "More rows in the exported file: 1" in html
     assert "table=returning&amp;first=2031-04-30" in html
-    assert panel.get("orders_order_report_answers", first="x").status_code == 404
+    assert report_client.get("orders_order_report_answers", first="x").status_code == 404

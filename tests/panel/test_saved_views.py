@@ -11,22 +11,22 @@ from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
-from tests.races import at_once, unguarded, without
+from tests.races import run_concurrently, run_unguarded, without_constraint
 
 LIST = "jobs_job_changelist"
 FAILED = "state__exact=failed"
 
 
-def keep(panel: Panel, name: str = "Broken", query: str = FAILED, **data: str) -> Response:
+def post_view(panel: Panel, name: str = "Broken", query: str = FAILED, **data: str) -> Response:
     return panel.post("save_view", screen="jobs.job", query=query, name=name, **data)
 
 
-def views(shop: Shop) -> list[tuple[str, str]]:
+def get_views(shop: Shop) -> list[tuple[str, str]]:
     with shop_scope(shop):
         return list(SavedView.objects.order_by("name", "id").values_list("name", "query"))
 
 
-def tabs(page: Response) -> list[tuple[str, bool]]:
+def get_tabs(page: Response) -> list[tuple[str, bool]]:
     return [(tab.view.name, tab.current) for tab in page.context["cl"].saved_views]
 
 
@@ -35,148 +35,153 @@ def add_jobs(shop: Shop, count: int) -> None:
         Job.objects.bulk_create(Job(shop=shop, task="x.y") for _ in range(count))
 
 
-def sizes(panel: Panel, **query: str) -> int:
+def get_sizes(panel: Panel, **query: str) -> int:
     return len(panel.get(LIST, **query).context["cl"].result_list)
 
 
-def test_a_page_has_as_many_rows_as_was_asked_for_last(owner: Panel, shop: Shop) -> None:
+def test_a_page_has_as_many_rows_as_was_asked_for_last(owner_client: Panel, shop: Shop) -> None:
     add_jobs(shop, 101)
 
-    counts = [sizes(owner), sizes(owner, size="25"), sizes(owner), sizes(owner, size="100", p="2")]
+    counts = [
+        get_sizes(owner_client),
+        get_sizes(owner_client, size="25"),
+        get_sizes(owner_client),
+        get_sizes(owner_client, size="100", p="2"),
+    ]
 
     assert counts == [50, 25, 25, 1]
-    assert len(owner.get("events_event_changelist").context["cl"].page_size_links) == 0
+    assert len(owner_client.get("events_event_changelist").context["cl"].page_size_links) == 0
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "26", "1000000", "abc", ""])
-def test_no_other_page_size_is_taken(owner: Panel, shop: Shop, size: str) -> None:
+def test_no_other_page_size_is_taken(owner_client: Panel, shop: Shop, size: str) -> None:
     add_jobs(shop, 51)
 
-    assert sizes(owner, size=size) == 50
+    assert get_sizes(owner_client, size=size) == 50
 
 
-def test_the_links_of_a_list_keep_its_search(owner: Panel, shop: Shop) -> None:
+def test_the_links_of_a_list_keep_its_search(owner_client: Panel, shop: Shop) -> None:
     add_jobs(shop, 26)
 
-    links = dict(owner.get(LIST, q="x").context["cl"].page_size_links)
+    links = dict(owner_client.get(LIST, q="x").context["cl"].page_size_links)
 
     assert links == {25: "?q=x&size=25", 50: "?q=x&size=50", 100: "?q=x&size=100"}
 
 
-def test_a_kept_view_is_a_tab_of_its_list(owner: Panel, shop: Shop) -> None:
-    response = keep(owner, query="q=x&state__exact=failed&p=3&size=25&all=1&o=")
+def test_a_kept_view_is_a_tab_of_its_list(owner_client: Panel, shop: Shop) -> None:
+    response = post_view(owner_client, query="q=x&state__exact=failed&p=3&size=25&all=1&o=")
 
-    assert response.headers["Location"] == owner.url(LIST) + "?q=x&state__exact=failed"
-    assert views(shop) == [("Broken", "q=x&state__exact=failed")]
-    assert tabs(owner.get(LIST, state__exact="failed", q="x", size="50")) == [("Broken", True)]
-    assert tabs(owner.get(LIST)) == [("Broken", False)]
-    assert owner.get("events_event_changelist").context["cl"].saved_views == []
-
-
-def test_the_same_name_again_replaces_the_view(owner: Panel, shop: Shop) -> None:
-    keep(owner)
-
-    keep(owner, query="state__exact=waiting")
-
-    assert views(shop) == [("Broken", "state__exact=waiting")]
+    assert response.headers["Location"] == owner_client.url(LIST) + "?q=x&state__exact=failed"
+    assert get_views(shop) == [("Broken", "q=x&state__exact=failed")]
+    assert get_tabs(owner_client.get(LIST, state__exact="failed", q="x", size="50")) == [("Broken", True)]
+    assert get_tabs(owner_client.get(LIST)) == [("Broken", False)]
+    assert owner_client.get("events_event_changelist").context["cl"].saved_views == []
 
 
-def test_a_list_opens_with_the_default_view_and_all_rows_stay_reachable(owner: Panel, shop: Shop) -> None:
-    keep(owner, "First", is_default="on")
-    keep(owner, "Second", "state__exact=done", is_default="on")
+def test_the_same_name_again_replaces_the_view(owner_client: Panel, shop: Shop) -> None:
+    post_view(owner_client)
 
-    opened = owner.get(LIST)
+    post_view(owner_client, query="state__exact=waiting")
 
-    assert (opened.status_code, opened.headers["Location"]) == (302, owner.url(LIST) + "?state__exact=done")
-    assert owner.get(LIST, all="1").status_code == 200
-    assert owner.get(LIST, all="1").context["cl"].own_views[0]["current"]
+    assert get_views(shop) == [("Broken", "state__exact=waiting")]
+
+
+def test_a_list_opens_with_the_default_view_and_all_rows_stay_reachable(owner_client: Panel, shop: Shop) -> None:
+    post_view(owner_client, "First", is_default="on")
+    post_view(owner_client, "Second", "state__exact=done", is_default="on")
+
+    opened = owner_client.get(LIST)
+
+    assert (opened.status_code, opened.headers["Location"]) == (302, owner_client.url(LIST) + "?state__exact=done")
+    assert owner_client.get(LIST, all="1").status_code == 200
+    assert owner_client.get(LIST, all="1").context["cl"].own_views[0]["current"]
     with shop_scope(shop):
         assert SavedView.objects.filter(is_default=True).count() == 1
 
 
-def test_others_see_a_view_only_where_it_is_shared(panel_with: PanelWith, shop: Shop) -> None:
-    kim, lee = panel_with("preferences"), panel_with("preferences")
-    keep(kim, "Mine", is_default="on")
-    keep(kim, "Ours", "state__exact=done", shared="on")
+def test_others_see_a_view_only_where_it_is_shared(admin_client_with: PanelWith, shop: Shop) -> None:
+    kim, lee = admin_client_with("preferences"), admin_client_with("preferences")
+    post_view(kim, "Mine", is_default="on")
+    post_view(kim, "Ours", "state__exact=done", shared="on")
 
     page = lee.get(LIST)
 
     assert page.status_code == 200
-    assert tabs(page) == [("Ours", False)]
+    assert get_tabs(page) == [("Ours", False)]
 
 
-def test_a_view_is_renamed_shared_and_removed(owner: Panel, shop: Shop) -> None:
-    keep(owner)
+def test_a_view_is_renamed_shared_and_removed(owner_client: Panel, shop: Shop) -> None:
+    post_view(owner_client)
     with shop_scope(shop):
         view = SavedView.objects.get()
 
-    owner.post("change_view", view.pk, name="Failures", shared="on")
+    owner_client.post("change_view", view.pk, name="Failures", shared="on")
 
     view.refresh_from_db()
     assert (view.name, view.query, view.shared, view.is_default) == ("Failures", FAILED, True, False)
 
-    owner.post("change_view", view.pk, remove="1")
+    owner_client.post("change_view", view.pk, remove="1")
 
-    assert views(shop) == []
+    assert get_views(shop) == []
 
 
-def test_two_views_of_one_person_cannot_have_one_name(owner: Panel, shop: Shop) -> None:
-    keep(owner, "One")
-    keep(owner, "Two", "state__exact=done")
+def test_two_views_of_one_person_cannot_have_one_name(owner_client: Panel, shop: Shop) -> None:
+    post_view(owner_client, "One")
+    post_view(owner_client, "Two", "state__exact=done")
     with shop_scope(shop):
         second = SavedView.objects.get(name="Two")
 
-    owner.post("change_view", second.pk, name="One")
+    owner_client.post("change_view", second.pk, name="One")
 
-    assert [name for name, _ in views(shop)] == ["One", "Two"]
+    assert [name for name, _ in get_views(shop)] == ["One", "Two"]
 
 
 @pytest.mark.parametrize("owns", [False, True])
-def test_only_owners_tidy_up_what_others_share(panel_with: PanelWith, shop: Shop, owns: bool) -> None:
-    kim, lee = panel_with("preferences"), panel_with("preferences", owner=owns)
-    keep(kim, "Mine")
-    keep(kim, "Ours", "state__exact=done", shared="on")
+def test_only_owners_tidy_up_what_others_share(admin_client_with: PanelWith, shop: Shop, owns: bool) -> None:
+    kim, lee = admin_client_with("preferences"), admin_client_with("preferences", owner=owns)
+    post_view(kim, "Mine")
+    post_view(kim, "Ours", "state__exact=done", shared="on")
     with shop_scope(shop):
         pks = list(SavedView.objects.order_by("name").values_list("pk", flat=True))
 
     answers = [lee.post("change_view", pk, remove="1").status_code for pk in pks]
 
     assert answers == [404, 302 if owns else 404]
-    assert [name for name, _ in views(shop)] == (["Mine"] if owns else ["Mine", "Ours"])
+    assert [name for name, _ in get_views(shop)] == (["Mine"] if owns else ["Mine", "Ours"])
 
 
-def test_a_view_of_another_shop_is_not_found_and_not_seen(owner: Panel, other_shop: Shop, shop: Shop) -> None:
+def test_a_view_of_another_shop_is_not_found_and_not_seen(owner_client: Panel, other_shop: Shop, shop: Shop) -> None:
     stranger = Panel(factories.make_member(other_shop, owner=True), other_shop)
-    keep(stranger, shared="on")
+    post_view(stranger, shared="on")
     with shop_scope(other_shop):
         view = SavedView.objects.get()
 
-    response = owner.post("change_view", view.pk, remove="1")
+    response = owner_client.post("change_view", view.pk, remove="1")
 
     assert response.status_code == 404
-    assert views(other_shop) == [("Broken", FAILED)]
-    assert tabs(owner.get(LIST)) == []
+    assert get_views(other_shop) == [("Broken", FAILED)]
+    assert get_tabs(owner_client.get(LIST)) == []
 
 
-def test_the_same_person_has_views_of_their_own_in_each_shop(owner: Panel, other_shop: Shop) -> None:
+def test_the_same_person_has_views_of_their_own_in_each_shop(owner_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
-        Membership.objects.create(shop=other_shop, user=owner.user, account_owner=True)
-    keep(owner, is_default="on")
+        Membership.objects.create(shop=other_shop, user=owner_client.user, account_owner=True)
+    post_view(owner_client, is_default="on")
 
-    owner.shop = other_shop
+    owner_client.shop = other_shop
 
-    assert owner.get(LIST).status_code == 200
-    assert tabs(owner.get(LIST)) == []
+    assert owner_client.get(LIST).status_code == 200
+    assert get_tabs(owner_client.get(LIST)) == []
 
 
-def test_views_need_the_permission_of_their_list(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("orders")
+def test_views_need_the_permission_of_their_list(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("orders")
 
-    refused, unknown = keep(panel), panel.post("save_view", screen="auth.group", query="q=x", name="A")
+    refused, unknown = post_view(panel), panel.post("save_view", screen="auth.group", query="q=x", name="A")
 
     assert (refused.status_code, unknown.status_code) == (403, 404)
     assert b"Change the shop&#x27;s settings" in refused.content
-    assert views(shop) == []
+    assert get_views(shop) == []
 
 
 @pytest.mark.parametrize(
@@ -191,57 +196,59 @@ def test_views_need_the_permission_of_their_list(panel_with: PanelWith, shop: Sh
         {"query": "q=" + "x" * 2000},
     ],
 )
-def test_a_view_needs_a_name_and_something_to_keep(owner: Panel, shop: Shop, values: dict[str, str]) -> None:
-    response = keep(owner, **values)
+def test_a_view_needs_a_name_and_something_to_keep(owner_client: Panel, shop: Shop, values: dict[str, str]) -> None:
+    response = post_view(owner_client, **values)
 
     assert response.status_code == 302
-    assert views(shop) == []
+    assert get_views(shop) == []
 
 
-def test_a_view_leads_nowhere_but_to_its_list(owner: Panel) -> None:
-    response = keep(owner, query="q=//evil.example/&https://evil.example=1")
+def test_a_view_leads_nowhere_but_to_its_list(owner_client: Panel) -> None:
+    response = post_view(owner_client, query="q=//evil.example/&https://evil.example=1")
 
-    assert response.headers["Location"].startswith(owner.url(LIST) + "?")
-
-
-def test_a_view_whose_filter_is_gone_still_opens_the_list(owner: Panel) -> None:
-    keep(owner, query="nonsense__x=1", is_default="on")
-
-    assert owner.http.get(owner.url(LIST), follow=True).status_code == 200
+    assert response.headers["Location"].startswith(owner_client.url(LIST) + "?")
 
 
-def test_the_views_of_orders_stand_beside_kept_ones(owner: Panel, shop: Shop) -> None:
-    owner.post("save_view", screen="orders.order", query="view=all&test__exact=1", name="Tests")
+def test_a_view_with_a_removed_filter_still_opens_the_list(owner_client: Panel) -> None:
+    post_view(owner_client, query="nonsense__x=1", is_default="on")
 
-    page = owner.get("orders_order_changelist")
-    response = owner.get("orders_order_changelist", view="all", test__exact="1")
+    assert owner_client.http.get(owner_client.url(LIST), follow=True).status_code == 200
+
+
+def test_order_views_are_shown_next_to_saved_views(owner_client: Panel, shop: Shop) -> None:
+    owner_client.post("save_view", screen="orders.order", query="view=all&test__exact=1", name="Tests")
+
+    page = owner_client.get("orders_order_changelist")
+    response = owner_client.get("orders_order_changelist", view="all", test__exact="1")
 
     own = [(view["title"], view["current"]) for view in page.context["cl"].own_views]
     assert own[0] == ("Open", True)
     assert [title for title, current in own if current] == ["Open"]
     assert not any(view["current"] for view in response.context["cl"].own_views)
-    assert tabs(response) == [("Tests", True)]
+    assert get_tabs(response) == [("Tests", True)]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_unique_key_two_views_have_one_name")
-def test_views_saved_under_one_name_at_the_same_moment_are_one(owner: Panel, shop: Shop) -> None:
-    browsers = [Panel(owner.user, shop) for _ in range(6)]
+def test_views_saved_under_one_name_at_the_same_moment_are_one(owner_client: Panel, shop: Shop) -> None:
+    browsers = [Panel(owner_client.user, shop) for _ in range(6)]
 
-    answers = at_once(shop, *(partial(keep, browser, query=f"q={n}") for n, browser in enumerate(browsers)))
+    answers = run_concurrently(
+        shop, *(partial(post_view, browser, query=f"q={n}") for n, browser in enumerate(browsers))
+    )
 
     assert {response.status_code for response in answers} == {302}
-    assert [name for name, _ in views(shop)] == ["Broken"]
+    assert [name for name, _ in get_views(shop)] == ["Broken"]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_unique_key_two_views_have_one_name(owner: Panel, shop: Shop) -> None:
+def test_without_the_unique_key_two_views_have_one_name(owner_client: Panel, shop: Shop) -> None:
     """Control: neither transaction sees the other's view of the same name."""
-    other = SavedView(shop=shop, user=owner.user, screen="jobs.job", name="Broken", query=FAILED)
+    other = SavedView(shop=shop, user=owner_client.user, screen="jobs.job", name="Broken", query=FAILED)
 
-    with without(SavedView, "shop_id", "user_id", "screen", "name"):
-        unguarded(shop, other.save, lambda: keep(owner))
+    with without_constraint(SavedView, "shop_id", "user_id", "screen", "name"):
+        run_unguarded(shop, other.save, lambda: post_view(owner_client))
 
-        assert [name for name, _ in views(shop)] == ["Broken", "Broken"]
+        assert [name for name, _ in get_views(shop)] == ["Broken", "Broken"]

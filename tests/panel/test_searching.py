@@ -26,8 +26,8 @@ from apps.panel.admin_base.search import search_rows
 from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
 from tests.customers.factories import make_customer
-from tests.each import Each
-from tests.inventory.factories import first_location, put
+from tests.each import Subtests
+from tests.inventory.factories import get_first_location, set_stock
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
@@ -35,40 +35,40 @@ TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith, shop: Shop) -> Panel:
+def search_client(admin_client_with: PanelWith, shop: Shop) -> Panel:
     """Create five products and return a client that may view products."""
     with shop_scope(shop):
         for title in TITLES:
             make_product(title, status="draft" if title == "Red mug" else "active")
-    return panel_with("products")
+    return admin_client_with("products")
 
 
-def listed(panel: Panel, **query: str) -> list[str]:
+def list_names(panel: Panel, **query: str) -> list[str]:
     return [product.title for product in panel.get("catalog_product_changelist", **query).context["cl"].result_list]
 
 
-def test_words_are_found_in_any_column_newest_first_and_within_the_filter(panel: Panel) -> None:
-    assert listed(panel, q="mug") == ["Mug of oak", "Red mug", "Blue mug"]
-    assert listed(panel, q="oak mug") == ["Mug of oak"]
-    assert listed(panel, q="mug-of") == ["Mug of oak"]  # its handle
-    assert listed(panel, q='"oak board"') == ["Oak board"]
-    assert listed(panel, q="mug", status__exact="draft") == ["Red mug"]
-    assert listed(panel, q="mug", o="2") == ["Blue mug", "Mug of oak", "Red mug"]
-    assert listed(panel, q="spoon") == []
+def test_words_are_found_in_any_column_newest_first_and_within_the_filter(search_client: Panel) -> None:
+    assert list_names(search_client, q="mug") == ["Mug of oak", "Red mug", "Blue mug"]
+    assert list_names(search_client, q="oak mug") == ["Mug of oak"]
+    assert list_names(search_client, q="mug-of") == ["Mug of oak"]  # its handle
+    assert list_names(search_client, q='"oak board"') == ["Oak board"]
+    assert list_names(search_client, q="mug", status__exact="draft") == ["Red mug"]
+    assert list_names(search_client, q="mug", o="2") == ["Blue mug", "Mug of oak", "Red mug"]
+    assert list_names(search_client, q="spoon") == []
 
 
-def test_a_short_word_is_a_beginning(panel: Panel) -> None:
-    assert listed(panel, q="ma") == ["Ma"]  # not the "ma" within other words
-    assert listed(panel, q="oa") == ["Oak board"]
+def test_a_short_word_is_a_beginning(search_client: Panel) -> None:
+    assert list_names(search_client, q="ma") == ["Ma"]  # not the "ma" within other words
+    assert list_names(search_client, q="oa") == ["Oak board"]
 
 
-def test_each_column_gives_so_many_rows_and_the_newest(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_column_gives_so_many_rows_and_the_newest(search_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MAX_COUNTED_ROWS", 2)
 
-    assert listed(panel, q="mug") == ["Mug of oak", "Red mug"]
+    assert list_names(search_client, q="mug") == ["Mug of oak", "Red mug"]
 
 
-def fill(shop: Shop) -> None:
+def fill_products(shop: Shop) -> None:
     """Create so many rows that a sequential scan would be clearly wrong."""
     at = timezone.now()
     with shop_scope(shop):
@@ -97,8 +97,8 @@ def fill(shop: Shop) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.shop_with(fill=fill)
-def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith) -> None:
+@pytest.mark.shop_with(fill=fill_products)
+def test_each_column_is_asked_by_its_own_index(shop: Shop, admin_client_with: PanelWith) -> None:
     expected = {
         "events_event_label_parts": (Event, ("subject_label__icontains",), "#5678"),
         "catalog_product_title_parts": (Product, ("title_key__contains",), "05678"),
@@ -119,7 +119,7 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
             assert rows.count() == 1, index
         assert index in query_plan, query_plan
     with CaptureQueriesContext(connection) as queries:
-        panel_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
+        admin_client_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
     (page,) = [
         query["sql"] for query in queries if "ORDER BY" in query["sql"] and 'FROM "events_event"' in query["sql"]
     ]
@@ -129,59 +129,59 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
     assert "events_event_by_actor" in query_plan, query_plan
 
 
-def told(panel: Panel, term: str) -> list[tuple[str, str]]:
+def explain_search(panel: Panel, term: str) -> list[tuple[str, str]]:
     results = panel.get("search", s=term, extended="1").context["results"]
     return [(result.title, result.description) for result in results]
 
 
-def test_words_lead_nobody_to_pages_that_are_not_theirs(panel_with: PanelWith) -> None:
-    assert told(panel_with("products"), "team") == []
+def test_search_does_not_lead_to_forbidden_pages(admin_client_with: PanelWith) -> None:
+    assert explain_search(admin_client_with("products"), "team") == []
 
 
-def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, panel_with: PanelWith) -> None:
+def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, admin_client_with: PanelWith) -> None:
     line = {"title": "Mug", "price": Decimal("12.50"), "quantity": 2}
     order = make_order(shop, lines=[line], customer={"first_name": "Ada", "last_name": "Lovelace"})
 
-    response = told(panel_with("orders"), order.name)
+    response = explain_search(admin_client_with("orders"), order.name)
 
     assert response == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
 
 
-def test_variants_and_their_stock_are_found_by_the_names_of_their_products(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_variants_and_their_stock_are_found_by_the_names_of_their_products(search_client: Panel) -> None:
+    with shop_scope(search_client.shop):
         make_product("Quilted coat", prices=("1.00", "2.00"))
         scarf = Variant.objects.get(product=make_product("Quilted scarf"))
         InventoryItem.objects.filter(pk=scarf.inventory_item_id).update(sku="QS-1")
-        put(scarf.inventory_item, first_location(panel.shop), 3)
+        set_stock(scarf.inventory_item, get_first_location(search_client.shop), 3)
 
-    query_plan = told(panel, "quilted")
+    query_plan = explain_search(search_client, "quilted")
 
     items = {name for name, kind in query_plan if kind.startswith("Inventory item")}
     assert items == {"Quilted scarf", "Quilted coat · 1", "Quilted coat · 2"}
     assert ("Quilted scarf", "Inventory item · QS-1") in query_plan
     assert ("Quilted coat · 1", "Inventory item") in query_plan
     assert [name.partition(": ")[0] for name, kind in query_plan if kind == "Inventory change"] == ["Quilted scarf"]
-    assert ("Quilted scarf", "Variant · QS-1") in told(panel, "qs-1")
+    assert ("Quilted scarf", "Variant · QS-1") in explain_search(search_client, "qs-1")
 
 
-def test_a_product_is_found_with_its_picture(panel: Panel) -> None:
-    with shop_scope(panel.shop):
+def test_a_product_is_found_with_its_picture(search_client: Panel) -> None:
+    with shop_scope(search_client.shop):
         image = make_image(Product.objects.get(title="Oak board"))
 
-    results = panel.get("search", s="oak board", extended="1").context["results"]
+    results = search_client.get("search", s="oak board", extended="1").context["results"]
     (board,) = (result for result in results if result.description.startswith("Product "))
 
-    assert image.key in board.picture
+    assert image.key in board.image
     assert board.description == "Product · Acme · Active"
 
 
-def orders_listed(panel: Panel, text: str) -> list[str]:
+def list_order_names(panel: Panel, text: str) -> list[str]:
     return [order.name for order in panel.get("orders_order_changelist", q=text).context["cl"].result_list]
 
 
-def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel) -> None:
+def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(search_client: Panel) -> None:
     now = timezone.now()
-    with shop_scope(panel.shop):
+    with shop_scope(search_client.shop):
         lamp = make_product("Lamp", vendor="Northern Light", tags="indoor, sale")
         variant = Variant.objects.get(product=lamp)
         Variant.objects.filter(pk=variant.pk).update(barcode="4006381333931")
@@ -189,17 +189,17 @@ def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel
         care = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Dust only"}
         set_metafields(lamp, [care], actor="system", at=now)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for text in ("lmp-7", "4006381333931", "northern light", "NORTHERN L", "nor", "Indoor", "dust only"):
             with checks(text):
-                assert listed(panel, q=text) == ["Lamp"]
+                assert list_names(search_client, q=text) == ["Lamp"]
         for text in ("333931", "Light", "no", "indoor, sale", "dust"):
             with checks(text):
-                assert listed(panel, q=text) == []
+                assert list_names(search_client, q=text) == []
 
 
-def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop, panel_with: PanelWith) -> None:
-    panel = panel_with("orders")
+def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop, admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("orders")
     line = {"title": "Mug", "sku": "MUG-9", "price": Decimal("12.50"), "quantity": 1}
     paid_payment = {"kind": "authorization", "amount": Decimal("12.50"), "authorization": "ch_77x", "gateway": "manual"}
     order = make_order(
@@ -214,23 +214,23 @@ def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop,
     with shop_scope(shop):
         payment = Transaction.objects.get(order=order)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for text in ("mug-9", "Malmö", "gift", "ch_77x", str(payment.pk), "thari", "dqvis", order.name):
             with checks(text):
-                assert orders_listed(panel, text) == [order.name]
+                assert list_order_names(panel, text) == [order.name]
         for text in ("Mal", "ch_77", "ari lind"):
             with checks(text):
-                assert orders_listed(panel, text) == []
+                assert list_order_names(panel, text) == []
 
 
 def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_listed(
-    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = panel_with("orders")
+    panel = admin_client_with("orders")
     orders = [make_order(shop, customer={"first_name": "Grace", "last_name": f"Hopper{number}"}) for number in range(4)]
     newest = [order.name for order in reversed(orders)]
-    assert orders_listed(panel, "grace hopper") == newest
-    assert orders_listed(panel, "rac") == newest
+    assert list_order_names(panel, "grace hopper") == newest
+    assert list_order_names(panel, "rac") == newest
     monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_SCAN", 3)
     for enough, output in ((3, newest[:3]), (4, newest)):
         monkeypatch.setattr("apps.orders.admin.search.COMMON_TERM_MATCHES", enough)
@@ -243,17 +243,17 @@ def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_
         assert "Enter at least three letters to search parts of names and tags" in short
         assert ("the 3 customers who ordered most recently" in short) == (enough == 3)
         # All orders of a customer with a rare name are found, however old they are.
-        assert orders_listed(panel, "hopper0") == [orders[0].name]
+        assert list_order_names(panel, "hopper0") == [orders[0].name]
 
 
 def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown_and_all_are_not_edited(
-    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel, list_name = panel_with("customers"), "customers_customer_changelist"
+    panel, list_name = admin_client_with("customers"), "customers_customer_changelist"
     with shop_scope(shop):
         customers = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
-    for module in ("customers", "searching"):
-        monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
+    for module in ("customers", "changelist_search"):
+        monkeypatch.setattr(f"apps.customers.admin.{module}.MAX_SCAN", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
 
     changelist = panel.get(list_name, q="grace").context["cl"]
@@ -272,16 +272,16 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
 
 
 def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
-    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = panel_with("customers")
+    panel = admin_client_with("customers")
     with shop_scope(shop):
         exempt = [make_customer(first_name="Grace", tax_exempt=True) for _ in range(4)]
         make_customer(first_name="Ada", tax_exempt=True)
         for _ in range(3):
             make_customer(first_name="Grace")
-    for module in ("customers", "searching"):
-        monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
+    for module in ("customers", "changelist_search"):
+        monkeypatch.setattr(f"apps.customers.admin.{module}.MAX_SCAN", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 2)
 
     def listed(**query: str) -> tuple[set[int], str]:
@@ -299,11 +299,13 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
     assert listed(tax_exempt__exact="1") == ({customer.pk for customer in exempt}, "")
 
 
-def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, panel_with: PanelWith) -> None:
+def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(
+    search_client: Panel, admin_client_with: PanelWith
+) -> None:
     def said(name: str, text: str) -> str:
-        return str(panel_with("products", "orders").get(name, q=text).context["cl"].search_note)
+        return str(admin_client_with("products", "orders").get(name, q=text).context["cl"].search_note)
 
-    assert "metafield" in panel.get("catalog_product_changelist").content.decode()
+    assert "metafield" in search_client.get("catalog_product_changelist").content.decode()
     assert said("catalog_product_changelist", "mug") == ""
     assert said("catalog_product_changelist", "oa").startswith("“oa” only matches the beginning of a field")
     assert said("catalog_product_changelist", "a " * 11) == "Only the first 10 words were searched."
@@ -312,7 +314,7 @@ def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, pan
 
 def fill_all(shop: Shop) -> None:
     """Create products, and orders with all their searchable rows."""
-    fill(shop)
+    fill_products(shop)
     count = range(3_000)
     with shop_scope(shop):
         products = list(Product.objects.order_by("pk").values_list("pk", flat=True)[:3_000])
@@ -347,14 +349,14 @@ def fill_all(shop: Shop) -> None:
 
 
 def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
-    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.orders.admin.search.MAX_FOLLOWED", 1)
     monkeypatch.setattr("apps.orders.admin.search.NEWEST_ORDERS", 2)
     names = [make_order(shop, tags="vip").name for _ in range(4)]
 
-    panel = panel_with("orders")
-    order_names = orders_listed(panel, "vip")
+    panel = admin_client_with("orders")
+    order_names = list_order_names(panel, "vip")
 
     assert order_names[:2] == [names[3], names[2]]
     assert len(order_names) <= 3

@@ -29,13 +29,13 @@ def member(shop: Shop) -> User:
     return user
 
 
-def browser(email: str = "kim@example.com", agent: str = FIREFOX) -> Client:
+def log_in_browser(email: str = "kim@example.com", agent: str = FIREFOX) -> Client:
     client = Client(headers={"user-agent": agent})
     client.post("/accounts/login/", {"login": email, "password": PASSWORD})
     return client
 
 
-def is_in(client: Client) -> bool:
+def is_logged_in(client: Client) -> bool:
     return client.get(HOME).status_code == 200
 
 
@@ -61,8 +61,8 @@ def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
     other = factories.make_member(shop, email="lee@example.com")
     other.set_password(PASSWORD)
     other.save()
-    own_browser, phone = browser(), browser(agent=SAFARI)
-    browser("lee@example.com")
+    own_browser, phone = log_in_browser(), log_in_browser(agent=SAFARI)
+    log_in_browser("lee@example.com")
 
     sessions = own_browser.get(PROFILE).context["sessions"]
 
@@ -70,50 +70,50 @@ def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
         ("Firefox on Linux", True),
         ("Safari on iPhone", False),
     ]
-    assert is_in(phone)
+    assert is_logged_in(phone)
 
 
 def test_one_other_session_is_signed_out(member: User) -> None:
-    own_browser, phone, tablet = browser(), browser(agent=SAFARI), browser()
+    own_browser, phone, tablet = log_in_browser(), log_in_browser(agent=SAFARI), log_in_browser()
     pk = UserSession.objects.get(session_key=phone.session.session_key).pk
 
     own_browser.post(f"/accounts/sessions/{pk}/end/")
 
-    assert (is_in(own_browser), is_in(phone), is_in(tablet)) == (True, False, True)
+    assert (is_logged_in(own_browser), is_logged_in(phone), is_logged_in(tablet)) == (True, False, True)
 
 
 def test_signing_out_everywhere_else_keeps_this_one(member: User) -> None:
-    own_browser, phone, tablet = browser(), browser(agent=SAFARI), browser()
+    own_browser, phone, tablet = log_in_browser(), log_in_browser(agent=SAFARI), log_in_browser()
 
     page = own_browser.post("/accounts/sessions/end-others/", follow=True)
 
-    assert (is_in(own_browser), is_in(phone), is_in(tablet)) == (True, False, False)
+    assert (is_logged_in(own_browser), is_logged_in(phone), is_logged_in(tablet)) == (True, False, False)
     assert len(page.context["sessions"]) == 1
 
 
-def test_nobody_signs_out_somebody_else(member: User, shop: Shop) -> None:
+def test_users_cannot_sign_out_other_users(member: User, shop: Shop) -> None:
     other = factories.make_member(shop, email="lee@example.com")
     other.set_password(PASSWORD)
     other.save()
-    kim, lee = browser(), browser("lee@example.com")
+    kim, lee = log_in_browser(), log_in_browser("lee@example.com")
     theirs = UserSession.objects.get(user=other).pk
 
     answers = [kim.post(f"/accounts/sessions/{theirs}/end/"), kim.post("/accounts/sessions/end-others/")]
 
     assert [response.status_code for response in answers] == [404, 302]
-    assert is_in(lee)
+    assert is_logged_in(lee)
 
 
 @pytest.mark.parametrize("path", ["/accounts/sessions/1/end/", "/accounts/sessions/end-others/"])
 def test_signing_out_needs_a_login_and_a_post(member: User, path: str) -> None:
-    stranger, own_browser = Client(), browser()
+    stranger, own_browser = Client(), log_in_browser()
 
     assert stranger.post(path).headers["Location"].startswith("/accounts/login/")
     assert own_browser.get(path).status_code == 405
 
 
 def test_a_session_is_seen_again_after_five_minutes_and_not_at_every_click(member: User) -> None:
-    own_browser = browser()
+    own_browser = log_in_browser()
     own_browser.get(HOME)
     long_ago = timezone.now() - timedelta(days=1)
     UserSession.objects.update(last_seen_at=long_ago)
@@ -140,7 +140,7 @@ def test_a_session_from_before_they_were_listed_appears(member: User) -> None:
 
 
 def test_expired_sessions_are_cleared(member: User) -> None:
-    own_browser, closed_browser = browser(), browser()
+    own_browser, closed_browser = log_in_browser(), log_in_browser()
     Session.objects.filter(pk=closed_browser.session.session_key).update(
         expire_date=timezone.now() - timedelta(seconds=1)
     )
@@ -148,5 +148,5 @@ def test_expired_sessions_are_cleared(member: User) -> None:
     cleared = delete_expired_sessions(timezone.now())
 
     assert cleared == 1
-    assert is_in(own_browser)
+    assert is_logged_in(own_browser)
     assert UserSession.objects.count() == 1

@@ -20,7 +20,7 @@ from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 
-def form_of(panel: Panel, shop: Shop) -> dict[str, Any]:
+def build_settings_form(panel: Panel, shop: Shop) -> dict[str, Any]:
     """Return the data a browser sends for the unchanged form."""
     form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
@@ -28,19 +28,19 @@ def form_of(panel: Panel, shop: Shop) -> dict[str, Any]:
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("preferences")
+def settings_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("preferences")
 
 
-def test_saving_changes_the_shop_and_is_recorded_once(panel: Panel, shop: Shop) -> None:
-    data = form_of(panel, shop) | {
+def test_saving_changes_the_shop_and_is_recorded_once(settings_client: Panel, shop: Shop) -> None:
+    data = build_settings_form(settings_client, shop) | {
         "name": "Acme & Daughters",
         "presentment_currencies-currency": ["gbp", "EUR", ""],
         "presentment_currencies-rate": ["", "0,920", ""],
         "presentment_currencies-rounding": ["", "0.99", ""],
     }
 
-    response = panel.post("shops_shop_change", shop.pk, **data)
+    response = settings_client.post("shops_shop_change", shop.pk, **data)
 
     shop.refresh_from_db()
     assert response.status_code == 302
@@ -51,21 +51,21 @@ def test_saving_changes_the_shop_and_is_recorded_once(panel: Panel, shop: Shop) 
     ]
     with shop_scope(shop):
         event = Event.objects.get(topic="shop/update")
-    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.actor == f"staff:{settings_client.user.pk}"
     assert event.changes["name"] == ["Acme", "Acme & Daughters"]
     assert event.request_id
     assert event.address == "127.0.0.1"
 
 
-def test_saving_nothing_records_nothing(panel: Panel, shop: Shop) -> None:
-    panel.post("shops_shop_change", shop.pk, **form_of(panel, shop))
+def test_saving_nothing_records_nothing(settings_client: Panel, shop: Shop) -> None:
+    settings_client.post("shops_shop_change", shop.pk, **build_settings_form(settings_client, shop))
 
     with shop_scope(shop):
         assert not Event.objects.filter(topic="shop/update").exists()
 
 
-def test_only_currencies_that_are_accepted_are_offered(panel: Panel, shop: Shop) -> None:
-    form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
+def test_only_currencies_that_are_accepted_are_offered(settings_client: Panel, shop: Shop) -> None:
+    form = settings_client.get("shops_shop_change", shop.pk).context["adminform"].form
     offered = {code for code, _ in form.fields["currency"].choices}
 
     assert {"USD", "JPY", "KWD", "XOF"} <= offered
@@ -73,12 +73,12 @@ def test_only_currencies_that_are_accepted_are_offered(panel: Panel, shop: Shop)
     assert all(is_currency(code) for code in offered)
 
 
-def test_the_currency_stays_once_there_are_orders(panel: Panel, shop: Shop) -> None:
-    data = form_of(panel, shop)
+def test_the_currency_stays_once_there_are_orders(settings_client: Panel, shop: Shop) -> None:
+    data = build_settings_form(settings_client, shop)
     order = make_order(shop)
 
-    refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "EUR"})
-    response = panel.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
+    refused = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "EUR"})
+    response = settings_client.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
 
     assert refused.status_code == 200
     assert "The currency cannot change from USD to EUR: the shop has orders." in refused.content.decode()
@@ -87,23 +87,25 @@ def test_the_currency_stays_once_there_are_orders(panel: Panel, shop: Shop) -> N
     assert (shop.currency, shop.name) == ("USD", "Renamed")
     with shop_scope(shop):
         updates.delete_order(order, actor="system", at=order.created_at)
-    changed = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | {"currency": "EUR"})
+    changed = settings_client.post(
+        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {"currency": "EUR"}
+    )
     shop.refresh_from_db()
     assert (changed.status_code, shop.currency) == (302, "EUR")
 
 
 @pytest.mark.parametrize(("column", "what"), [("price", "variants have prices"), ("cost", "items have costs")])
 def test_the_currency_stays_while_amounts_are_finer_than_another_has(
-    panel: Panel, shop: Shop, column: str, what: str
+    settings_client: Panel, shop: Shop, column: str, what: str
 ) -> None:
     with shop_scope(shop):
         product = make_product("Mug", prices=("10.00", "7.25") if column == "price" else ("10.00",))
         if column == "cost":
             InventoryItem.objects.update(cost=Decimal("1.50"))
-    data = form_of(panel, shop)
+    data = build_settings_form(settings_client, shop)
 
-    refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
-    response = panel.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
+    refused = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
+    response = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
 
     assert f"some {what} with more decimals than the currency has" in refused.content.decode()
     assert response.status_code == 302
@@ -111,7 +113,7 @@ def test_the_currency_stays_while_amounts_are_finer_than_another_has(
         assert product.variants.get(price=10).price == 10
 
 
-def test_an_order_that_comes_in_while_the_currency_changes_is_told(api: ApiClient, shop: Shop) -> None:
+def test_an_order_created_during_a_currency_change_is_reported(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         Shop.objects.filter(pk=shop.pk).update(currency="EUR")
         with pytest.raises(CurrencyChanged):
@@ -135,12 +137,12 @@ def test_an_order_that_comes_in_while_the_currency_changes_is_told(api: ApiClien
     ],
 )
 def test_rates_that_make_no_sense_are_refused(
-    panel: Panel, shop: Shop, row: tuple[str, str, str], message: str
+    settings_client: Panel, shop: Shop, row: tuple[str, str, str], message: str
 ) -> None:
     parts = dict(zip(("currency", "rate", "rounding"), row, strict=True))
     data = {f"presentment_currencies-{name}": [value] for name, value in parts.items()}
 
-    response = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | data)
+    response = settings_client.post("shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | data)
 
     assert response.status_code == 200
     assert message in response.content.decode()
@@ -149,11 +151,11 @@ def test_rates_that_make_no_sense_are_refused(
 
 
 @pytest.mark.parametrize("field", ["domain", "handle", "plan"])
-def test_what_is_the_operators_cannot_be_forged(panel: Panel, shop: Shop, field: str) -> None:
+def test_what_is_the_operators_cannot_be_forged(settings_client: Panel, shop: Shop, field: str) -> None:
     before = getattr(shop, field)
-    data = form_of(panel, shop) | {field: "premium"}
+    data = build_settings_form(settings_client, shop) | {field: "premium"}
 
-    panel.post("shops_shop_change", shop.pk, **data)
+    settings_client.post("shops_shop_change", shop.pk, **data)
 
     shop.refresh_from_db()
     assert getattr(shop, field) == before
@@ -168,66 +170,72 @@ def test_what_is_the_operators_cannot_be_forged(panel: Panel, shop: Shop, field:
         ("country_code", "ZZ"),
     ],
 )
-def test_values_that_do_not_exist_are_refused(panel: Panel, shop: Shop, field: str, value: str) -> None:
+def test_values_that_do_not_exist_are_refused(settings_client: Panel, shop: Shop, field: str, value: str) -> None:
     before = getattr(shop, field)
 
-    page = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | {field: value})
+    page = settings_client.post(
+        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {field: value}
+    )
 
     shop.refresh_from_db()
     assert field in page.context["adminform"].form.errors
     assert getattr(shop, field) == before
 
 
-def test_a_form_that_was_overtaken_saves_nothing_and_says_who(panel: Panel, owner: Panel, shop: Shop) -> None:
-    mine, theirs = form_of(panel, shop), form_of(owner, shop)
-    owner.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
+def test_a_form_that_was_overtaken_saves_nothing_and_says_who(
+    settings_client: Panel, owner_client: Panel, shop: Shop
+) -> None:
+    mine, theirs = build_settings_form(settings_client, shop), build_settings_form(owner_client, shop)
+    owner_client.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
 
-    page = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+    page = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
 
     shop.refresh_from_db()
     assert shop.name == "Theirs"
     assert page.context["adminform"].form.conflict.fields == ["name"]
-    assert f"{owner.user} changed this" in page.content.decode()
+    assert f"{owner_client.user} changed this" in page.content.decode()
     assert 'value="Mine"' in page.content.decode()
 
 
-def test_overwriting_is_possible_once_one_has_been_told(panel: Panel, owner: Panel, shop: Shop) -> None:
-    mine, theirs = form_of(panel, shop), form_of(owner, shop)
-    owner.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
-    response = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+def test_overwriting_is_possible_after_a_conflict(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
+    mine, theirs = build_settings_form(settings_client, shop), build_settings_form(owner_client, shop)
+    owner_client.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
+    response = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
     version = response.context["adminform"].form.conflict.version
 
-    panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
+    settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
 
     shop.refresh_from_db()
     assert shop.name == "Mine"
 
 
-def test_overwriting_does_not_cover_a_still_newer_change(panel: Panel, owner: Panel, shop: Shop) -> None:
-    mine = form_of(panel, shop)
-    owner.post("shops_shop_change", shop.pk, **form_of(owner, shop) | {"name": "Second"})
-    response = panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+def test_overwriting_does_not_cover_a_still_newer_change(
+    settings_client: Panel, owner_client: Panel, shop: Shop
+) -> None:
+    mine = build_settings_form(settings_client, shop)
+    owner_client.post("shops_shop_change", shop.pk, **build_settings_form(owner_client, shop) | {"name": "Second"})
+    response = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
     version = response.context["adminform"].form.conflict.version
-    owner.post("shops_shop_change", shop.pk, **form_of(owner, shop) | {"name": "Third"})
+    owner_client.post("shops_shop_change", shop.pk, **build_settings_form(owner_client, shop) | {"name": "Third"})
 
-    panel.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
+    settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
 
     shop.refresh_from_db()
     assert shop.name == "Third"
 
 
-def test_a_form_without_a_version_saves_nothing(panel: Panel, shop: Shop) -> None:
-    data = form_of(panel, shop) | {"name": "Mine"}
+def test_a_form_without_a_version_saves_nothing(settings_client: Panel, shop: Shop) -> None:
+    data = build_settings_form(settings_client, shop) | {"name": "Mine"}
     del data["seen_version"]
 
-    panel.post("shops_shop_change", shop.pk, **data)
+    settings_client.post("shops_shop_change", shop.pk, **data)
 
     shop.refresh_from_db()
     assert shop.name == "Acme"
 
 
-def test_what_a_service_refuses_stands_on_the_form_and_nothing_is_saved(
-    panel: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
+def test_service_errors_are_shown_on_the_form_and_nothing_is_saved(
+    settings_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from apps.shops.admin.settings import ShopAdmin
 
@@ -237,7 +245,9 @@ def test_what_a_service_refuses_stands_on_the_form_and_nothing_is_saved(
 
     monkeypatch.setattr(ShopAdmin, "save_model", save_and_refuse)
 
-    page = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | {"name": "Mine"})
+    page = settings_client.post(
+        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {"name": "Mine"}
+    )
 
     shop.refresh_from_db()
     errors = page.context["adminform"].form.errors
@@ -247,19 +257,21 @@ def test_what_a_service_refuses_stands_on_the_form_and_nothing_is_saved(
     assert 'value="Mine"' in page.content.decode()
 
 
-def test_a_new_handle_moves_the_panel(operator: Panel, shop: Shop) -> None:
-    response = operator.post("shops_shop_change", shop.pk, **form_of(operator, shop) | {"handle": "acme-new"})
+def test_a_new_handle_moves_the_panel(operator_client: Panel, shop: Shop) -> None:
+    response = operator_client.post(
+        "shops_shop_change", shop.pk, **build_settings_form(operator_client, shop) | {"handle": "acme-new"}
+    )
 
     assert response.headers["Location"] == f"/s/acme-new/admin/shops/shop/{shop.pk}/change/"
-    assert operator.http.get(response.headers["Location"]).status_code == 200
+    assert operator_client.http.get(response.headers["Location"]).status_code == 200
 
 
-def test_somebody_who_may_only_look_gets_no_save_button(panel_with: PanelWith, shop: Shop) -> None:
+def test_view_only_users_get_no_save_button(admin_client_with: PanelWith, shop: Shop) -> None:
     from apps.staff.domain import permissions
 
     permissions.grant_permissions("reports", "v", "shops.shop")
     try:
-        panel = panel_with("reports")
+        panel = admin_client_with("reports")
         page = panel.get("shops_shop_change", shop.pk).content.decode()
         refused = panel.post("shops_shop_change", shop.pk, name="Mine")
     finally:

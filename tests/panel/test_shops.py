@@ -10,8 +10,8 @@ from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 
 
-def test_the_entrance_leads_to_the_only_shop(panel_with: PanelWith) -> None:
-    assert panel_with().http.get("/admin/").headers["Location"] == "/s/acme/admin/"
+def test_the_entrance_leads_to_the_only_shop(admin_client_with: PanelWith) -> None:
+    assert admin_client_with().http.get("/admin/").headers["Location"] == "/s/acme/admin/"
 
 
 def test_the_entrance_asks_for_a_login(client: Client, db: None) -> None:
@@ -19,90 +19,92 @@ def test_the_entrance_asks_for_a_login(client: Client, db: None) -> None:
 
 
 @pytest.fixture
-def both(panel_with: PanelWith, other_shop: Shop) -> Panel:
+def two_shop_client(admin_client_with: PanelWith, other_shop: Shop) -> Panel:
     """Return a client of a staff member of two shops."""
-    panel = panel_with("preferences")
+    panel = admin_client_with("preferences")
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=panel.user, permissions=[])
     return panel
 
 
-def test_with_several_shops_the_entrance_leads_to_the_chooser_and_then_to_the_last_one(both: Panel) -> None:
-    assert both.http.get("/admin/").headers["Location"] == "/admin/shops/"
+def test_with_several_shops_the_entrance_leads_to_the_chooser_and_then_to_the_last_one(two_shop_client: Panel) -> None:
+    assert two_shop_client.http.get("/admin/").headers["Location"] == "/admin/shops/"
 
-    both.http.get("/s/stranger/admin/")
+    two_shop_client.http.get("/s/stranger/admin/")
 
-    assert both.http.get("/admin/").headers["Location"] == "/s/stranger/admin/"
+    assert two_shop_client.http.get("/admin/").headers["Location"] == "/s/stranger/admin/"
 
 
-def test_a_last_shop_that_one_left_is_not_led_to(both: Panel, other_shop: Shop) -> None:
-    both.http.get("/s/stranger/admin/")
+def test_a_last_shop_that_one_left_is_not_led_to(two_shop_client: Panel, other_shop: Shop) -> None:
+    two_shop_client.http.get("/s/stranger/admin/")
     with shop_scope(other_shop):
-        Membership.objects.filter(user=both.user).delete()
+        Membership.objects.filter(user=two_shop_client.user).delete()
 
-    assert both.http.get("/admin/").headers["Location"] == "/s/acme/admin/"
+    assert two_shop_client.http.get("/admin/").headers["Location"] == "/s/acme/admin/"
 
 
-def test_the_chooser_lists_ones_own_shops_only(panel_with: PanelWith, other_shop: Shop) -> None:
-    page = panel_with().http.get("/admin/shops/").content.decode()
+def test_the_chooser_lists_ones_own_shops_only(admin_client_with: PanelWith, other_shop: Shop) -> None:
+    page = admin_client_with().http.get("/admin/shops/").content.decode()
 
     assert "/s/acme/admin/" in page
     assert "stranger" not in page.lower()
 
 
-def test_two_tabs_in_two_shops_stay_apart(both: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_two_tabs_in_two_shops_stay_apart(two_shop_client: Panel, shop: Shop, other_shop: Shop) -> None:
     path = f"/s/acme/admin/shops/shop/{shop.pk}/change/"
 
-    assert both.http.get(path).status_code == 200
-    assert both.http.get("/s/stranger/admin/").context["request"].shop == other_shop
-    response = both.http.post(path, {"name": "Still Acme"})
+    assert two_shop_client.http.get(path).status_code == 200
+    assert two_shop_client.http.get("/s/stranger/admin/").context["request"].shop == other_shop
+    response = two_shop_client.http.post(path, {"name": "Still Acme"})
 
     assert response.status_code == 200
     assert response.context["request"].shop == shop
-    assert both.http.get(f"/s/stranger/admin/shops/shop/{other_shop.pk}/change/").status_code == 403
+    assert two_shop_client.http.get(f"/s/stranger/admin/shops/shop/{other_shop.pk}/change/").status_code == 403
 
 
-def test_links_inside_the_panel_name_the_shop(both: Panel) -> None:
-    page = both.http.get("/s/stranger/admin/").content.decode()
+def test_links_inside_the_panel_name_the_shop(two_shop_client: Panel) -> None:
+    page = two_shop_client.http.get("/s/stranger/admin/").content.decode()
 
     assert 'href="/s/stranger/admin/"' in page
     assert 'href="/accounts/profile/"' in page
     assert "/s/stranger/admin/accounts" not in page
 
 
-def test_the_switcher_offers_the_other_shops(both: Panel) -> None:
-    page = both.http.get("/s/stranger/admin/").content.decode()
+def test_the_switcher_offers_the_other_shops(two_shop_client: Panel) -> None:
+    page = two_shop_client.http.get("/s/stranger/admin/").content.decode()
 
     assert 'href="/s/acme/admin/"' in page
 
 
 @pytest.mark.parametrize("path", ["/s/nowhere/admin/", "/s/nowhere/admin/shops/shop/1/change/", "/s/stranger/admin/"])
-def test_an_unknown_shop_and_a_foreign_one_are_alike(panel_with: PanelWith, other_shop: Shop, path: str) -> None:
-    assert panel_with().http.get(path).status_code == 404
+def test_an_unknown_shop_and_a_foreign_one_give_the_same_response(
+    admin_client_with: PanelWith, other_shop: Shop, path: str
+) -> None:
+    assert admin_client_with().http.get(path).status_code == 404
 
 
 @pytest.mark.parametrize(("path", "target"), [("/s/acme", "/s/acme/admin/"), ("/s/acme/admin", "/s/acme/admin/")])
-def test_incomplete_addresses_are_completed(panel_with: PanelWith, path: str, target: str) -> None:
-    assert panel_with().http.get(path).headers["Location"] == target
+def test_incomplete_addresses_are_completed(admin_client_with: PanelWith, path: str, target: str) -> None:
+    assert admin_client_with().http.get(path).headers["Location"] == target
 
 
-def test_the_panel_cannot_be_reached_outside_of_a_shop(owner: Panel) -> None:
-    assert [owner.http.get(f"/admin/{path}").status_code for path in ("shops/shop/", "jobs/job/", "login/")] == [
+def test_the_panel_cannot_be_reached_outside_of_a_shop(owner_client: Panel) -> None:
+    assert [owner_client.http.get(f"/admin/{path}").status_code for path in ("shops/shop/", "jobs/job/", "login/")] == [
         404
     ] * 3
 
 
-def test_the_time_zone_is_the_shops(owner: Panel) -> None:
-    assert owner.get().context["request"].shop.timezone == "America/New_York"
-    assert 'data-admin-utc-offset="-' in owner.get().content.decode()
+def test_the_time_zone_is_the_shops(owner_client: Panel) -> None:
+    assert owner_client.get().context["request"].shop.timezone == "America/New_York"
+    assert 'data-admin-utc-offset="-' in owner_client.get().content.decode()
 
 
-def test_the_operator_sees_and_enters_every_shop(operator: Panel, other_shop: Shop) -> None:
-    page = operator.http.get("/admin/shops/").content.decode()
+def test_the_operator_sees_and_enters_every_shop(operator_client: Panel, other_shop: Shop) -> None:
+    page = operator_client.http.get("/admin/shops/").content.decode()
 
     assert "/s/acme/admin/" in page
     assert "/s/stranger/admin/" in page
-    assert operator.http.get("/s/stranger/admin/").status_code == 200
+    assert operator_client.http.get("/s/stranger/admin/").status_code == 200
 
 
 NEW = {
@@ -116,29 +118,29 @@ NEW = {
 }
 
 
-def test_the_operator_opens_a_shop(operator: Panel) -> None:
-    response = operator.http.post("/admin/shops/new/", NEW)
+def test_the_operator_opens_a_shop(operator_client: Panel) -> None:
+    response = operator_client.http.post("/admin/shops/new/", NEW)
 
     shop = Shop.objects.get(domain="nova.example")
     assert response.headers["Location"] == f"/s/{shop.handle}/admin/"
     assert (shop.currency, shop.timezone) == ("EUR", "Europe/Berlin")
 
 
-def test_a_taken_domain_is_said_on_the_field(operator: Panel) -> None:
-    page = operator.http.post("/admin/shops/new/", NEW | {"domain": "acme.example"})
+def test_a_taken_domain_is_reported_on_the_field(operator_client: Panel) -> None:
+    page = operator_client.http.post("/admin/shops/new/", NEW | {"domain": "acme.example"})
 
     assert "domain" in page.context["form"].errors
     assert Shop.objects.count() == 1
 
 
-def test_staff_open_no_shop(owner: Panel) -> None:
-    answers = [owner.http.get("/admin/shops/new/"), owner.http.post("/admin/shops/new/", NEW)]
+def test_staff_open_no_shop(owner_client: Panel) -> None:
+    answers = [owner_client.http.get("/admin/shops/new/"), owner_client.http.post("/admin/shops/new/", NEW)]
 
     assert [response.status_code for response in answers] == [403, 403]
     assert Shop.objects.count() == 1
 
 
-def test_somebody_without_any_shop_is_told_so(client: Client, db: None) -> None:
+def test_a_user_without_a_shop_sees_a_message(client: Client, db: None) -> None:
     client.force_login(factories.UserFactory.create())
 
     assert "have access to any shop yet" in client.get("/admin/shops/").content.decode()

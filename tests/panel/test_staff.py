@@ -19,8 +19,8 @@ from apps.staff.domain.permission_labels import LABELS
 from apps.staff.domain.permissions import NAMES
 from apps.staff.models import Membership, User
 from tests import factories
-from tests.panel.conftest import PASSWORD, Panel, PanelWith, place_of
-from tests.races import meanwhile, unguarded
+from tests.panel.conftest import PASSWORD, Panel, PanelWith, get_membership
+from tests.races import run_unguarded, run_while_uncommitted
 
 MANAGE = (
     "staff_management_create",
@@ -31,53 +31,53 @@ MANAGE = (
 
 
 @pytest.fixture
-def manager(panel_with: PanelWith) -> Panel:
+def manager_client(admin_client_with: PanelWith) -> Panel:
     """Return a client of a staff member who manages only staff and orders."""
-    return panel_with(*MANAGE, "orders")
+    return admin_client_with(*MANAGE, "orders")
 
 
 def test_every_name_has_words_and_a_group() -> None:
     assert sorted(LABELS) == sorted(NAMES)
 
 
-def test_granting_what_one_holds_is_saved_and_recorded(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop), shop)
+def test_granting_what_one_holds_is_saved_and_recorded(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", index.pk, permissions=["orders"])
+    manager_client.post("staff_membership_change", index.pk, permissions=["orders"])
 
     index.refresh_from_db()
     assert index.permissions == ["orders"]
     with shop_scope(shop):
         event = Event.objects.get(topic="staff/update")
     assert event.changes == {"permissions": [[], ["orders"]]}
-    assert event.actor == f"staff:{manager.user.pk}"
+    assert event.actor == f"staff:{manager_client.user.pk}"
 
 
 @pytest.mark.parametrize("name", ["themes", "staff_audit_log_view"])
-def test_nobody_grants_what_they_lack(manager: Panel, shop: Shop, name: str) -> None:
-    index = place_of(factories.make_member(shop), shop)
+def test_staff_cannot_grant_permissions_they_lack(manager_client: Panel, shop: Shop, name: str) -> None:
+    index = get_membership(factories.make_member(shop), shop)
 
-    page = manager.post("staff_membership_change", index.pk, permissions=["orders", name])
+    page = manager_client.post("staff_membership_change", index.pk, permissions=["orders", name])
 
     index.refresh_from_db()
     assert b"cannot be granted because you do not have them" in page.content
     assert index.permissions == []
 
 
-def test_what_one_lacks_stays_as_it_is(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
+def test_what_one_lacks_stays_as_it_is(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
 
-    manager.post("staff_membership_change", index.pk, permissions=[])
+    manager_client.post("staff_membership_change", index.pk, permissions=[])
 
     index.refresh_from_db()
     assert index.permissions == ["a_name_of_tomorrow", "themes"]
 
 
-def test_nobody_changes_their_own_permissions(manager: Panel, shop: Shop) -> None:
-    index = place_of(manager.user, shop)
+def test_staff_cannot_change_their_own_permissions(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(manager_client.user, shop)
     before = sorted(index.permissions)
 
-    page = manager.post("staff_membership_change", index.pk, permissions=["orders"])
+    page = manager_client.post("staff_membership_change", index.pk, permissions=["orders"])
 
     index.refresh_from_db()
     assert b"You can&#x27;t change your own permissions" in page.content
@@ -85,10 +85,10 @@ def test_nobody_changes_their_own_permissions(manager: Panel, shop: Shop) -> Non
 
 
 @pytest.mark.parametrize("page", ["change", "delete", "activation"])
-def test_an_owners_place_is_beyond_staff(manager: Panel, shop: Shop, page: str) -> None:
-    index = place_of(factories.make_member(shop, owner=True), shop)
+def test_an_owners_place_is_beyond_staff(manager_client: Panel, shop: Shop, page: str) -> None:
+    index = get_membership(factories.make_member(shop, owner=True), shop)
 
-    manager.post(f"staff_membership_{page}", index.pk, permissions=["orders"])
+    manager_client.post(f"staff_membership_{page}", index.pk, permissions=["orders"])
 
     index.refresh_from_db()
     assert index.account_owner
@@ -96,40 +96,40 @@ def test_an_owners_place_is_beyond_staff(manager: Panel, shop: Shop, page: str) 
     assert index.user.is_active
 
 
-def test_staff_cannot_make_themselves_or_others_owners(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop), shop)
+def test_staff_cannot_make_themselves_or_others_owners(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", index.pk, permissions=["orders"], account_owner="on")
+    manager_client.post("staff_membership_change", index.pk, permissions=["orders"], account_owner="on")
 
     index.refresh_from_db()
     assert not index.account_owner
 
 
-def test_the_last_owner_stays_even_for_the_operator(operator: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop, owner=True), shop)
+def test_the_last_owner_stays_even_for_the_operator(operator_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop, owner=True), shop)
 
-    page = operator.post("staff_membership_change", index.pk)
-    operator.post("staff_membership_delete", index.pk)
+    page = operator_client.post("staff_membership_change", index.pk)
+    operator_client.post("staff_membership_delete", index.pk)
 
     index.refresh_from_db()
     assert b"needs at least one account owner" in page.content
     assert index.account_owner
 
 
-def test_the_operator_hands_ownership_on(operator: Panel, shop: Shop) -> None:
-    first = place_of(factories.make_member(shop, owner=True), shop)
-    second = place_of(factories.make_member(shop), shop)
+def test_the_operator_hands_ownership_on(operator_client: Panel, shop: Shop) -> None:
+    first = get_membership(factories.make_member(shop, owner=True), shop)
+    second = get_membership(factories.make_member(shop), shop)
 
-    operator.post("staff_membership_change", second.pk, account_owner="on")
-    operator.post("staff_membership_change", first.pk)
+    operator_client.post("staff_membership_change", second.pk, account_owner="on")
+    operator_client.post("staff_membership_change", first.pk)
 
     first.refresh_from_db()
     second.refresh_from_db()
     assert (first.account_owner, second.account_owner) == (False, True)
 
 
-def test_a_change_applies_from_the_next_request(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("themes")
+def test_a_change_applies_from_the_next_request(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("themes")
     assert panel.get("content_scripttag_changelist").status_code == 200
 
     with shop_scope(shop):
@@ -138,51 +138,55 @@ def test_a_change_applies_from_the_next_request(panel_with: PanelWith, shop: Sho
     assert panel.get("content_scripttag_changelist").status_code == 403
 
 
-def test_removing_somebody_ends_their_access_and_tokens(owner: Panel, panel_with: PanelWith, shop: Shop) -> None:
-    other = panel_with("themes")
+def test_removing_a_staff_member_ends_access_and_tokens(
+    owner_client: Panel, admin_client_with: PanelWith, shop: Shop
+) -> None:
+    other = admin_client_with("themes")
     factories.make_token(factories.make_installation(shop))
     with shop_scope(shop):
         AccessToken.objects.update(user=other.user)
 
-    owner.post("staff_membership_delete", place_of(other.user, shop).pk)
+    owner_client.post("staff_membership_delete", get_membership(other.user, shop).pk)
 
     assert other.get().status_code == 404
     with shop_scope(shop):
         assert AccessToken.objects.get().revoked_at is not None
-        assert Event.objects.filter(topic="staff/remove", actor=f"staff:{owner.user.pk}").count() == 1
+        assert Event.objects.filter(topic="staff/remove", actor=f"staff:{owner_client.user.pk}").count() == 1
 
 
-def test_deactivating_somebody_ends_their_session(owner: Panel, panel_with: PanelWith, shop: Shop) -> None:
-    other = panel_with("themes")
+def test_deactivating_a_staff_member_ends_the_session(
+    owner_client: Panel, admin_client_with: PanelWith, shop: Shop
+) -> None:
+    other = admin_client_with("themes")
 
-    owner.post("staff_membership_activation", place_of(other.user, shop).pk)
+    owner_client.post("staff_membership_activation", get_membership(other.user, shop).pk)
 
     assert other.get().headers["Location"].startswith("/accounts/login/")
 
 
-def test_deactivating_is_left_to_the_operator_where_somebody_works_elsewhere_too(
-    owner: Panel, panel_with: PanelWith, shop: Shop, other_shop: Shop
+def test_only_the_operator_deactivates_staff_of_several_shops(
+    owner_client: Panel, admin_client_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
-    other = panel_with("themes")
+    other = admin_client_with("themes")
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=other.user)
 
-    owner.post("staff_membership_activation", place_of(other.user, shop).pk)
+    owner_client.post("staff_membership_activation", get_membership(other.user, shop).pk)
 
     other.user.refresh_from_db()
     assert other.user.is_active
 
 
-def invited(panel: Panel, **data: object) -> None:
+def invite_person(panel: Panel, **data: object) -> None:
     values = {"email": "New@Example.com", "first_name": "Nia", "permissions": ["orders"], **data}
     panel.post("staff_membership_add", **values)
 
 
-def test_an_invited_person_chooses_a_password_and_is_in(manager: Panel, shop: Shop) -> None:
-    invited(manager)
+def test_an_invited_person_chooses_a_password_and_is_in(manager_client: Panel, shop: Shop) -> None:
+    invite_person(manager_client)
 
     user = User.objects.get(email="new@example.com")
-    assert place_of(user, shop).permissions == ["orders"]
+    assert get_membership(user, shop).permissions == ["orders"]
     assert [message.to for message in mail.outbox] == [["new@example.com"]]
     text = str(mail.outbox[0].body)
     link = re.search(rf"{settings.BASE_URL}(/accounts/password/reset/key/\S+)", text)
@@ -195,43 +199,45 @@ def test_an_invited_person_chooses_a_password_and_is_in(manager: Panel, shop: Sh
     assert response.status_code == 200
 
 
-def test_somebody_with_an_account_is_added_without_a_mail(manager: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_a_person_with_an_account_is_added_without_an_email(
+    manager_client: Panel, shop: Shop, other_shop: Shop
+) -> None:
     user = factories.make_member(other_shop, email="new@example.com")
     user.set_password(PASSWORD)
     user.save()
 
-    invited(manager)
+    invite_person(manager_client)
 
-    assert place_of(user, shop).permissions == ["orders"]
+    assert get_membership(user, shop).permissions == ["orders"]
     assert mail.outbox == []
 
 
-def test_inviting_somebody_twice_is_refused_on_the_field(manager: Panel, shop: Shop) -> None:
+def test_inviting_a_person_twice_is_refused_on_the_field(manager_client: Panel, shop: Shop) -> None:
     factories.make_member(shop, email="new@example.com")
 
-    page = manager.post("staff_membership_add", email="new@example.com", first_name="Nia")
+    page = manager_client.post("staff_membership_add", email="new@example.com", first_name="Nia")
 
     assert page.context["form"].errors == {"email": ["is already a staff member of this shop"]}
 
 
-def test_inviting_beyond_ones_own_makes_nobody(manager: Panel) -> None:
-    invited(manager, permissions=["themes"])
+def test_an_invitation_with_permissions_one_lacks_is_refused(manager_client: Panel) -> None:
+    invite_person(manager_client, permissions=["themes"])
 
     assert not User.objects.filter(email="new@example.com").exists()
     assert mail.outbox == []
 
 
-def losing_ownership(shop: Shop) -> list[Callable[[], None]]:
+def build_ownership_works(shop: Shop) -> list[Callable[[], None]]:
     """Return two functions that each remove ownership from one of two owners."""
     operator = factories.UserFactory.create(is_superuser=True)
 
     def lose(owner: User) -> None:
-        memberships.set_owner(place_of(owner, shop), owner=False, by=operator, at=timezone.now())
+        memberships.set_owner(get_membership(owner, shop), owner=False, by=operator, at=timezone.now())
 
     return [partial(lose, factories.make_member(shop, owner=True)) for _ in range(2)]
 
 
-def owners(shop: Shop) -> int:
+def count_owners(shop: Shop) -> int:
     with shop_scope(shop):
         return Membership.objects.filter(account_owner=True).count()
 
@@ -241,12 +247,12 @@ def owners(shop: Shop) -> int:
 @pytest.mark.race(control="test_without_the_lock_the_last_two_owners_go_together")
 def test_of_the_last_two_owners_one_stays() -> None:
     shop = factories.make_shop()
-    first, second = losing_ownership(shop)
+    first, second = build_ownership_works(shop)
 
     with pytest.raises(memberships.LastOwner):
-        meanwhile(shop, first, second)
+        run_while_uncommitted(shop, first, second)
 
-    assert owners(shop) == 1
+    assert count_owners(shop) == 1
 
 
 @pytest.mark.postgres
@@ -254,29 +260,29 @@ def test_of_the_last_two_owners_one_stays() -> None:
 def test_without_the_lock_the_last_two_owners_go_together() -> None:
     """Control without the lock: each transaction still sees the other owner."""
     shop = factories.make_shop()
-    first, second = losing_ownership(shop)
+    first, second = build_ownership_works(shop)
 
-    unguarded(shop, first, second, locks={"staff_membership"})
+    run_unguarded(shop, first, second, locks={"staff_membership"})
 
-    assert owners(shop) == 0
+    assert count_owners(shop) == 0
 
 
-def test_who_was_removed_meanwhile_is_not_found(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop), shop)
+def test_a_staff_member_removed_by_another_user_is_not_found(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop), shop)
     with shop_scope(shop):
         Membership.objects.filter(pk=index.pk).delete()
 
         with pytest.raises(RowDeleted):
-            memberships.remove_member(index, by=manager.user, at=timezone.now())
+            memberships.remove_member(index, by=manager_client.user, at=timezone.now())
 
 
 # --- levels ---
 
 
-def test_viewing_is_granted_and_recorded(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop, "orders"), shop)
+def test_viewing_is_granted_and_recorded(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop, "orders"), shop)
 
-    manager.post("staff_membership_change", index.pk, permissions=["orders:view"])
+    manager_client.post("staff_membership_change", index.pk, permissions=["orders:view"])
 
     index.refresh_from_db()
     assert (index.permissions, index.view_only) == ([], ["orders"])
@@ -285,9 +291,9 @@ def test_viewing_is_granted_and_recorded(manager: Panel, shop: Shop) -> None:
     assert event.changes == {"permissions": [["orders"], []], "view_only": [[], ["orders"]]}
 
 
-def test_who_may_only_view_grants_no_more(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with(*MANAGE, view_only=["orders"])
-    index = place_of(factories.make_member(shop), shop)
+def test_who_may_only_view_grants_no_more(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with(*MANAGE, view_only=["orders"])
+    index = get_membership(factories.make_member(shop), shop)
 
     refused = panel.post("staff_membership_change", index.pk, permissions=["orders"])
     index.refresh_from_db()
@@ -299,9 +305,9 @@ def test_who_may_only_view_grants_no_more(panel_with: PanelWith, shop: Shop) -> 
     assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
-def test_who_may_only_view_takes_nothing_that_is_held_fully(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with(*MANAGE, view_only=["orders"])
-    index = place_of(factories.make_member(shop, "orders"), shop)
+def test_who_may_only_view_takes_nothing_that_is_held_fully(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with(*MANAGE, view_only=["orders"])
+    index = get_membership(factories.make_member(shop, "orders"), shop)
 
     panel.post("staff_membership_change", index.pk, permissions=[])
     refused = panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
@@ -311,35 +317,35 @@ def test_who_may_only_view_takes_nothing_that_is_held_fully(panel_with: PanelWit
     assert (index.permissions, index.view_only) == (["orders"], [])
 
 
-def test_a_name_at_both_levels_is_held_fully(manager: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop), shop)
+def test_a_name_at_both_levels_is_held_fully(manager_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop), shop)
 
-    manager.post("staff_membership_change", index.pk, permissions=["orders", "orders:view"])
+    manager_client.post("staff_membership_change", index.pk, permissions=["orders", "orders:view"])
 
     index.refresh_from_db()
     assert (index.permissions, index.view_only) == (["orders"], [])
 
 
-def test_an_invitation_can_be_for_viewing(manager: Panel, shop: Shop) -> None:
-    invited(manager, permissions=["orders:view"])
+def test_an_invitation_can_be_for_viewing(manager_client: Panel, shop: Shop) -> None:
+    invite_person(manager_client, permissions=["orders:view"])
 
-    index = place_of(User.objects.get(email="new@example.com"), shop)
+    index = get_membership(User.objects.get(email="new@example.com"), shop)
     assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
-def test_the_list_says_how_many_are_for_viewing(owner: Panel, shop: Shop) -> None:
+def test_the_list_says_how_many_are_for_viewing(owner_client: Panel, shop: Shop) -> None:
     factories.make_member(shop, "orders", view_only=["themes", "pages"])
 
-    assert b"3 permissions, 2 view only" in owner.get("staff_membership_changelist").content
+    assert b"3 permissions, 2 view only" in owner_client.get("staff_membership_changelist").content
 
 
-def test_a_level_that_somebody_changed_meanwhile_is_not_overwritten(owner: Panel, shop: Shop) -> None:
-    index = place_of(factories.make_member(shop, view_only=["orders"]), shop)
-    form_fields = owner.get("staff_membership_change", index.pk).context["seen"]
+def test_a_level_changed_by_another_user_is_not_overwritten(owner_client: Panel, shop: Shop) -> None:
+    index = get_membership(factories.make_member(shop, view_only=["orders"]), shop)
+    form_fields = owner_client.get("staff_membership_change", index.pk).context["seen"]
     with shop_scope(shop):
         Membership.objects.filter(pk=index.pk).update(view_only=["themes"])
 
-    response = owner.post("staff_membership_change", index.pk, seen=form_fields, permissions=["orders"])
+    response = owner_client.post("staff_membership_change", index.pk, seen=form_fields, permissions=["orders"])
 
     index.refresh_from_db()
     assert b"changed this in the meantime" in response.content
@@ -347,9 +353,9 @@ def test_a_level_that_somebody_changed_meanwhile_is_not_overwritten(owner: Panel
 
 
 @pytest.mark.parametrize("name", ["staff_membership_add", "staff_membership_change"])
-def test_the_form_offers_no_more_than_one_holds(name: str, panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with(*MANAGE, view_only=["orders"])
-    args = (place_of(factories.make_member(shop), shop).pk,) if name.endswith("change") else ()
+def test_the_form_offers_no_more_than_one_holds(name: str, admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with(*MANAGE, view_only=["orders"])
+    args = (get_membership(factories.make_member(shop), shop).pk,) if name.endswith("change") else ()
 
     lines = {line.name: line for _, lines in panel.get(name, *args).context["form"].groups for line in lines}
 

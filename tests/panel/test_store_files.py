@@ -13,29 +13,29 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.media.pictures import plain
+from tests.media.pictures import make_plain_image
 from tests.panel.conftest import Panel, PanelWith
 
-RED, BLUE = plain("PNG", (40, 30), color="red"), plain("PNG", (20, 20), color="blue")
+RED, BLUE = make_plain_image("PNG", (40, 30), color="red"), make_plain_image("PNG", (20, 20), color="blue")
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("pages")
+def file_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("pages")
 
 
-def store(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> dict[str, Any]:
+def store_image(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> dict[str, Any]:
     response = panel.post("content_storefile_pick", file=SimpleUploadedFile(name, data))
     assert response.status_code == 200, response.content
     file: dict[str, Any] = response.json()["file"]
     return file
 
 
-def test_a_stored_picture_is_listed_and_seen_whole_and_small(panel: Panel, client: Client) -> None:
-    stored_value = store(panel)
+def test_a_stored_picture_is_listed_and_seen_whole_and_small(file_client: Panel, client: Client) -> None:
+    stored_value = store_image(file_client)
 
     assert stored_value["name"] == "Hat-scarf.png"
-    files = panel.get("content_storefile_pick", q="hat").json()["files"]
+    files = file_client.get("content_storefile_pick", q="hat").json()["files"]
     assert files == [stored_value]
     path = stored_value["address"].partition("/storefront/")[2]
     response, small = client.get(f"/storefront/{path}"), client.get(stored_value["path"])
@@ -45,29 +45,31 @@ def test_a_stored_picture_is_listed_and_seen_whole_and_small(panel: Panel, clien
         "public, max-age=31536000",
     )
     assert (small.status_code, small["Content-Type"]) == (200, "image/png")
-    assert panel.get("content_storefile_pick", q="no such").json()["files"] == []
+    assert file_client.get("content_storefile_pick", q="no such").json()["files"] == []
 
 
-def test_the_same_picture_is_kept_once_and_another_of_its_name_beside_it(panel: Panel, shop: Shop) -> None:
-    first, second_result, other = store(panel), store(panel), store(panel, BLUE)
+def test_the_same_image_is_stored_once_and_a_different_image_of_the_same_name_separately(
+    file_client: Panel, shop: Shop
+) -> None:
+    first, second_result, other = store_image(file_client), store_image(file_client), store_image(file_client, BLUE)
 
     assert first == second_result
     assert other["name"].startswith("Hat-scarf-")
-    assert store(panel, BLUE) == other
+    assert store_image(file_client, BLUE) == other
     # "hat_large.png" is also the name of a resized "hat.png".
-    assert store(panel, name="hat_large.png")["name"] != "hat_large.png"
+    assert store_image(file_client, name="hat_large.png")["name"] != "hat_large.png"
     with shop_scope(shop):
         assert StoreFile.objects.count() == 3
         assert Event.objects.filter(topic="files/create").count() == 3
 
 
-def test_what_is_no_picture_is_refused_and_leaves_nothing(panel: Panel, shop: Shop) -> None:
+def test_what_is_no_picture_is_refused_and_leaves_nothing(file_client: Panel, shop: Shop) -> None:
     for data in (b"<svg onload=alert(1)>", b""):
-        response = panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
+        response = file_client.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
         assert response.status_code == 422
         assert response.json()["error"]
-    assert panel.post("content_storefile_pick").status_code == 422
-    page = panel.forge("content_storefile_add", file=SimpleUploadedFile("a.png", b"no"))
+    assert file_client.post("content_storefile_pick").status_code == 422
+    page = file_client.forge("content_storefile_add", file=SimpleUploadedFile("a.png", b"no"))
     assert page.status_code == 200
     assert "bo-errors" in page.content.decode() or "errorlist" in page.content.decode()
     with shop_scope(shop):
@@ -75,15 +77,15 @@ def test_what_is_no_picture_is_refused_and_leaves_nothing(panel: Panel, shop: Sh
         assert not blob_store.get_unreferenced_blobs().exists()
 
 
-def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, client: Client) -> None:
-    added = panel.forge("content_storefile_add", file=SimpleUploadedFile("a.png", RED))
+def test_a_picture_is_stored_and_deleted_on_its_pages(file_client: Panel, shop: Shop, client: Client) -> None:
+    added = file_client.forge("content_storefile_add", file=SimpleUploadedFile("a.png", RED))
     assert added.status_code == 302
     with shop_scope(shop):
         file = StoreFile.objects.get()
-    assert "40 × 30 pixels" in panel.get("content_storefile_change", file.pk).content.decode()
-    assert "a.png" in panel.get("content_storefile_changelist").content.decode()
+    assert "40 × 30 pixels" in file_client.get("content_storefile_change", file.pk).content.decode()
+    assert "a.png" in file_client.get("content_storefile_changelist").content.decode()
 
-    response = panel.forge("content_storefile_delete", file.pk, post="yes")
+    response = file_client.forge("content_storefile_delete", file.pk, post="yes")
 
     assert response.status_code == 302
     assert client.get(f"/storefront/{shop.domain}/files/a.png").status_code == 404
@@ -92,17 +94,19 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, 
         assert blob_store.get_unreferenced_blobs().count() == 1
 
 
-def test_another_shop_neither_finds_nor_shows_it(panel: Panel, panel_with: PanelWith, client: Client) -> None:
-    stored_value = store(panel)
+def test_another_shop_neither_finds_nor_shows_it(
+    file_client: Panel, admin_client_with: PanelWith, client: Client
+) -> None:
+    stored_value = store_image(file_client)
     other = factories.make_shop()
-    theirs = panel_with("pages", shop=other)
+    theirs = admin_client_with("pages", shop=other)
 
     assert theirs.get("content_storefile_pick").json()["files"] == []
     assert client.get(f"/storefront/{other.domain}/files/{stored_value['name']}").status_code == 404
 
 
-def test_who_may_edit_no_text_stores_no_picture(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("orders")
+def test_who_may_edit_no_text_stores_no_picture(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("orders")
 
     assert panel.get("content_storefile_pick").status_code == 403
     assert panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", RED)).status_code == 403
@@ -111,7 +115,7 @@ def test_who_may_edit_no_text_stores_no_picture(panel_with: PanelWith, shop: Sho
 
 
 @pytest.fixture(autouse=True)
-def media(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Any, tmp_path: Path) -> Path:
     """Store files in a temporary directory."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}

@@ -64,7 +64,7 @@ def test_what_prices_are_rounded_to_is_written_as_in_the_language() -> None:
     assert translate_stored(ROUNDINGS["0.05"]) == "To the nearest 0.05"
 
 
-def test_names_that_the_product_gave_are_told_and_those_of_people_stay() -> None:
+def test_product_names_are_translated_and_personal_names_are_not() -> None:
     with languages.language_override("de"):
         assert translate_label("Refund of 48.00 USD").endswith(" 48,00 USD")
         assert translate_label("Poster of 48.00 USD") == "Poster of 48.00 USD"
@@ -83,7 +83,7 @@ def test_reasons_name_fields_as_forms_do() -> None:
     assert format_stored_error("", fields) == ""
 
 
-def test_rows_of_an_import_are_told(shop: Shop) -> None:
+def test_import_rows_are_translated(shop: Shop) -> None:
     row = ImportedRow(
         line=2,
         kind="products",
@@ -175,7 +175,7 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
         ),
     ],
 )
-def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored_value: str, german: str) -> None:
+def test_reasons_of_import_rows_are_translated(shop: Shop, kind: str, stored_value: str, german: str) -> None:
     row = ImportedRow(line=2, kind=kind, fate="failed", reason=stored_value)
 
     with shop_scope(shop), languages.language_override("de"):
@@ -184,7 +184,7 @@ def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored_val
     assert displayed_row.reason == german
 
 
-def test_rows_of_a_bulk_edit_are_told() -> None:
+def test_bulk_edit_rows_are_translated() -> None:
     row = EditedRow(
         reason="price must be greater than or equal to 0",
         changes=[["Price", "9.00 – 12.00", "1200.00"], ["Vendor", "9.00", ""], ["Status", "draft", "active"]],

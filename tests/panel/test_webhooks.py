@@ -17,7 +17,7 @@ from apps.webhooks.models.deliveries import ERROR_LABELS
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 from tests.webhooks.factories import URI, make_attempt, make_delivery
-from tests.webhooks.worlds import happen, subscribe
+from tests.webhooks.worlds import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db
 LIST, LOG = "webhooks_subscription", "webhooks_delivery"
@@ -31,23 +31,24 @@ def installation(shop: Shop) -> Installation:
 
 @pytest.fixture
 def subscription(installation: Installation) -> Subscription:
-    return subscribe(installation, URI)
+    return make_subscription(installation, URI)
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("applications")
+def webhook_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("applications")
 
 
-def configured(app: App) -> Subscription:
+def make_configured_subscription(app: App) -> Subscription:
     values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-07"}
     return subscriptions.create_configured_subscription(app, values, at=timezone.now())
 
 
-def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) -> None:
+def test_the_list_says_how_each_fares(webhook_client: Panel, installation: Installation) -> None:
     now = timezone.now()
     messages = {
-        word: subscribe(installation, f"{URI}/{word}") for word in ("well", "failing", "tried", "held", "new", "off")
+        word: make_subscription(installation, f"{URI}/{word}")
+        for word in ("well", "failing", "tried", "held", "new", "off")
     }
     make_delivery(installation, messages["well"], state=State.DEAD, finished_at=now - timedelta(hours=2))
     make_delivery(installation, messages["well"], state=State.DONE, finished_at=now - timedelta(hours=1))
@@ -55,11 +56,11 @@ def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) 
     make_delivery(installation, messages["failing"], state=State.DEAD, finished_at=now - timedelta(hours=1))
     make_delivery(installation, messages["tried"], state=State.RETRY)
     make_delivery(installation, messages["held"], state=State.HELD)
-    with shop_scope(panel.shop):
+    with shop_scope(webhook_client.shop):
         subscriptions.disable_subscription(messages["off"], reason="The endpoint responded with 410 Gone.", at=now)
 
-    rows = {row.uri.rsplit("/")[-1]: row for row in panel.get(f"{LIST}_changelist").context["cl"].result_list}
-    page = panel.get(f"{LIST}_changelist").content.decode()
+    rows = {row.uri.rsplit("/")[-1]: row for row in webhook_client.get(f"{LIST}_changelist").context["cl"].result_list}
+    page = webhook_client.get(f"{LIST}_changelist").content.decode()
 
     assert {word: row.is_retrying for word, row in rows.items()}["tried"]
     for sentence in ("Working", "Failing", "Some deliveries held", "Nothing sent yet", "Disabled"):
@@ -67,92 +68,96 @@ def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) 
 
 
 def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
-    panel: Panel, installation: Installation
+    webhook_client: Panel, installation: Installation
 ) -> None:
-    reported_subscription = configured(installation.app)
+    reported_subscription = make_configured_subscription(installation.app)
     make_delivery(installation, reported_subscription, state=State.DONE, finished_at=timezone.now())
 
-    page = panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
-    response = panel.forge(f"{LIST}_pause", reported_subscription.pk)
+    page = webhook_client.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+    response = webhook_client.forge(f"{LIST}_pause", reported_subscription.pk)
 
     assert "From the app&#x27;s configuration file" in page
     assert "Pause" not in page
     assert response.status_code == 302
     assert (
         "Only the app&#x27;s developer can change it"
-        in panel.get(f"{LIST}_change", reported_subscription.pk).content.decode()
+        in webhook_client.get(f"{LIST}_change", reported_subscription.pk).content.decode()
     )
     reported_subscription.refresh_from_db()
     assert reported_subscription.state == Subscription.State.LIVE
 
 
-def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(panel: Panel, installation: Installation) -> None:
-    reported_subscription, other = configured(installation.app), factories.make_shop()
+def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(
+    webhook_client: Panel, installation: Installation
+) -> None:
+    reported_subscription, other = make_configured_subscription(installation.app), factories.make_shop()
     elsewhere = install_app(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
     foreign = make_delivery(elsewhere, reported_subscription, state=State.DEAD, finished_at=timezone.now())
 
-    response = panel.get(f"{LIST}_change", reported_subscription.pk)
+    response = webhook_client.get(f"{LIST}_change", reported_subscription.pk)
 
     assert response.context["missing_since"] is None
     assert list(response.context["latest"]) == []
-    assert panel.get(f"{LOG}_change", foreign.pk).status_code == 404
-    assert panel.get(f"{LOG}_changelist").context["cl"].result_count == 0
+    assert webhook_client.get(f"{LOG}_change", foreign.pk).status_code == 404
+    assert webhook_client.get(f"{LOG}_changelist").context["cl"].result_count == 0
 
 
-def test_an_app_that_is_not_installed_here_is_not_in_the_list(panel: Panel, shop: Shop) -> None:
-    foreign = subscribe(factories.make_installation(factories.make_shop(), ("read_content",)), URI)
+def test_an_app_that_is_not_installed_here_is_not_in_the_list(webhook_client: Panel, shop: Shop) -> None:
+    foreign = make_subscription(factories.make_installation(factories.make_shop(), ("read_content",)), URI)
 
-    assert panel.get(f"{LIST}_changelist").context["cl"].result_count == 0
-    assert panel.get(f"{LIST}_change", foreign.pk).status_code == 404
+    assert webhook_client.get(f"{LIST}_changelist").context["cl"].result_count == 0
+    assert webhook_client.get(f"{LIST}_change", foreign.pk).status_code == 404
 
 
-def test_pausing_holds_and_resuming_lets_go(panel: Panel, subscription: Subscription) -> None:
+def test_pausing_holds_and_resuming_lets_go(webhook_client: Panel, subscription: Subscription) -> None:
     states = []
     for action in ("pause", "resume"):
-        panel.post(f"{LIST}_{action}", subscription.pk, form_key=panel.form_key(f"{LIST}_change", subscription.pk))
+        webhook_client.post(
+            f"{LIST}_{action}", subscription.pk, form_key=webhook_client.form_key(f"{LIST}_change", subscription.pk)
+        )
         subscription.refresh_from_db()
         states.append((subscription.state, subscription.reason))
 
     assert states == [("paused", "Paused by staff."), ("live", "")]
 
 
-def test_a_test_goes_out_and_its_page_is_shown(panel: Panel, subscription: Subscription) -> None:
-    response = panel.forge(f"{LIST}_test", subscription.pk)
+def test_a_test_goes_out_and_its_page_is_shown(webhook_client: Panel, subscription: Subscription) -> None:
+    response = webhook_client.forge(f"{LIST}_test", subscription.pk)
 
-    with shop_scope(panel.shop):
+    with shop_scope(webhook_client.shop):
         delivery = Delivery.objects.get()
     assert delivery.kind == Delivery.Kind.TEST
-    assert response["Location"] == panel.url(f"{LOG}_change", delivery.pk)
+    assert response["Location"] == webhook_client.url(f"{LOG}_change", delivery.pk)
 
 
 def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
-    panel: Panel, installation: Installation, subscription: Subscription
+    webhook_client: Panel, installation: Installation, subscription: Subscription
 ) -> None:
     make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now())
-    page = panel.get(f"{LIST}_change", subscription.pk).content.decode()
+    page = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
 
-    panel.forge(f"{LIST}_recover", subscription.pk, since="2026-01-31T12:00")
-    panel.forge(f"{LIST}_recover", subscription.pk, all="1")
-    refused = panel.http.post(
-        panel.url(f"{LIST}_recover", subscription.pk),
-        {"since": "yesterday", "form_key": panel.form_key(f"{LIST}_change", subscription.pk)},
+    webhook_client.forge(f"{LIST}_recover", subscription.pk, since="2026-01-31T12:00")
+    webhook_client.forge(f"{LIST}_recover", subscription.pk, all="1")
+    refused = webhook_client.http.post(
+        webhook_client.url(f"{LIST}_recover", subscription.pk),
+        {"since": "yesterday", "form_key": webhook_client.form_key(f"{LIST}_change", subscription.pk)},
         follow=True,
     )
 
     assert 'name="since"' in page
     assert "Enter a date and time." in refused.content.decode()
-    with shop_scope(panel.shop):
+    with shop_scope(webhook_client.shop):
         arguments = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
     assert len(arguments) == 2
     assert arguments[0]["since"].startswith("2026-01-31T")
     assert arguments[1]["states"] == ["dead"]
 
 
-def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscription) -> None:
-    happen(panel.shop, 2)
+def test_a_filter_is_tried_on_what_happened(webhook_client: Panel, subscription: Subscription) -> None:
+    create_blogs(webhook_client.shop, 2)
 
-    tried = panel.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["trials"]
-    refused = panel.get(f"{LIST}_change", subscription.pk, filter="title:").context["filter_error"]
+    tried = webhook_client.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["trials"]
+    refused = webhook_client.get(f"{LIST}_change", subscription.pk, filter="title:").context["filter_error"]
 
     assert [item["fits"] for item in tried] == [True, False]
     assert refused
@@ -164,11 +169,11 @@ _UNSUBSCRIBED = (
 )
 
 
-def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installation: Installation) -> None:
+def test_a_delivery_shows_its_attempts_and_what_was_sent(webhook_client: Panel, installation: Installation) -> None:
     delivery = make_delivery(installation, state=State.RETRY, attempts=1, error="status_500")
     make_attempt(delivery, outcome="status", status=500, excerpt="<b>Oops</b>", response_headers={"Server": "x"})
 
-    page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
+    page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
     for text in (
         "1 of 9",
@@ -182,53 +187,53 @@ def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installat
     assert "Send now" in page
 
 
-def test_problems_are_told_in_words(panel: Panel, installation: Installation) -> None:
-    subscription = subscribe(installation, URI, topic="shop/update")
+def test_problems_are_described_in_words(webhook_client: Panel, installation: Installation) -> None:
+    subscription = make_subscription(installation, URI, topic="shop/update")
     for error in ERROR_LABELS:
         make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now(), error=error)
 
     def told(language: str) -> list[str]:
-        User.objects.filter(pk=panel.user.pk).update(language=language)
-        page = panel.get(f"{LOG}_changelist").content.decode()
+        User.objects.filter(pk=webhook_client.user.pk).update(language=language)
+        page = webhook_client.get(f"{LOG}_changelist").content.decode()
         assert not [error for error in ERROR_LABELS if f">{error}<" in page]
         return [message for message in _UNSUBSCRIBED if message in page]
 
     assert [told("en"), told("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
 
 
-def test_bytes_that_are_gone_are_said_to_be(panel: Panel, installation: Installation) -> None:
+def test_deleted_payloads_are_reported_as_deleted(webhook_client: Panel, installation: Installation) -> None:
     delivery = make_delivery(installation, state=State.DONE, finished_at=timezone.now())
-    with shop_scope(panel.shop):
+    with shop_scope(webhook_client.shop):
         Payload.objects.all().delete()
 
-    page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
+    page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
     assert "has expired" in page
     assert "Send again" not in page
 
 
-def test_one_and_several_are_sent_once_more(
-    panel: Panel, installation: Installation, subscription: Subscription
+def test_one_or_several_deliveries_are_sent_again(
+    webhook_client: Panel, installation: Installation, subscription: Subscription
 ) -> None:
     first, two, under_way = (
         make_delivery(installation, subscription, state=state, attempts=9, finished_at=timezone.now())
         for state in (State.DEAD, State.DONE, State.LEASED)
     )
 
-    panel.post(f"{LOG}_again", first.pk, form_key=panel.form_key(f"{LOG}_change", first.pk))
+    webhook_client.post(f"{LOG}_again", first.pk, form_key=webhook_client.form_key(f"{LOG}_change", first.pk))
     selected = {"action": "send_again", "_selected_action": [first.pk, two.pk, under_way.pk]}
-    response = panel.http.post(panel.url(f"{LOG}_changelist"), selected, follow=True)
+    response = webhook_client.http.post(webhook_client.url(f"{LOG}_changelist"), selected, follow=True)
 
     assert "2 of 3 deliveries are being sent again" in response.content.decode()
-    with shop_scope(panel.shop):
+    with shop_scope(webhook_client.shop):
         states = dict(Delivery.objects.values_list("pk", "state"))
     assert states == {first.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
 
 
-def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: Installation) -> None:
-    reported_subscription = subscribe(installation, URI)
-    happen(panel.shop, 2, title="Paper")
-    with shop_scope(panel.shop):
+def test_the_log_is_searched_by_topic_thing_and_id(webhook_client: Panel, installation: Installation) -> None:
+    reported_subscription = make_subscription(installation, URI)
+    create_blogs(webhook_client.shop, 2, title="Paper")
+    with shop_scope(webhook_client.shop):
         fan_out.create_deliveries()
         first, second = (
             Delivery.objects.filter(subscription=reported_subscription).select_related("event").order_by("pk")
@@ -236,34 +241,36 @@ def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: I
     assert first.event
 
     results = {
-        term: [row.pk for row in panel.get(f"{LOG}_changelist", q=term).context["cl"].result_list]
+        term: [row.pk for row in webhook_client.get(f"{LOG}_changelist", q=term).context["cl"].result_list]
         for term in ("blogs/", "orders/", "Paper 1", str(first.event.subject_id), str(second.key), "no such")
     }
 
     assert list(results.values()) == [[second.pk, first.pk], [], [second.pk], [first.pk], [second.pk], []]
 
 
-def test_the_log_is_filtered_by_subscription_and_app(panel: Panel, installation: Installation) -> None:
+def test_the_log_is_filtered_by_subscription_and_app(webhook_client: Panel, installation: Installation) -> None:
     first_delivery, two = (
         make_delivery(installation),
-        make_delivery(installation, subscribe(installation, f"{URI}/two")),
+        make_delivery(installation, make_subscription(installation, f"{URI}/two")),
     )
 
-    of_two = panel.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
-    of_app = panel.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list
+    of_two = webhook_client.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
+    of_app = webhook_client.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list
 
     assert [row.pk for row in of_two] == [two.pk]
     assert [row.pk for row in of_app] == [two.pk, first_delivery.pk]
 
 
-def test_the_pace_of_one_is_set_and_said(panel: Panel, subscription: Subscription, installation: Installation) -> None:
+def test_the_rate_limit_of_a_subscription_is_set_and_shown(
+    webhook_client: Panel, subscription: Subscription, installation: Installation
+) -> None:
     make_delivery(installation, subscription, state=State.DUE)
-    wrong = panel.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="51", max_per_second="0")
+    wrong = webhook_client.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="51", max_per_second="0")
     subscription.refresh_from_db()
     before = (subscription.ordered, subscription.max_in_flight, subscription.max_per_second)
-    panel.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="3", max_per_second="5")
+    webhook_client.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="3", max_per_second="5")
     subscription.refresh_from_db()
-    page = panel.get(f"{LIST}_change", subscription.pk).content.decode()
+    page = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
 
     assert "Ensure this value is less than or equal to 50." in wrong.content.decode()
     assert "Ensure this value is greater than or equal to 1." in wrong.content.decode()
@@ -272,10 +279,10 @@ def test_the_pace_of_one_is_set_and_said(panel: Panel, subscription: Subscriptio
     assert "is limited to 5 deliveries per second" in " ".join(page.split())
 
 
-def test_the_live_view_asks_for_rows_alone(panel: Panel, installation: Installation) -> None:
+def test_the_live_view_asks_for_rows_alone(webhook_client: Panel, installation: Installation) -> None:
     make_delivery(installation)
 
-    page, rows = panel.get(f"{LOG}_live"), panel.get(f"{LOG}_live", rows="")
+    page, rows = webhook_client.get(f"{LOG}_live"), webhook_client.get(f"{LOG}_live", rows="")
 
     assert "panel/webhooks" in page.content.decode()
     assert rows.content.decode().strip().startswith("<tr>")

@@ -17,8 +17,8 @@ from apps.inventory.models import Location
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
-from tests.each import Each
-from tests.fulfillment.factories import make_fulfillment_order, make_service, put_into
+from tests.each import Subtests
+from tests.fulfillment.factories import make_fulfillment_order, make_service, set_status
 from tests.inventory.factories import make_location
 from tests.orders.factories import MUG
 from tests.panel.conftest import Panel, PanelWith
@@ -30,8 +30,8 @@ NOW = timezone.now()
 
 
 @pytest.fixture
-def panel(panel_with: PanelWith) -> Panel:
-    return panel_with("orders", "edit_orders")
+def fulfillment_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "edit_orders")
 
 
 @pytest.fixture
@@ -39,32 +39,32 @@ def service(in_shop: Shop) -> FulfillmentService:
     return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
 
 
-def change(row: FulfillmentOrder, **values: Any) -> FulfillmentOrder:
+def update_row(row: FulfillmentOrder, **values: Any) -> FulfillmentOrder:
     FulfillmentOrder.objects.filter(pk=row.pk).update(**values)
     row.refresh_from_db()
     return row
 
 
-def shown(panel: Panel, **query: str) -> list[int]:
+def list_rows(panel: Panel, **query: str) -> list[int]:
     response = panel.get(LIST, **query)
     assert response.status_code == 200
     return [row.pk for row in response.context["cl"].result_list]
 
 
-def act(panel: Panel, row: FulfillmentOrder, action: Action, **data: Any) -> Any:
+def perform_action(panel: Panel, row: FulfillmentOrder, action: Action, **data: Any) -> Any:
     response = panel.forge(ACT, row.pk, action.value, **data)
     row.refresh_from_db()
     return response
 
 
-def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
+def test_work_that_is_due_first_is_listed_first(fulfillment_client: Panel, in_shop: Shop) -> None:
     new_fulfillment_order = make_fulfillment_order()
-    late = change(make_fulfillment_order(), fulfill_by=NOW - timedelta(hours=2))
-    waiting = change(make_fulfillment_order(), fulfill_at=NOW - timedelta(days=3))
-    has_time = change(make_fulfillment_order(), fulfill_by=NOW + timedelta(days=9))
-    put_into(make_fulfillment_order(), "closed", "unsubmitted")
+    late = update_row(make_fulfillment_order(), fulfill_by=NOW - timedelta(hours=2))
+    waiting = update_row(make_fulfillment_order(), fulfill_at=NOW - timedelta(days=3))
+    has_time = update_row(make_fulfillment_order(), fulfill_by=NOW + timedelta(days=9))
+    set_status(make_fulfillment_order(), "closed", "unsubmitted")
 
-    page = panel.get(LIST)
+    page = fulfillment_client.get(LIST)
 
     assert [row.pk for row in page.context["cl"].result_list] == [
         waiting.pk,
@@ -78,10 +78,12 @@ def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
     assert "2 × Mug" in text
 
 
-def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+def test_views_filters_and_search_narrow_it(
+    fulfillment_client: Panel, in_shop: Shop, service: FulfillmentService
+) -> None:
     depot = make_location(in_shop)
     own = make_fulfillment_order(shipping_address={"first_name": "Ada", "city": "Ottawa", "country_code": "CA"})
-    at_depot = change(make_fulfillment_order(), assigned_location=depot, fulfill_by=NOW - timedelta(days=1))
+    at_depot = update_row(make_fulfillment_order(), assigned_location=depot, fulfill_by=NOW - timedelta(days=1))
     fulfillment_order = make_fulfillment_order(service, request_status="submitted")
     working = make_fulfillment_order(service, status="in_progress", request_status="accepted")
     held_fulfillment_order = make_fulfillment_order(status="on_hold")
@@ -89,7 +91,7 @@ def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service
     finished_fulfillment_order = make_fulfillment_order(status="closed")
     name = Order.objects.get(pk=finished_fulfillment_order.order_id).name
 
-    with Each() as checks:
+    with Subtests() as checks:
         for query, rows in (
             ({}, [at_depot, own, fulfillment_order, working]),
             ({"view": "late"}, [at_depot]),
@@ -117,30 +119,30 @@ def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service
             ({"q": "9" * 30}, []),
         ):
             with checks(query):
-                assert shown(panel, **query) == [row.pk for row in rows]
-    assert "Ada, Ottawa, Canada" in panel.get(LIST).content.decode()
+                assert list_rows(fulfillment_client, **query) == [row.pk for row in rows]
+    assert "Ada, Ottawa, Canada" in fulfillment_client.get(LIST).content.decode()
 
 
-def test_a_page_costs_the_same_statements_however_many_rows(panel: Panel, in_shop: Shop) -> None:
+def test_a_page_costs_the_same_statements_however_many_rows(fulfillment_client: Panel, in_shop: Shop) -> None:
     make_fulfillment_order()
-    panel.get(LIST)
+    fulfillment_client.get(LIST)
 
     with CaptureQueriesContext(connection) as queries:
-        panel.get(LIST)
+        fulfillment_client.get(LIST)
     for _ in range(4):
         make_fulfillment_order(lines=[MUG, MUG])
     with CaptureQueriesContext(connection) as captured_queries:
-        panel.get(LIST)
+        fulfillment_client.get(LIST)
 
     assert len(captured_queries) == len(queries)
 
 
-def test_another_shops_work_is_not_in_the_list(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
+def test_another_shops_work_is_not_in_the_list(fulfillment_client: Panel, in_shop: Shop, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         foreign = make_fulfillment_order()
 
-    assert shown(panel, view="all") == []
-    assert panel.get(ACT, foreign.pk, "hold").status_code == 404
+    assert list_rows(fulfillment_client, view="all") == []
+    assert fulfillment_client.get(ACT, foreign.pk, "hold").status_code == 404
 
 
 # --- actions ---
@@ -150,34 +152,36 @@ def test_every_action_of_the_table_has_its_words() -> None:
     assert set(ACTIONS) == set(Action) - {Action.CREATE_FULFILLMENT}
 
 
-def test_buttons_are_those_of_the_table(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+def test_buttons_are_those_of_the_table(fulfillment_client: Panel, in_shop: Shop, service: FulfillmentService) -> None:
     """Check each status at each location: a button where the action is allowed, an error where not."""
     own, far = make_fulfillment_order(), make_fulfillment_order(service)
 
-    with Each() as checks:
+    with Subtests() as checks:
         for row in (own, far):
             for state in iterate_states():
                 if state[0] in {"closed", "cancelled", "incomplete"}:
                     continue
                 with checks(row.pk, state):
-                    put_into(row, *state)
+                    set_status(row, *state)
                     can = set(get_supported_actions(state, get_manager(at_service=row is far)))
-                    page = panel.get(ORDER, row.order_id).content.decode()
+                    page = fulfillment_client.get(ORDER, row.order_id).content.decode()
                     for action in ACTIONS:
-                        link = panel.url(ACT, row.pk, action.value) in page
+                        link = fulfillment_client.url(ACT, row.pk, action.value) in page
                         assert link == (action.value in can), action
-                        assert panel.get(ACT, row.pk, action.value).status_code == (200 if link else 302), action
-                    fulfil = panel.url("fulfillment_fulfillmentorder_fulfil", row.order_id) in page
+                        assert fulfillment_client.get(ACT, row.pk, action.value).status_code == (
+                            200 if link else 302
+                        ), action
+                    fulfil = fulfillment_client.url("fulfillment_fulfillmentorder_fulfil", row.order_id) in page
                     assert fulfil == ("create_fulfillment" in can)
                     FulfillmentHold.objects.all().delete()
 
 
-def test_without_the_permission_to_change_there_are_no_buttons(panel_with: PanelWith, in_shop: Shop) -> None:
+def test_without_the_permission_to_change_there_are_no_buttons(admin_client_with: PanelWith, in_shop: Shop) -> None:
     row = make_fulfillment_order()
-    reader = panel_with("orders")
+    reader = admin_client_with("orders")
 
     page = reader.get(ORDER, row.order_id).content.decode()
-    response = act(reader, row, Action.HOLD, reason="other")
+    response = perform_action(reader, row, Action.HOLD, reason="other")
 
     assert "From " in page
     assert "/do/" not in page
@@ -185,11 +189,13 @@ def test_without_the_permission_to_change_there_are_no_buttons(panel_with: Panel
     assert (response.status_code, row.status) == (403, "open")
 
 
-def test_a_hold_with_a_reason_holds_some_units_and_is_released(panel: Panel, in_shop: Shop) -> None:
+def test_a_hold_with_a_reason_holds_some_units_and_is_released(fulfillment_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     line = row.lines.get()
 
-    act(panel, row, Action.HOLD, reason="incorrect_address", notes="No street", **{f"units-{line.pk}": "1"})
+    perform_action(
+        fulfillment_client, row, Action.HOLD, reason="incorrect_address", notes="No street", **{f"units-{line.pk}": "1"}
+    )
 
     other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
     hold = FulfillmentHold.objects.get()
@@ -197,17 +203,17 @@ def test_a_hold_with_a_reason_holds_some_units_and_is_released(panel: Panel, in_
         "on_hold", "open", "incorrect_address", "No street",
     )  # fmt: skip
     assert [current_row.lines.get().quantity for current_row in (row, other)] == [1, 1]
-    assert "No street" in panel.get(ORDER, row.order_id).content.decode()
-    assert Event.objects.get(topic="fulfillment_orders/placed_on_hold").actor == f"staff:{panel.user.pk}"
-    act(panel, row, Action.RELEASE_HOLD)
+    assert "No street" in fulfillment_client.get(ORDER, row.order_id).content.decode()
+    assert Event.objects.get(topic="fulfillment_orders/placed_on_hold").actor == f"staff:{fulfillment_client.user.pk}"
+    perform_action(fulfillment_client, row, Action.RELEASE_HOLD)
     assert row.status == "open"
 
 
-def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) -> None:
+def test_invalid_input_is_reported_and_changes_nothing(fulfillment_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     line = f"units-{row.lines.get().pk}"
 
-    with Each() as checks:
+    with Subtests() as checks:
         for action, data, expected_message in (
             (Action.HOLD, {"reason": "", line: "1"}, "required"),
             (Action.HOLD, {"reason": "nonsense", line: "1"}, "not one of"),
@@ -221,22 +227,22 @@ def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) 
             (Action.SET_DEADLINE, {"fulfill_by": "9999-12-31T23:59"}, "less than or equal"),
         ):
             with checks(action, data):
-                response = act(panel, row, action, **data)
+                response = perform_action(fulfillment_client, row, action, **data)
                 assert response.status_code == 200
                 assert expected_message in response.content.decode()
     assert (row.status, row.fulfill_by) == ("open", None)
     assert not FulfillmentHold.objects.exists()
-    assert panel.get(ACT, row.pk, "nonsense").status_code == 404
-    assert panel.get(ACT, row.pk, "create_fulfillment").status_code == 404
+    assert fulfillment_client.get(ACT, row.pk, "nonsense").status_code == 404
+    assert fulfillment_client.get(ACT, row.pk, "create_fulfillment").status_code == 404
 
 
-def test_a_move_offers_the_locations_that_can_send(panel: Panel, in_shop: Shop) -> None:
+def test_a_move_offers_the_locations_that_can_send(fulfillment_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     depot, closed = make_location(in_shop, name="Depot"), make_location(in_shop, name="Shut")
     Location.objects.filter(pk=closed.pk).update(active=False)
 
-    page = panel.get(ACT, row.pk, "move").content.decode()
-    act(panel, row, Action.MOVE, location=str(depot.pk), **{f"units-{row.lines.get().pk}": "2"})
+    page = fulfillment_client.get(ACT, row.pk, "move").content.decode()
+    perform_action(fulfillment_client, row, Action.MOVE, location=str(depot.pk), **{f"units-{row.lines.get().pk}": "2"})
 
     assert f'value="{depot.pk}"' in page
     assert f'value="{closed.pk}"' not in page
@@ -245,20 +251,24 @@ def test_a_move_offers_the_locations_that_can_send(panel: Panel, in_shop: Shop) 
     assert FulfillmentOrder.objects.exclude(pk=row.pk).get().assigned_location == depot
 
 
-def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+def test_a_service_is_asked_answers_and_is_asked_back(
+    fulfillment_client: Panel, in_shop: Shop, service: FulfillmentService
+) -> None:
     row = make_fulfillment_order(service)
     line = f"units-{row.lines.get().pk}"
 
-    act(panel, row, Action.REQUEST_FULFILLMENT, message="Gift wrap", **{line: "2"})
+    perform_action(fulfillment_client, row, Action.REQUEST_FULFILLMENT, message="Gift wrap", **{line: "2"})
     request_status = row.request_status
-    act(panel, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="inventory_out_of_stock")
+    perform_action(
+        fulfillment_client, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="inventory_out_of_stock"
+    )
     rejected = row.request_status
-    page = panel.get(ORDER, row.order_id).content.decode()
-    act(panel, row, Action.REQUEST_FULFILLMENT, **{line: "2"})
-    act(panel, row, Action.ACCEPT_FULFILLMENT_REQUEST)
-    act(panel, row, Action.REQUEST_CANCELLATION, message="Sorry")
-    act(panel, row, Action.REJECT_CANCELLATION_REQUEST)
-    act(panel, row, Action.CLOSE, message="Fire")
+    page = fulfillment_client.get(ORDER, row.order_id).content.decode()
+    perform_action(fulfillment_client, row, Action.REQUEST_FULFILLMENT, **{line: "2"})
+    perform_action(fulfillment_client, row, Action.ACCEPT_FULFILLMENT_REQUEST)
+    perform_action(fulfillment_client, row, Action.REQUEST_CANCELLATION, message="Sorry")
+    perform_action(fulfillment_client, row, Action.REJECT_CANCELLATION_REQUEST)
+    perform_action(fulfillment_client, row, Action.CLOSE, message="Fire")
 
     assert (request_status, rejected) == ("submitted", "rejected")
     assert "Gift wrap" in page
@@ -268,18 +278,18 @@ def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Sho
     assert FulfillmentOrder.objects.exclude(pk=row.pk).get().lines.get().quantity == 2
 
 
-def test_times_are_the_shops(panel: Panel, in_shop: Shop) -> None:
+def test_times_are_the_shops(fulfillment_client: Panel, in_shop: Shop) -> None:
     Shop.objects.filter(pk=in_shop.pk).update(timezone="Asia/Tokyo")
     row = make_fulfillment_order(status="scheduled")
 
-    act(panel, row, Action.RESCHEDULE, new_fulfill_at="2035-03-01T09:00")
-    act(panel, row, Action.SET_DEADLINE, fulfill_by="2035-03-02T09:00")
+    perform_action(fulfillment_client, row, Action.RESCHEDULE, new_fulfill_at="2035-03-01T09:00")
+    perform_action(fulfillment_client, row, Action.SET_DEADLINE, fulfill_by="2035-03-02T09:00")
 
     assert row.fulfill_at is not None
     assert row.fulfill_by is not None
     assert row.fulfill_at.isoformat() == "2035-03-01T00:00:00+00:00"
     assert row.fulfill_by.isoformat() == "2035-03-02T00:00:00+00:00"
-    act(panel, row, Action.RESCHEDULE, new_fulfill_at="2020-03-01T09:00")
+    perform_action(fulfillment_client, row, Action.RESCHEDULE, new_fulfill_at="2020-03-01T09:00")
     assert row.fulfill_at.year == 2035
-    act(panel, row, Action.MARK_AS_OPEN)
+    perform_action(fulfillment_client, row, Action.MARK_AS_OPEN)
     assert row.status == "open"

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from benchmarks.work_list import fill
-from tests.each import Each
+from benchmarks.work_list import fill_orders
+from tests.each import Subtests
 from tests.panel.conftest import Panel
 
 ROWS = 4_000
@@ -19,13 +19,13 @@ PLACES: dict[str, tuple[int, int]] = {}
 
 def add_work(shop: Shop) -> None:
     with shop_scope(shop):
-        PLACES["first, second"] = fill(shop, ROWS)
+        PLACES["first, second"] = fill_orders(shop, ROWS)
 
 
 pytestmark = [pytest.mark.postgres, pytest.mark.shop_with(fill=add_work)]
 
 
-def plans(panel: Panel, query: dict[str, Any]) -> list[str]:
+def explain_page(panel: Panel, query: dict[str, Any]) -> list[str]:
     """Return the query plans of the queue's page and its count."""
     with CaptureQueriesContext(connection) as captured:
         response = panel.get(LIST, **query)
@@ -42,9 +42,9 @@ def plans(panel: Panel, query: dict[str, Any]) -> list[str]:
     return results
 
 
-def test_the_work_list_reads_its_index_in_order(owner: Panel) -> None:
+def test_the_work_list_reads_its_index_in_order(owner_client: Panel) -> None:
     _, second = PLACES["first, second"]
-    with Each() as checks:
+    with Subtests() as checks:
         for query in (
             {},
             {"p": "20"},
@@ -53,15 +53,15 @@ def test_the_work_list_reads_its_index_in_order(owner: Panel) -> None:
             {"service": "own"},
         ):
             with checks(query):
-                query_plans = plans(owner, query)
+                query_plans = explain_page(owner_client, query)
                 *counts, page = query_plans
                 assert all("Limit" in count for count in counts), counts
                 assert "Seq Scan on fulfillment_fulfillmentorder" not in page, page
                 assert "fulfillment_order_work" in page or "fulfillment_order_by_location" in page, page
 
 
-def test_a_page_of_what_is_to_be_sent_sorts_nothing(owner: Panel) -> None:
-    *_, page = plans(owner, {})
+def test_a_page_of_what_is_to_be_sent_sorts_nothing(owner_client: Panel) -> None:
+    *_, page = explain_page(owner_client, {})
 
     assert "fulfillment_order_work" in page
     assert "Sort" not in page

@@ -21,10 +21,10 @@ from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_article, make_blog, make_draft, make_rewritten, make_store_file
 from tests.customers.factories import make_customer
 from tests.fulfillment.factories import make_event, make_fulfillment_order, make_service
-from tests.inventory.factories import first_location, make_item, put
+from tests.inventory.factories import get_first_location, make_item, set_stock
 from tests.orders.factories import make_order
 from tests.payments.factories import make_handler
-from tests.refunds.factories import give_back, movement_of
+from tests.refunds.factories import get_transaction, refund_amount
 from tests.shops.factories import make_purchase
 from tests.webhooks.factories import make_delivery
 
@@ -35,7 +35,7 @@ Things = Callable[[Shop], dict[str, tuple[object, ...]]]
 
 
 @pytest.fixture
-def things_of() -> Things:
+def one_of_each() -> Things:
     """Return a factory that creates one object of every type in a shop and returns URL arguments."""
 
     def make(shop: Shop) -> dict[str, tuple[object, ...]]:
@@ -43,8 +43,8 @@ def things_of() -> Things:
         own = app_installation.create_app(name="Own", owner=shop)
         factories.make_token(installation)
         member = factories.make_member(shop)
-        item, location = make_item(shop), first_location(shop)
-        put(item, location, 1)
+        item, location = make_item(shop), get_first_location(shop)
+        set_stock(item, location, 1)
         with shop_scope(shop):
             export = Export.objects.create(shop=shop, kind="orders", format="csv", user=member)
             product = make_product(prices=("1.00", "2.00"))
@@ -53,7 +53,7 @@ def things_of() -> Things:
             delivery = make_delivery(installation)
             work, happened = make_fulfillment_order(), make_event()
             service = make_service(installation.app)
-            refund = give_back(make_order(shop, financial_status="paid"), "1.00")
+            refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
             return {
                 "": (),
                 "shop": (shop.pk,),
@@ -71,7 +71,7 @@ def things_of() -> Things:
                 "movement": (StockMovement.objects.get().pk,),
                 "order": (make_order(shop).pk,),
                 "refund": (refund.pk,),
-                "refund_payment": (refund.pk, movement_of(refund).pk),
+                "refund_payment": (refund.pk, get_transaction(refund).pk),
                 "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
                 "export": (export.pk,),
                 "export_file": (export.pk, export.key),

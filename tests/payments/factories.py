@@ -20,6 +20,6 @@ def make_handler(**attrs: Any) -> PaymentHandlerConfig:
     return handlers.create_handler(fields, actor="system", at=timezone.now())
 
 
-def copy(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """Return a deep copy of the value."""
     return json.loads(json.dumps(value))

@@ -20,7 +20,7 @@ PINNED = {
 }
 
 
-def digest(body: bytes) -> str:
+def compute_digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
@@ -38,7 +38,11 @@ def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
         listed_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": f'"other", {response["ETag"]}'})
         other = Client().get(f"/schemas/{path}", headers={"If-None-Match": '"other"'})
 
-    assert (response.status_code, digest(response.content), digest(packed.content)) == (200, PINNED[path], PINNED[path])
+    assert (response.status_code, compute_digest(response.content), compute_digest(packed.content)) == (
+        200,
+        PINNED[path],
+        PINNED[path],
+    )
     assert (head.status_code, head.content, head["ETag"]) == (200, b"", response["ETag"])
     assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [
         (304, b""),

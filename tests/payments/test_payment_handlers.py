@@ -18,35 +18,35 @@ from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.payments.domain import entry_validation, handlers, schema_publishing
 from apps.payments.models import PaymentHandlerConfig, WalletShop
 from apps.shops.models import Shop
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.each import Each
-from tests.payments.factories import BODY, CONFIG, VERSION, copy, make_handler
+from tests.each import Subtests
+from tests.payments.factories import BODY, CONFIG, VERSION, deep_copy, make_handler
 
 LIST = "payment_handlers.json"
 
 
-def create(api: ApiClient, **changes: Any) -> Response:
+def post_handler(api: ApiClient, **changes: Any) -> Response:
     return api.post(LIST, {"payment_handler": BODY | changes})
 
 
-def made(api: ApiClient, **changes: Any) -> dict[str, Any]:
-    response = create(api, **changes)
+def post_valid_handler(api: ApiClient, **changes: Any) -> dict[str, Any]:
+    response = post_handler(api, **changes)
     assert response.status_code == 201, response.content
     return response.json()["payment_handler"]
 
 
-def change(api: ApiClient, handler: dict[str, Any], **changes: Any) -> Response:
+def put_handler(api: ApiClient, handler: dict[str, Any], **changes: Any) -> Response:
     return api.put(f"payment_handlers/{handler['id']}.json", {"payment_handler": changes})
 
 
-def errors_of(response: Response) -> dict[str, list[str]]:
+def get_errors(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content[:300]
     return response.json()["errors"]
 
 
 def test_a_handler_is_shown_with_where_its_schema_is_published(api: ApiClient) -> None:
-    handler = made(api)
+    handler = post_valid_handler(api)
 
     assert api.get(LIST).json() == {"payment_handlers": [handler]}
     assert handler | {"id": 0, "created_at": "", "updated_at": ""} == {
@@ -65,10 +65,10 @@ def test_a_handler_is_shown_with_where_its_schema_is_published(api: ApiClient) -
 
 
 def test_a_change_keeps_what_it_does_not_name_and_a_removed_handler_is_gone(api: ApiClient) -> None:
-    handler = made(api, available_instruments=[{"type": "wallet_pay"}])
+    handler = post_valid_handler(api, available_instruments=[{"type": "wallet_pay"}])
     path = f"payment_handlers/{handler['id']}.json"
 
-    changed = change(api, handler, enabled=False, available_instruments=None).json()["payment_handler"]
+    changed = put_handler(api, handler, enabled=False, available_instruments=None).json()["payment_handler"]
 
     assert changed | {"updated_at": handler["updated_at"]} == handler | {
         "enabled": False,
@@ -78,9 +78,9 @@ def test_a_change_keeps_what_it_does_not_name_and_a_removed_handler_is_gone(api:
 
 
 def test_every_change_leaves_one_event_with_what_it_was_before(api: ApiClient, shop: Shop) -> None:
-    handler = made(api)
-    change(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
-    change(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
+    handler = post_valid_handler(api)
+    put_handler(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
+    put_handler(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
     api.delete(f"payment_handlers/{handler['id']}.json")
 
     with shop_scope(shop):
@@ -161,26 +161,26 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
 
 
 def test_what_must_not_be_published_is_refused_by_its_field(api: ApiClient, no_network: None) -> None:
-    before = everything_stored()
+    before = snapshot_database()
 
-    with Each() as checks:
+    with Subtests() as checks:
         for body, expected in REFUSED:
             with checks(expected):
-                assert errors_of(api.post(LIST, {"payment_handler": body})) == expected
-                assert everything_stored() == before
+                assert get_errors(api.post(LIST, {"payment_handler": body})) == expected
+                assert snapshot_database() == before
 
 
 @pytest.mark.parametrize("number", [b"1e400", b"0.1000000000000000055511151231257827", b"9" * 40])
 def test_numbers_that_would_not_come_back_are_refused(api: ApiClient, number: bytes) -> None:
     body = b'{"payment_handler": {"handler_id": "a", "version": "2026-04-08", "config": {"shop_id": "1", "x": %s}}}'
 
-    assert errors_of(api.post(LIST, body % number)) == {"config.x": ["is invalid"]}
+    assert get_errors(api.post(LIST, body % number)) == {"config.x": ["is invalid"]}
 
 
 def test_harmless_unknown_members_are_kept_as_they_are(api: ApiClient, no_network: None) -> None:
     odd = {"__proto__": {"a": 1}, "$ref": "https://a.example/x.json", "$id": "x", "rate": 1.5, "none": None, "": [True]}
 
-    handler = made(api, config=CONFIG | odd)
+    handler = post_valid_handler(api, config=CONFIG | odd)
 
     assert handler["config"] == CONFIG | odd
     assert api.get(f"payment_handlers/{handler['id']}.json").json()["payment_handler"] == handler
@@ -226,7 +226,7 @@ def test_every_valid_entry_is_taken_and_one_broken_field_is_named(
 ) -> None:
     field, bad = place
     *outer, name = field.split(".")
-    broken = copy(entry)
+    broken = deep_copy(entry)
     (broken[outer[0]] if outer else broken)[name] = bad
 
     assert entry_validation.find_entry_errors(entry) == {}
@@ -257,8 +257,8 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
     }
     answers = [api.post(LIST, body, idempotency_key="once"), api.post(LIST, body, idempotency_key="once")]
     handler = answers[0].json()["payment_handler"]
-    answers.append(change(api, handler, config=config | {"note": "changed"}))
-    answers.append(change(api, handler, config=config | {"api_key": token}))
+    answers.append(put_handler(api, handler, config=config | {"note": "changed"}))
+    answers.append(put_handler(api, handler, config=config | {"api_key": token}))
 
     assert [response.status_code for response in answers] == [201, 201, 200, 422]
     assert handler["config"] == CONFIG | {
@@ -266,7 +266,7 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
         "list": [{"credential": {"type": "wallet_token"}}],
     }
     text = str([response.content for response in answers])
-    stored_text = str(everything_stored())
+    stored_text = str(snapshot_database())
     assert "942252" in text
     assert "942252" in stored_text
     for index in (text, stored_text, caplog.text):
@@ -276,38 +276,40 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
 # --- ids and enabled handlers ---
 
 
-def test_a_handlers_id_is_one_shops_once(api: ApiClient, foreign_api: ApiClient) -> None:
-    made(api)
-    made(foreign_api, config={"shop_id": "stranger"})
+def test_a_handlers_id_is_one_shops_once(api: ApiClient, other_shop_api: ApiClient) -> None:
+    post_valid_handler(api)
+    post_valid_handler(other_shop_api, config={"shop_id": "stranger"})
 
-    assert errors_of(create(api, enabled=False)) == {"handler_id": ["has already been taken"]}
+    assert get_errors(post_handler(api, enabled=False)) == {"handler_id": ["has already been taken"]}
 
 
 def test_one_handler_of_an_environment_is_on(api: ApiClient) -> None:
-    made(api)
-    sandbox = made(api, handler_id="test", config=CONFIG | {"environment": "sandbox"})
-    second = made(api, handler_id="second", enabled=False)
+    post_valid_handler(api)
+    sandbox = post_valid_handler(api, handler_id="test", config=CONFIG | {"environment": "sandbox"})
+    second = post_valid_handler(api, handler_id="second", enabled=False)
 
     on = {"enabled": ["is on for another handler of this environment"]}
-    assert errors_of(change(api, second, enabled=True)) == on
-    assert errors_of(change(api, sandbox, config=CONFIG)) == on
-    assert errors_of(create(api, handler_id="third", config=CONFIG | {"environment": "production"})) == on
+    assert get_errors(put_handler(api, second, enabled=True)) == on
+    assert get_errors(put_handler(api, sandbox, config=CONFIG)) == on
+    assert get_errors(post_handler(api, handler_id="third", config=CONFIG | {"environment": "production"})) == on
 
 
-def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, foreign_api: ApiClient, in_shop: Shop) -> None:
+def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, other_shop_api: ApiClient, in_shop: Shop) -> None:
     errors = {"config.shop_id": ["has already been taken"]}
-    handler = made(api)
-    made(api, handler_id="test", config=CONFIG | {"environment": "sandbox"}, enabled=False)
-    stranger = made(foreign_api, config={"shop_id": "theirs"})
+    handler = post_valid_handler(api)
+    post_valid_handler(api, handler_id="test", config=CONFIG | {"environment": "sandbox"}, enabled=False)
+    stranger = post_valid_handler(other_shop_api, config={"shop_id": "theirs"})
 
-    assert errors_of(create(foreign_api, handler_id="b", config=CONFIG | {"environment": "sandbox"})) == errors
-    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == errors
-    change(api, handler, config={"shop_id": "moved"})
-    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == errors  # the sandbox still has it
+    assert (
+        get_errors(post_handler(other_shop_api, handler_id="b", config=CONFIG | {"environment": "sandbox"})) == errors
+    )
+    assert get_errors(put_handler(other_shop_api, stranger, config=CONFIG)) == errors
+    put_handler(api, handler, config={"shop_id": "moved"})
+    assert get_errors(put_handler(other_shop_api, stranger, config=CONFIG)) == errors  # the sandbox still has it
     with all_shops_scope():
         sandbox = PaymentHandlerConfig.objects.get(handler_id="test")
     assert api.delete(f"payment_handlers/{sandbox.pk}.json").status_code == 200
-    assert change(foreign_api, stranger, config=CONFIG).status_code == 200
+    assert put_handler(other_shop_api, stranger, config=CONFIG).status_code == 200
     with all_shops_scope():
         assert sorted(WalletShop.objects.values_list("known_as", flat=True)) == ["942252", "moved"]
 
@@ -339,28 +341,31 @@ def test_no_face_gets_past_the_check(in_shop: Shop) -> None:
 
 
 def test_reading_and_writing_have_scopes_of_their_own(client_with: ClientWith, api: ApiClient) -> None:
-    handler = made(api)
+    handler = post_valid_handler(api)
     reader = client_with("read_payment_handlers")
     other_rows = client_with("write_orders", "write_content")
     path = f"payment_handlers/{handler['id']}"
 
     assert [reader.get(f"{path}{end}").status_code for end in (".json", "/checkout_response.json")] == [200, 200]
-    assert [reader.delete(f"{path}.json").status_code, change(reader, handler, enabled=False).status_code] == [403, 403]
+    assert [reader.delete(f"{path}.json").status_code, put_handler(reader, handler, enabled=False).status_code] == [
+        403,
+        403,
+    ]
     assert [other_rows.get(LIST).status_code, other_rows.get(f"{path}/checkout_response.json").status_code] == [
         403,
         403,
     ]
 
 
-def test_another_shops_handler_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
-    handler = made(api)
+def test_another_shops_handler_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
+    handler = post_valid_handler(api)
     path = f"payment_handlers/{handler['id']}"
 
     answers = [
-        foreign_api.get(f"{path}.json"),
-        foreign_api.get(f"{path}/checkout_response.json"),
-        change(foreign_api, handler, enabled=False),
-        foreign_api.delete(f"{path}.json"),
+        other_shop_api.get(f"{path}.json"),
+        other_shop_api.get(f"{path}/checkout_response.json"),
+        put_handler(other_shop_api, handler, enabled=False),
+        other_shop_api.delete(f"{path}.json"),
     ]
 
     assert [response.status_code for response in answers] == [404] * 4

@@ -23,17 +23,17 @@ from tests.payments.factories import VERSION, make_handler
 NAME = "dev.platform.wallet_pay"
 
 
-def profile_of(host: str, **headers: str) -> Response:
+def get_profile(host: str, **headers: str) -> Response:
     return Client(headers={"Host": host}).get("/.well-known/ucp", headers=headers)
 
 
-def registry(response: Response) -> dict[str, Any]:
+def get_registry(response: Response) -> dict[str, Any]:
     assert response.status_code == 200, response.content
     return response.json()["ucp"]["payment_handlers"]
 
 
-def response_of(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> dict[str, Any]:
-    return registry(api.get(f"payment_handlers/{handler.pk}/checkout_response.json", **query))
+def get_checkout_response(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> dict[str, Any]:
+    return get_registry(api.get(f"payment_handlers/{handler.pk}/checkout_response.json", **query))
 
 
 def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
@@ -41,7 +41,7 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
     make_handler(handler_id="off", enabled=False)
     make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
 
-    response = profile_of("acme.example")
+    response = get_profile("acme.example")
 
     assert response["Content-Type"] == "application/json"
     assert response["Cache-Control"] == "public, max-age=60"
@@ -66,16 +66,16 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
 
 def test_a_profile_changes_its_tag_with_what_it_says(in_shop: Shop, api: ApiClient) -> None:
     handler = make_handler()
-    before = profile_of("acme.example")
+    before = get_profile("acme.example")
 
-    unchanged = profile_of("acme.example", **{"If-None-Match": before["ETag"]})
+    unchanged = get_profile("acme.example", **{"If-None-Match": before["ETag"]})
     api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"config": {"shop_id": "942253"}}})
-    changed = profile_of("acme.example", **{"If-None-Match": before["ETag"]})
+    changed = get_profile("acme.example", **{"If-None-Match": before["ETag"]})
 
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     assert unchanged["Cache-Control"] == "public, max-age=60"
     assert changed.status_code == 200
-    assert registry(changed)[NAME][0]["config"] == {"shop_id": "942253"}
+    assert get_registry(changed)[NAME][0]["config"] == {"shop_id": "942253"}
 
 
 def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_shop: Shop) -> None:
@@ -89,14 +89,14 @@ def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_sho
         ("acme.example:8443", "acme-1"),
         ("stranger.example", "stranger-1"),
     ):
-        assert registry(profile_of(host))[NAME][0]["config"]["shop_id"] == known_as
+        assert get_registry(get_profile(host))[NAME][0]["config"]["shop_id"] == known_as
     # Hosts of the installation are no shop; unknown hosts are refused before a shop is looked up.
     for host, status in (("testserver", 404), ("127.0.0.1", 404), ("nobody.example", 400), ("10.1.2.3", 400)):
-        response = profile_of(host)
+        response = get_profile(host)
         assert response.status_code == status
         assert b"acme-1" not in response.content
         assert b"stranger-1" not in response.content
-    assert profile_of("testserver").json() == {"errors": "Not Found"}
+    assert get_profile("testserver").json() == {"errors": "Not Found"}
 
 
 def test_the_profile_is_not_led_elsewhere_and_only_read(in_shop: Shop) -> None:
@@ -105,15 +105,15 @@ def test_the_profile_is_not_led_elsewhere_and_only_read(in_shop: Shop) -> None:
     assert client.head("/.well-known/ucp").status_code == 200
     assert client.post("/.well-known/ucp").status_code == 405
     assert client.get("/.well-known/ucp/").status_code == 404
-    assert profile_of("acme.example").json()["ucp"]["payment_handlers"] == {}
+    assert get_profile("acme.example").json()["ucp"]["payment_handlers"] == {}
 
 
 def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, in_shop: Shop) -> None:
     saved_row = {"shop_id": "942252", "loyalty": {"points": True}, "currency": "what", "token_binding": 5}
     handler = make_handler(config=saved_row)
 
-    (entry,) = response_of(api, handler, currency="EUR", country="FR", checkout_id="c-1")[NAME]
-    (bare,) = response_of(api, handler)[NAME]
+    (entry,) = get_checkout_response(api, handler, currency="EUR", country="FR", checkout_id="c-1")[NAME]
+    (bare,) = get_checkout_response(api, handler)[NAME]
 
     published = {"shop_id": "942252", "loyalty": {"points": True}, "environment": "production"}
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
@@ -142,20 +142,20 @@ def test_a_handler_that_does_not_fit_the_checkout_is_left_out(
     config = {"shop_id": "1", "supported_currencies": ["EUR"], "supported_countries": ["FR", "DE"]}
     handler = make_handler(config=config)
 
-    assert (NAME in response_of(api, handler, **query)) is fits
+    assert (NAME in get_checkout_response(api, handler, **query)) is fits
 
 
 def test_a_handler_that_is_off_is_in_no_checkout(api: ApiClient, in_shop: Shop) -> None:
     handler = make_handler(enabled=False)
 
-    assert response_of(api, handler) == {}
+    assert get_checkout_response(api, handler) == {}
 
 
-def test_instruments_are_those_that_both_sides_know(api: ApiClient, in_shop: Shop) -> None:
+def test_instruments_are_known_to_both_sides(api: ApiClient, in_shop: Shop) -> None:
     limited = [{"type": "wallet_pay", "constraints": {"maximum": 500}}]
     handler = make_handler(available_instruments=limited)
 
-    (request,) = response_of(api, handler, instruments="card,wallet_pay")[NAME]
+    (request,) = get_checkout_response(api, handler, instruments="card,wallet_pay")[NAME]
 
     assert request["available_instruments"] == limited
 
@@ -183,8 +183,8 @@ def test_what_the_demo_store_publishes_is_valid_without_a_network(
     with shop_scope(shop):
         demo.create_demo_handlers(shop, timezone.now())
         first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
-    published = registry(profile_of("acme.example"))[NAME]
-    checkout = response_of(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
+    published = get_registry(get_profile("acme.example"))[NAME]
+    checkout = get_checkout_response(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
     served = {
         path: Client().get(f"/schemas/{path}").content
         for path in schema_publishing.load_documents()
@@ -211,7 +211,7 @@ def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(sh
         handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     path = f"payment_handlers/{handler.pk}/checkout_response.json"
     examples: list[tuple[type[BaseModel], dict[str, Any]]] = [
-        (ucp.BusinessSchema, profile_of("acme.example").json()["ucp"]),
+        (ucp.BusinessSchema, get_profile("acme.example").json()["ucp"]),
         (ucp.ResponseCheckoutSchema, api.get(path, currency=shop.currency, checkout_id="c-1").json()["ucp"]),
     ]
 

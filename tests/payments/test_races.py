@@ -15,7 +15,7 @@ from apps.payments.models import PaymentHandlerConfig, WalletShop
 from apps.shops.models import Shop
 from tests import factories
 from tests.payments.factories import VERSION
-from tests.races import at_once, unguarded, without
+from tests.races import run_concurrently, run_unguarded, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -23,7 +23,7 @@ ROUNDS = 8
 Work = Callable[[], Any]
 
 
-def making(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled: bool = False) -> Work:
+def build_create_work(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled: bool = False) -> Work:
     attrs = {
         "handler_id": handler_id,
         "handler_version": VERSION,
@@ -38,11 +38,11 @@ def making(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled
     return make
 
 
-def shops() -> tuple[Shop, Shop]:
+def create_shops() -> tuple[Shop, Shop]:
     return factories.make_shop(), factories.make_shop(domain="stranger.example", name="Stranger")
 
 
-def users_of(known_as: str) -> int:
+def count_shops(known_as: str) -> int:
     """Return the number of shops with a handler of this wallet id."""
     with all_shops_scope():
         handlers = list(PaymentHandlerConfig.objects.all())
@@ -51,34 +51,39 @@ def users_of(known_as: str) -> int:
 
 @pytest.mark.race(control="test_without_the_unique_key_two_shops_have_one_id")
 def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
-    first_shop, two = shops()
+    first_shop, two = create_shops()
 
     for number in range(ROUNDS):
-        results = at_once(
-            first_shop, making(first_shop, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}")
+        results = run_concurrently(
+            first_shop,
+            build_create_work(first_shop, f"w{number}", f"h{number}"),
+            build_create_work(two, f"w{number}", f"h{number}"),
         )
 
         assert sorted(type(result).__name__ for result in results) == ["NoneType", "WalletShopTaken"]
-        assert users_of(f"w{number}") == 1
+        assert count_shops(f"w{number}") == 1
 
 
 def test_without_the_unique_key_two_shops_have_one_id() -> None:
     """Control without the lock: each finds the id only in its own shop."""
-    first_shop, two = shops()
+    first_shop, two = create_shops()
 
-    with without(WalletShop, "known_as"):
-        assert at_once(first_shop, making(first_shop, "w"), making(two, "w")) == [None, None]
+    with without_constraint(WalletShop, "known_as"):
+        assert run_concurrently(first_shop, build_create_work(first_shop, "w"), build_create_work(two, "w")) == [
+            None,
+            None,
+        ]
 
-    assert users_of("w") == 2
+    assert count_shops("w") == 2
 
 
 @pytest.mark.race(control="test_without_the_unique_key_two_handlers_are_on")
 def test_of_two_handlers_switched_on_at_once_one_is() -> None:
-    first_shop, _ = shops()
+    first_shop, _ = create_shops()
 
     for _ in range(ROUNDS):
-        works = [making(first_shop, "w", f"h{number}", enabled=True) for number in range(2)]
-        results = at_once(first_shop, *works, expected_errors=(DomainError, IntegrityError))
+        works = [build_create_work(first_shop, "w", f"h{number}", enabled=True) for number in range(2)]
+        results = run_concurrently(first_shop, *works, expected_errors=(DomainError, IntegrityError))
 
         assert sorted(type(result).__name__ for result in results) == ["IntegrityError", "NoneType"]
         with shop_scope(first_shop):
@@ -90,21 +95,23 @@ def test_of_two_handlers_switched_on_at_once_one_is() -> None:
 
 def test_without_the_unique_key_two_handlers_are_on() -> None:
     """Control without the lock: both handlers are created."""
-    first_shop, _ = shops()
+    first_shop, _ = create_shops()
 
-    with without(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
-        at_once(first_shop, *(making(first_shop, "w", f"h{number}", enabled=True) for number in range(2)))
+    with without_constraint(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
+        run_concurrently(
+            first_shop, *(build_create_work(first_shop, "w", f"h{number}", enabled=True) for number in range(2))
+        )
         with shop_scope(first_shop):
             assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 2
 
 
-def deleting(shop: Shop, handler_id: str) -> Work:
+def build_delete_work(shop: Shop, handler_id: str) -> Work:
     with shop_scope(shop):
         handler = PaymentHandlerConfig.objects.get(handler_id=handler_id)
     return partial(configuring.delete_handler, handler, actor="system", at=timezone.now())
 
 
-def kept(shop: Shop) -> bool:
+def has_handler(shop: Shop) -> bool:
     """Return True if the shop still has the id."""
     with shop_scope(shop):
         return WalletShop.objects.filter(known_as="w").exists()
@@ -112,22 +119,27 @@ def kept(shop: Shop) -> bool:
 
 @pytest.mark.race(control="test_without_the_lock_an_id_in_use_is_released")
 def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> None:
-    first_shop, _ = shops()
-    making(first_shop, "w", "h0")()
+    first_shop, _ = create_shops()
+    build_create_work(first_shop, "w", "h0")()
 
     for number in range(ROUNDS):
-        works = deleting(first_shop, f"h{number}"), making(first_shop, "w", f"h{number + 1}")
+        works = build_delete_work(first_shop, f"h{number}"), build_create_work(first_shop, "w", f"h{number + 1}")
 
-        assert at_once(first_shop, *works) == [None, None]
-        assert kept(first_shop)
+        assert run_concurrently(first_shop, *works) == [None, None]
+        assert has_handler(first_shop)
 
 
 def test_without_the_lock_an_id_in_use_is_released() -> None:
     """Control without the lock: the deletion does not see the handler that is being created."""
-    first_shop, _ = shops()
-    making(first_shop, "w", "old")()
+    first_shop, _ = create_shops()
+    build_create_work(first_shop, "w", "old")()
 
-    unguarded(first_shop, making(first_shop, "w", "new"), deleting(first_shop, "old"), locks={"payments_walletshop"})
+    run_unguarded(
+        first_shop,
+        build_create_work(first_shop, "w", "new"),
+        build_delete_work(first_shop, "old"),
+        locks={"payments_walletshop"},
+    )
 
-    assert users_of("w") == 1
-    assert not kept(first_shop)
+    assert count_shops("w") == 1
+    assert not has_handler(first_shop)

@@ -19,11 +19,11 @@ from apps.payments.domain import token_redemption
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
 from apps.shops.models import Shop
 from tests import factories
-from tests.api.conftest import everything_stored
+from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.each import Each
+from tests.each import Subtests
 from tests.payments.factories import make_handler
-from tests.races import at_once, without
+from tests.races import run_concurrently, without_constraint
 
 TOKEN = "tok_5up3r_5ecret"
 CREDENTIAL: dict[str, Any] = {"type": "wallet_token", "token": TOKEN}
@@ -36,15 +36,15 @@ INSTRUMENT = {
 }
 
 
-def given(checkout_id: str = "c-1", **credential: Any) -> dict[str, Any]:
+def build_redemption(checkout_id: str = "c-1", **credential: Any) -> dict[str, Any]:
     return {"checkout_id": checkout_id, "payment_instrument": INSTRUMENT | {"credential": CREDENTIAL | credential}}
 
 
-def redeem(api: ApiClient, handler: PaymentHandlerConfig, body: Any, **headers: str) -> Response:
+def post_redemption(api: ApiClient, handler: PaymentHandlerConfig, body: Any, **headers: str) -> Response:
     return api.post(f"payment_handlers/{handler.pk}/redemptions.json", {"redemption": body}, **headers)
 
 
-def moment(**ago: int) -> str:
+def format_moment(**ago: int) -> str:
     return (timezone.now() - timedelta(**ago)).isoformat(timespec="seconds")
 
 
@@ -67,10 +67,10 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     register_audience(audience)
     request.addfinalizer(lambda: unregister_audience(audience))
     caplog.set_level(logging.DEBUG)
-    body = given(binding={"checkout_id": "c-1", "shop_id": "942252"}, expiry=moment(minutes=-30))
+    body = build_redemption(binding={"checkout_id": "c-1", "shop_id": "942252"}, expiry=format_moment(minutes=-30))
 
-    answers = [redeem(api, handler, body, idempotency_key="once") for _ in range(2)]
-    answers += [redeem(api, handler, body), redeem(api, handler, given(token=[TOKEN]))]
+    answers = [post_redemption(api, handler, body, idempotency_key="once") for _ in range(2)]
+    answers += [post_redemption(api, handler, body), post_redemption(api, handler, build_redemption(token=[TOKEN]))]
 
     assert [response.status_code for response in answers] == [201, 201, 422, 422]
     redemption = answers[0].json()["redemption"]
@@ -84,23 +84,27 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     with shop_scope(shop):
         event = Event.objects.get(topic="payment_handlers/redeem")
     assert (event.subject_id, event.actor) == (handler.pk, f"app:{api.installation.app_id}")
-    text = str(everything_stored())
+    text = str(snapshot_database())
     assert "pi-1" in text
     for index in (text, caplog.text, str([response.content for response in answers])):
         assert TOKEN not in index
         assert "anna@example.com" not in index
 
 
-def test_a_token_is_accepted_once_in_whatever_shop(
-    api: ApiClient, foreign_api: ApiClient, handler: PaymentHandlerConfig, other_shop: Shop
+def test_a_token_is_accepted_once_across_shops(
+    api: ApiClient, other_shop_api: ApiClient, handler: PaymentHandlerConfig, other_shop: Shop
 ) -> None:
     with shop_scope(other_shop):
         theirs = make_handler(config={"shop_id": "theirs"})
 
-    answers = [redeem(api, handler, given()), redeem(api, handler, given("c-2")), redeem(foreign_api, theirs, given())]
+    answers = [
+        post_redemption(api, handler, build_redemption()),
+        post_redemption(api, handler, build_redemption("c-2")),
+        post_redemption(other_shop_api, theirs, build_redemption()),
+    ]
     api.delete(f"payment_handlers/{handler.pk}.json")
     with shop_scope(handler.shop):
-        second_result = redeem(api, make_handler(), given())
+        second_result = post_redemption(api, make_handler(), build_redemption())
 
     errors = {"errors": {"payment_instrument.credential.token": ["has already been taken"]}}
     assert answers[0].status_code == 201
@@ -111,7 +115,7 @@ def test_a_token_is_accepted_once_in_whatever_shop(
 
 REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
     ({}, {"checkout_id": ["can't be blank"], "payment_instrument": ["can't be blank"]}),
-    (given("x" * 256), {"checkout_id": ["is too long (maximum is 255 characters)"]}),
+    (build_redemption("x" * 256), {"checkout_id": ["is too long (maximum is 255 characters)"]}),
     (
         {"checkout_id": 5, "payment_instrument": "s"},
         {"checkout_id": ["is invalid"], "payment_instrument": ["is invalid"]},
@@ -132,69 +136,71 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
         {"checkout_id": "c-1", "payment_instrument": INSTRUMENT | {"display": {"a": [[[[[[[[[1]]]]]]]]]}}},
         {"payment_instrument.display": ["is nested deeper than 8"]},
     ),
-    (given(token=""), {"payment_instrument.credential.token": ["can't be blank"]}),
-    (given(token="a\x00"), {"payment_instrument.credential.token": ["is invalid"]}),
-    (given(type="card"), {"payment_instrument.credential.type": ["is not included in the list"]}),
-    (given(expiry="soon"), {"payment_instrument.credential.expiry": ["is invalid"]}),
-    (given(expiry=moment(minutes=1)), {"payment_instrument.credential.expiry": ["has expired"]}),
-    (given(expiry="2001-02-03t04:05:06z"), {"payment_instrument.credential.expiry": ["has expired"]}),
+    (build_redemption(token=""), {"payment_instrument.credential.token": ["can't be blank"]}),
+    (build_redemption(token="a\x00"), {"payment_instrument.credential.token": ["is invalid"]}),
+    (build_redemption(type="card"), {"payment_instrument.credential.type": ["is not included in the list"]}),
+    (build_redemption(expiry="soon"), {"payment_instrument.credential.expiry": ["is invalid"]}),
+    (build_redemption(expiry=format_moment(minutes=1)), {"payment_instrument.credential.expiry": ["has expired"]}),
+    (build_redemption(expiry="2001-02-03t04:05:06z"), {"payment_instrument.credential.expiry": ["has expired"]}),
     (
-        given(binding={"checkout_id": "c-2"}),
+        build_redemption(binding={"checkout_id": "c-2"}),
         {"payment_instrument.credential.binding.checkout_id": ["is bound to another one"]},
     ),
     (
-        given(binding={"checkout_id": "c-1", "shop_id": "theirs"}),
+        build_redemption(binding={"checkout_id": "c-1", "shop_id": "theirs"}),
         {"payment_instrument.credential.binding.shop_id": ["is bound to another one"]},
     ),
-    (given(binding="c-1"), {"payment_instrument.credential.binding": ["is invalid"]}),
+    (build_redemption(binding="c-1"), {"payment_instrument.credential.binding": ["is invalid"]}),
 ]
 
 
 def test_what_is_not_meant_for_this_checkout_is_refused_and_can_still_be_used(
     api: ApiClient, handler: PaymentHandlerConfig
 ) -> None:
-    before = everything_stored()
+    before = snapshot_database()
 
-    with Each() as checks:
+    with Subtests() as checks:
         for body, expected in REFUSED:
             with checks(expected):
-                response = redeem(api, handler, body)
+                response = post_redemption(api, handler, body)
                 assert (response.status_code, response.json()) == (422, {"errors": expected})
-                assert everything_stored() == before
-    assert redeem(api, handler, given()).status_code == 201
+                assert snapshot_database() == before
+    assert post_redemption(api, handler, build_redemption()).status_code == 201
 
 
 def test_a_handler_that_is_off_accepts_nothing(api: ApiClient, handler: PaymentHandlerConfig) -> None:
     api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"enabled": False}})
 
-    response = redeem(api, handler, given())
+    response = post_redemption(api, handler, build_redemption())
 
     assert (response.status_code, response.json()) == (422, {"errors": {"base": ["is off"]}})
 
 
 def test_accepting_asks_for_the_writing_scope_and_the_shops_own_handler(
-    client_with: ClientWith, foreign_api: ApiClient, handler: PaymentHandlerConfig
+    client_with: ClientWith, other_shop_api: ApiClient, handler: PaymentHandlerConfig
 ) -> None:
-    assert redeem(client_with("read_payment_handlers"), handler, given()).status_code == 403
-    assert redeem(foreign_api, handler, given()).status_code == 404
+    assert post_redemption(client_with("read_payment_handlers"), handler, build_redemption()).status_code == 403
+    assert post_redemption(other_shop_api, handler, build_redemption()).status_code == 404
 
 
 # --- the same token concurrently ---
 
 
-def a_shop_with_a_handler() -> tuple[Shop, PaymentHandlerConfig]:
+def create_shop_with_handler() -> tuple[Shop, PaymentHandlerConfig]:
     shop = factories.make_shop()
     with shop_scope(shop):
         return shop, make_handler()
 
 
-def accepting(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], Any]:
+def build_redeem_work(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], Any]:
     return lambda: (
-        token_redemption.redeem_token(handler, given(checkout_id, token=token), actor="app:1", at=timezone.now()).pk
+        token_redemption.redeem_token(
+            handler, build_redemption(checkout_id, token=token), actor="app:1", at=timezone.now()
+        ).pk
     )
 
 
-def redemptions() -> int:
+def count_redemptions() -> int:
     with all_shops_scope():
         return TokenRedemption.objects.count()
 
@@ -203,22 +209,22 @@ def redemptions() -> int:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_unique_key_a_token_is_accepted_twice")
 def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
-    shop, handler = a_shop_with_a_handler()
+    shop, handler = create_shop_with_handler()
 
     for number in range(5):
-        works = [accepting(handler, f"t{number}", f"c-{index}") for index in range(2)]
-        results = at_once(shop, *works, expected_errors=IntegrityError)
+        works = [build_redeem_work(handler, f"t{number}", f"c-{index}") for index in range(2)]
+        results = run_concurrently(shop, *works, expected_errors=IntegrityError)
 
         assert [type(result) for result in results].count(IntegrityError) == 1
-        assert redemptions() == number + 1
+        assert count_redemptions() == number + 1
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_a_token_is_accepted_twice() -> None:
     """Control: nothing else records that the token is used."""
-    shop, handler = a_shop_with_a_handler()
+    shop, handler = create_shop_with_handler()
 
-    with without(TokenRedemption, "digest"):
-        at_once(shop, accepting(handler, "t"), accepting(handler, "t"))
-        assert redemptions() == 2
+    with without_constraint(TokenRedemption, "digest"):
+        run_concurrently(shop, build_redeem_work(handler, "t"), build_redeem_work(handler, "t"))
+        assert count_redemptions() == 2

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
 from apps.payments.domain import entry_validation, schema_publishing, schema_validation
-from tests.each import Each
+from tests.each import Subtests
 from tests.payments.factories import VERSION
 
 HANDLER = "dev.platform.wallet_pay"
@@ -24,33 +24,33 @@ RUNNING = {"shop_id": "942252", "environment": "production"}
 RESPONSE = ENTRY | {"config": RUNNING}
 
 
-def schema_documents() -> dict[str, dict[str, Any]]:
+def load_schemas() -> dict[str, dict[str, Any]]:
     return {
         path: json.loads(text) for path, text in schema_publishing.load_documents().items() if path.endswith(".json")
     }
 
 
-def parts(value: Any) -> Iterator[dict[str, Any]]:
+def iterate_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield every object in a document."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from parts(inner)
+        yield from iterate_objects(inner)
 
 
-def says(definition: str, value: object) -> dict[str, list[str]]:
+def get_schema_errors(definition: str, value: object) -> dict[str, list[str]]:
     return schema_validation.find_schema_errors(VERSION, definition, value)
 
 
 def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
     registry = schema_validation.build_registry(schema_publishing.load_documents())
 
-    with Each() as checks:
-        for path, document in schema_documents().items():
+    with Subtests() as checks:
+        for path, document in load_schemas().items():
             Draft202012Validator.check_schema(document)
             assert document["$id"] == f"{schema_publishing.PLACEHOLDER}/{path}"
             resolver = registry.resolver(document["$id"])
-            for reference in [part["$ref"] for part in parts(document) if "$ref" in part]:
+            for reference in [part["$ref"] for part in iterate_objects(document) if "$ref" in part]:
                 with checks(path, reference):
                     assert isinstance(resolver.lookup(reference).contents, dict)
 
@@ -64,7 +64,7 @@ def test_a_reference_to_elsewhere_is_not_fetched(no_network: None) -> None:
 
 
 def test_the_definitions_of_the_specification_are_there_by_name() -> None:
-    handler = schema_documents()[schema_publishing.get_schema_path(VERSION)]
+    handler = load_schemas()[schema_publishing.get_schema_path(VERSION)]
 
     assert (handler["name"], handler["version"]) == (HANDLER, VERSION)
     assert {"wallet_token", "wallet_pay", HANDLER} <= handler["$defs"].keys()
@@ -73,14 +73,14 @@ def test_the_definitions_of_the_specification_are_there_by_name() -> None:
 
 def test_every_format_that_a_document_names_is_checked() -> None:
     formats = {
-        part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part
+        part["format"] for document in load_schemas().values() for part in iterate_objects(document) if "format" in part
     }
 
     assert formats == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
 
 
 def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:
-    patterns = {part["pattern"] for d in schema_documents().values() for part in parts(d) if "pattern" in part}
+    patterns = {part["pattern"] for d in load_schemas().values() for part in iterate_objects(d) if "pattern" in part}
 
     assert patterns
     for pattern in patterns:
@@ -151,21 +151,21 @@ BUSINESS: list[tuple[Any, dict[str, list[str]]]] = [
 
 
 def test_entries_of_a_shop_are_what_the_specification_says(no_network: None) -> None:
-    with Each() as checks:
+    with Subtests() as checks:
         for entry, expected in BUSINESS:
             with checks(entry):
-                assert says(schema_validation.BUSINESS, entry) == expected
+                assert get_schema_errors(schema_validation.BUSINESS, entry) == expected
 
 
 def test_entries_of_a_checkout_name_their_environment() -> None:
-    without = says(schema_validation.RESPONSE, ENTRY)
+    without = get_schema_errors(schema_validation.RESPONSE, ENTRY)
     bound = RUNNING | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     wrong = RUNNING | {"currency": "eur", "token_binding": {}}
 
     assert without == {"config.environment": ["can't be blank"]}
-    assert says(schema_validation.RESPONSE, RESPONSE) == {}
-    assert says(schema_validation.RESPONSE, RESPONSE | {"config": bound}) == {}
-    assert says(schema_validation.RESPONSE, RESPONSE | {"config": wrong}) == {
+    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE) == {}
+    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE | {"config": bound}) == {}
+    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE | {"config": wrong}) == {
         "config.currency": ["is invalid"],
         "config.token_binding.checkout_id": ["can't be blank"],
     }
@@ -195,10 +195,10 @@ INSTRUMENTS: list[tuple[Any, dict[str, list[str]]]] = [
 
 
 def test_instruments_and_tokens_are_what_the_specification_says() -> None:
-    with Each() as checks:
+    with Subtests() as checks:
         for instrument, expected in INSTRUMENTS:
             with checks(instrument):
-                errors = says(schema_validation.INSTRUMENT, instrument)
+                errors = get_schema_errors(schema_validation.INSTRUMENT, instrument)
                 assert errors.keys() == expected.keys()
                 assert all(set(messages) <= set(errors[field]) for field, messages in expected.items())
 
@@ -215,13 +215,13 @@ def test_instruments_and_tokens_are_what_the_specification_says() -> None:
     ],
 )
 def test_a_bad_date_is_refused(expiry: str) -> None:
-    assert says("wallet_token", TOKEN | {"expiry": expiry}) == {"expiry": ["is invalid"]}
+    assert get_schema_errors("wallet_token", TOKEN | {"expiry": expiry}) == {"expiry": ["is invalid"]}
 
 
 def test_a_finding_never_repeats_the_value() -> None:
     instrument = INSTRUMENT | {"credential": {"type": "wallet_token", "token": ["tok_live_5ecret"]}}
 
-    assert "tok_live" not in str(says(schema_validation.INSTRUMENT, instrument))
+    assert "tok_live" not in str(get_schema_errors(schema_validation.INSTRUMENT, instrument))
 
 
 def test_what_one_version_publishes_names_it() -> None:

@@ -13,7 +13,7 @@ from apps.payments.domain import schema_publishing, schema_validation
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.payments.factories import BODY, VERSION, make_handler
-from tests.payments.test_profile import NAME, profile_of, registry
+from tests.payments.test_profile import NAME, get_profile, get_registry
 
 LATER = "2026-08-25"
 SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
@@ -27,7 +27,7 @@ _KEPT = (
 
 
 @pytest.fixture
-def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Add a release with a later schema version: new folders, nothing else."""
     for path, content in schema_publishing.load_documents().items():
         for name, text in (
@@ -45,13 +45,13 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         example.cache_clear()
 
 
-def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
+def test_a_later_version_is_served_with_the_earlier_and_shops_keep_theirs(
     in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest
 ) -> None:
     old = make_handler()
     before = {path: Client().get(f"/schemas/{path}").content for path in schema_publishing.load_documents()}
 
-    request.getfixturevalue("later")
+    request.getfixturevalue("later_version")
 
     assert schema_publishing.get_schema_versions() == (LATER, VERSION)
     assert (
@@ -60,7 +60,7 @@ def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
     )
     served = Client().get(f"/schemas/{schema_publishing.get_schema_path(LATER)}").json()
     assert (served["version"], LATER in served["$id"]) == (LATER, True)
-    (saved_row,) = registry(profile_of("acme.example"))[NAME]
+    (saved_row,) = get_registry(get_profile("acme.example"))[NAME]
     assert (saved_row["version"], saved_row["schema"]) == (VERSION, schema_publishing.get_schema_url(VERSION))
 
     body = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
@@ -68,4 +68,4 @@ def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
     moved = api.put(f"payment_handlers/{old.pk}.json", {"payment_handler": {"version": LATER}})
 
     assert (new.status_code, moved.status_code) == (201, 200), (new.content, moved.content)
-    assert {entry["version"] for entry in registry(profile_of("acme.example"))[NAME]} == {LATER}
+    assert {entry["version"] for entry in get_registry(get_profile("acme.example"))[NAME]} == {LATER}

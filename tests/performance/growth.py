@@ -30,89 +30,89 @@ from tests.content.factories import make_blog
 from tests.customers.factories import make_address, make_customer
 from tests.factories import ScriptTagFactory, make_member
 from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.inventory.factories import make_item, make_location, put
+from tests.inventory.factories import make_item, make_location, set_stock
 from tests.orders.factories import MUG, make_order
-from tests.samples import World
+from tests.samples import SampleContext
 
 Rows = dict[str, Any]
-Grow = Callable[[World, Rows, int], Any]
+Grow = Callable[[SampleContext, Rows, int], Any]
 
 
-def _add_product(world: World, rows: Rows, number: int) -> Product:
+def _add_product(world: SampleContext, rows: Rows, number: int) -> Product:
     product = make_product(f"Mug {number}", prices=("1.00", "2.00"))
     for _ in range(2):
         make_image(product)
     return product
 
 
-def _add_customer(world: World, rows: Rows, number: int) -> None:
+def _add_customer(world: SampleContext, rows: Rows, number: int) -> None:
     customer = make_customer(email=f"one-more-{number}@example.com")
     for street in range(2):
         make_address(customer, address1=f"Storgatan {street}")
 
 
-def _add_order(world: World, rows: Rows, number: int) -> None:
+def _add_order(world: SampleContext, rows: Rows, number: int) -> None:
     make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3)
 
 
-def _add_order_of_customer(world: World, rows: Rows, number: int) -> None:
+def _add_order_of_customer(world: SampleContext, rows: Rows, number: int) -> None:
     make_order(customer={"id": rows["customer_id"]}, lines=[MUG] * 3)
 
 
-def _add_payment(world: World, rows: Rows, number: int) -> None:
+def _add_payment(world: SampleContext, rows: Rows, number: int) -> None:
     order = Order.objects.get(pk=rows["order_id"])
     attrs = {"kind": "sale", "amount": Decimal("1.00"), "gateway": "manual"}
     payments.create_transaction(order, attrs, actor="system", at=timezone.now())
 
 
-def _add_event_of_order(world: World, rows: Rows, number: int) -> None:
+def _add_event_of_order(world: SampleContext, rows: Rows, number: int) -> None:
     order = Order.objects.get(pk=rows["order_id"])
     record_event("orders/updated", order, actor=f"app:{world.installation.app_id}", at=timezone.now())
 
 
-def _add_event_of_product(world: World, rows: Rows, number: int) -> None:
+def _add_event_of_product(world: SampleContext, rows: Rows, number: int) -> None:
     product = Product.objects.get(pk=rows["product_id"])
     record_event("products/update", product, actor=f"app:{world.installation.app_id}", at=timezone.now())
 
 
-def _add_variant(world: World, rows: Rows, number: int) -> None:
+def _add_variant(world: SampleContext, rows: Rows, number: int) -> None:
     variant_input = VariantInput(attrs={"option1": f"Size {number}", "price": "3.00"})
     create_variant(rows["product_id"], variant_input, actor="system", at=timezone.now())
 
 
-def _add_image(world: World, rows: Rows, number: int) -> ProductImage:
+def _add_image(world: SampleContext, rows: Rows, number: int) -> ProductImage:
     return make_image(Product.objects.get(pk=rows["product_id"]))
 
 
-def _add_item(world: World, rows: Rows, number: int) -> None:
+def _add_item(world: SampleContext, rows: Rows, number: int) -> None:
     item = make_item(world.shop, sku=f"MUG-{number}")
     for name in rows.keys() & {"id", "inventory_item_id"}:
         rows[name] = f"{rows[name]},{item.pk}"
 
 
-def _add_level(world: World, rows: Rows, number: int) -> None:
-    put(make_item(world.shop, sku=f"MUG-{number}"), Location.objects.get(pk=rows["location_id"]), number)
+def _add_level(world: SampleContext, rows: Rows, number: int) -> None:
+    set_stock(make_item(world.shop, sku=f"MUG-{number}"), Location.objects.get(pk=rows["location_id"]), number)
 
 
-def _add_article(world: World, rows: Rows, number: int) -> None:
+def _add_article(world: SampleContext, rows: Rows, number: int) -> None:
     attrs = {"title": f"Hello {number}", "tags": "a, b"}
     articles.create_article(rows["blog_id"], attrs, actor="system", at=timezone.now())
 
 
-def _add_theme(world: World, rows: Rows, number: int) -> None:
+def _add_theme(world: SampleContext, rows: Rows, number: int) -> None:
     themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
 
 
-def _add_mobile_app(world: World, rows: Rows, number: int) -> None:
+def _add_mobile_app(world: SampleContext, rows: Rows, number: int) -> None:
     MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.more-{number}").save()
 
 
-def _add_subscription(world: World, rows: Rows, number: int) -> None:
+def _add_subscription(world: SampleContext, rows: Rows, number: int) -> None:
     values = {"topic": "products/update", "uri": f"https://app.example/{number}", "api_version": "2026-07"}
     subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
 
 
-def _add_payment_handler(world: World, rows: Rows, number: int) -> None:
+def _add_payment_handler(world: SampleContext, rows: Rows, number: int) -> None:
     attrs = {"handler_id": f"more-{number}", "handler_version": "2026-04-08", "config": {"shop_id": f"more-{number}"}}
     handlers.create_handler(attrs, actor="system", at=timezone.now())
 
@@ -124,7 +124,7 @@ def _fulfill_again(order_id: int) -> None:
     make_fulfillment(FulfillmentOrder.objects.get(order=order_id, status="open"))
 
 
-def _add_fulfillment(world: World, rows: Rows, number: int) -> None:
+def _add_fulfillment(world: SampleContext, rows: Rows, number: int) -> None:
     """Create another fulfillment of a fulfillment order."""
     row = FulfillmentOrder.objects.get(pk=rows["fulfillment_order_id"])
     fulfillment_line = row.sent_lines.select_related("fulfillment").order_by("pk").first()
@@ -136,14 +136,14 @@ def _add_fulfillment(world: World, rows: Rows, number: int) -> None:
     fulfillment_line.save(force_insert=True)
 
 
-def _add_collected_product(world: World, rows: Rows, number: int) -> None:
+def _add_collected_product(world: SampleContext, rows: Rows, number: int) -> None:
     product = _add_product(world, rows, number)
     add_collect(
         collection_id=rows["collection_id"], product_id=product.pk, position=None, actor="system", at=timezone.now()
     )
 
 
-def _add_refund(world: World, rows: Rows, number: int) -> None:
+def _add_refund(world: SampleContext, rows: Rows, number: int) -> None:
     request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal("0.01"))], shipping=Decimal("0.01"))
     create.create_refund(Order.objects.get(pk=rows["order_id"]), request, actor="system", at=timezone.now())
 
@@ -207,7 +207,7 @@ FIXED = {"/admin/oauth/access_scopes.json", "currencies.json"}
 QUERIES = {"customers/search.json": {"query": "example"}}
 
 
-def growth_of(route: Route) -> Grow:
+def get_grow_function(route: Route) -> Grow:
     """Return the function that adds rows to a list.
 
     Raises:
@@ -218,7 +218,7 @@ def growth_of(route: Route) -> Grow:
         return GROWTH[pattern]
     owners = route.view.parents
 
-    def grow(world: World, rows: Rows, number: int) -> None:
+    def grow(world: SampleContext, rows: Rows, number: int) -> None:
         owner = owners["owner_id"].objects.get(pk=rows["owner_id"]) if owners else world.shop
         row = {"namespace": "care", "key": f"wash_{number}", "value": "Cold", "type": "single_line_text_field"}
         metafields.set_metafields(owner, [row], actor="system", at=timezone.now())

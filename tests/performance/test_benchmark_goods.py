@@ -1,7 +1,7 @@
 """The benchmark creates the same products and orders as the services."""
 
 from apps.catalog.models import Product
-from apps.fulfillment.domain import fulfillments, reconciliation
+from apps.fulfillment.domain import consistency_checks, fulfillments
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
 from apps.ground.case_folding import casefold_text
 from apps.ground.tenancy import shop_scope
@@ -46,8 +46,8 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
             row.full_clean()
         assert (FulfillmentOrder.objects.count(), Fulfillment.objects.count()) == (30, 15)
         assert [
-            *reconciliation.find_wrong_fulfillable_quantities(),
-            *reconciliation.find_wrong_fulfilled_quantities(),
+            *consistency_checks.find_wrong_fulfillable_quantities(),
+            *consistency_checks.find_wrong_fulfilled_quantities(),
         ] == []
         assert (InventoryLevel.objects.count(), LineItem.objects.count()) == (60, 90)
 

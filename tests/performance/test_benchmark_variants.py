@@ -38,7 +38,7 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
 
 
 @pytest.fixture(scope="module")
-def naive() -> Columns:
+def naive_columns() -> Columns:
     """Return the columns of the naive variant's models, by table."""
     django = {"DJANGO_SETTINGS_MODULE": "benchmarks.naive.settings", "DATABASE_URL": "sqlite://:memory:"}
     process = run_python("-c", NAIVE, **django)
@@ -47,7 +47,7 @@ def naive() -> Columns:
 
 
 @pytest.fixture(scope="module")
-def floors() -> Columns:
+def floor_columns() -> Columns:
     """Return the columns that the floors insert, by table."""
     statements = INSERT.findall(Path(creating.__file__).read_text())
     return {table: {column.strip(' \n"') for column in columns.split(",")} for table, columns in statements}
@@ -100,7 +100,7 @@ def test_a_benchmark_whose_server_breaks_off_fails(tmp_path: Path) -> None:
     wrk = tmp_path / "wrk"
     wrk.write_text('#!/bin/sh\necho \'RESULT {"requests": 9, "refused": 0, "broken": 1}\'\n')
     wrk.chmod(0o755)
-    code = "from benchmarks import load; load.run(1, 'list', 'token', '/', 1, 1)"
+    code = "from benchmarks import load; load.run_load(1, 'list', 'token', '/', 1, 1)"
 
     process = run_python("-c", code, PATH=f"{tmp_path}:{os.environ['PATH']}")
 

@@ -25,20 +25,20 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import Location, StockMovement
 from apps.shops.models import Shop
 from backoffice.middleware import request_boundary
-from benchmarks.floors.creating import example
+from benchmarks.floors.creating import build_example
 from tests.catalog.factories import make_product
 from tests.conftest import VERSION, ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.parts import on_postgres
+from tests.parts import is_postgres
 
-ROWS = 50
+PAGE_SIZE = 50
 TRIES = 4
 # The token, the page's keys, its products, and their variants, options and images.
 QUERIES = 6
 # Django's SQLite backend converts each datetime in Python.
 CEILINGS = {
     "list, warm": 430,
-    "list, nothing to re-use": 1_950 if on_postgres() else 2_860,
+    "list, nothing to re-use": 1_950 if is_postgres() else 2_860,
     "one": 340,
     "create": 1_800,
 }
@@ -46,14 +46,14 @@ ADJUSTMENT = 1_330
 
 
 # 50 products with two variants each, none in the render cache; with more currencies, two more prices each.
-PRODUCTS = {"one currency": 4_600 if on_postgres() else 6_400, "three currencies": 5_700 if on_postgres() else 7_500}
+PRODUCTS = {"one currency": 4_600 if is_postgres() else 6_400, "three currencies": 5_700 if is_postgres() else 7_500}
 
 
 @pytest.fixture
-def customers(api: ApiClient, shop: Shop) -> list[int]:
+def customer_ids(api: ApiClient, shop: Shop) -> list[int]:
     """Create a page of customers with two addresses each."""
     with shop_scope(shop):
-        customer_rows = [make_customer(first_name="Ada") for _ in range(ROWS)]
+        customer_rows = [make_customer(first_name="Ada") for _ in range(PAGE_SIZE)]
         for customer in customer_rows:
             for street in range(2):
                 make_address(customer, address1=f"Storgatan {street}")
@@ -64,10 +64,10 @@ def _call_view(request: HttpRequest) -> HttpResponseBase:
     raise Http404(request.path)
 
 
-answer = request_boundary(_call_view)
+respond = request_boundary(_call_view)
 
 
-def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
+def build_request(api: ApiClient, path: str, body: str = "") -> HttpRequest:
     """Return a request as the server passes it to Django."""
     make = RequestFactory(headers={"X-Platform-Access-Token": api.token})
     path = f"/admin/api/{VERSION}/{path}"
@@ -76,7 +76,7 @@ def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
     return make.get(path)
 
 
-def calls(send: Callable[[], HttpResponseBase]) -> int:
+def count_calls(send: Callable[[], HttpResponseBase]) -> int:
     """Return the number of Python function calls for a response."""
     counted = 0
 
@@ -97,22 +97,22 @@ def calls(send: Callable[[], HttpResponseBase]) -> int:
 def _count_calls_once(request: HttpRequest, *, clear_cache: bool) -> int:
     if clear_cache:
         render_cache.cache.clear()
-    return calls(lambda: answer(request))
+    return count_calls(lambda: respond(request))
 
 
-def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> None:
-    bodies = (example(number) for number in range(10))
+def test_hot_path_calls_few_functions(api: ApiClient, customer_ids: list[int]) -> None:
+    bodies = (build_example(number) for number in range(10))
     kinds: dict[str, Callable[[], HttpRequest]] = {
-        "list, warm": lambda: request_for(api, "customers.json"),
-        "list, nothing to re-use": lambda: request_for(api, "customers.json"),
-        "one": lambda: request_for(api, f"customers/{customers[7]}.json"),
-        "create": lambda: request_for(api, "customers.json", next(bodies)),
+        "list, warm": lambda: build_request(api, "customers.json"),
+        "list, nothing to re-use": lambda: build_request(api, "customers.json"),
+        "one": lambda: build_request(api, f"customers/{customer_ids[7]}.json"),
+        "create": lambda: build_request(api, "customers.json", next(bodies)),
     }
 
     log_text = {}
     for kind, make in kinds.items():
         for _ in range(3):
-            answer(make())
+            respond(make())
         log_text[kind] = min(_count_calls_once(make(), clear_cache=kind.endswith("re-use")) for _ in range(TRIES))
 
     assert {kind: number for kind, number in log_text.items() if number > CEILINGS[kind]} == {}
@@ -121,23 +121,23 @@ def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> N
 @pytest.mark.parametrize("kind", PRODUCTS)
 def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, kind: str) -> None:
     with shop_scope(shop):
-        for _ in range(ROWS):
+        for _ in range(PAGE_SIZE):
             make_product(prices=("10.00", "20.00"))
     if kind == "three currencies":
         rows = [{"currency": code, "rate": "0.92", "rounding": ""} for code in ("EUR", "GBP")]
         Shop.objects.filter(pk=shop.pk).update(presentment_currencies=rows)
     for _ in range(3):
-        answer(request_for(api, "products.json"))
+        respond(build_request(api, "products.json"))
     render_cache.cache.clear()
-    request = request_for(api, "products.json")
+    request = build_request(api, "products.json")
 
     with CaptureQueriesContext(connection) as queries:
-        called = calls(lambda: answer(request))
+        called = count_calls(lambda: respond(request))
 
     assert (len(queries), called <= PRODUCTS[kind]) == (QUERIES, True), called
 
 
-def statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
+def record_statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
     """Return a write's statements and the number of transactions and savepoints."""
     with CaptureQueriesContext(connection) as queries:
         response = api.http.generic(method, api.path(path), json.dumps(body) if body else b"", "application/json")
@@ -150,10 +150,10 @@ def statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[
 # Number of statements, and of transactions and savepoints, per write.
 WRITES = [
     # The token; the customer, its address, its default address; the event.
-    ("POST", "customers.json", json.loads(example(1)), 5, 1),
+    ("POST", "customers.json", json.loads(build_example(1)), 5, 1),
     ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
     # On PostgreSQL the customer is locked a second time, against concurrent metafields.
-    ("DELETE", "customers/ID.json", None, 10 + on_postgres(), 2),
+    ("DELETE", "customers/ID.json", None, 10 + is_postgres(), 2),
     ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
     # The token, the tag, the event; for the response: the tag.
     ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 4, 1),
@@ -167,7 +167,7 @@ def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str
         customer = make_customer()
     api.get(f"customers/{customer.pk}.json")
 
-    statement_texts, opened = statements(api, method, path.replace("ID", str(customer.pk)), body)
+    statement_texts, opened = record_statements(api, method, path.replace("ID", str(customer.pk)), body)
 
     # The outermost block is a savepoint of the test's own transaction.
     assert (len(statement_texts), opened) == (number, blocks), "\n".join(statement_texts)
@@ -185,7 +185,7 @@ STOCK = {
 
 
 @pytest.fixture
-def level(api: ApiClient, shop: Shop) -> dict[str, int]:
+def level_ids(api: ApiClient, shop: Shop) -> dict[str, int]:
     """Create a level of a product's variant and return its two ids."""
     with shop_scope(shop):
         item = make_product().variants.get().inventory_item_id
@@ -193,22 +193,24 @@ def level(api: ApiClient, shop: Shop) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kind", STOCK)
-def test_change_of_stock_takes_its_statements(api: ApiClient, level: dict[str, int], kind: str) -> None:
+def test_change_of_stock_takes_its_statements(api: ApiClient, level_ids: dict[str, int], kind: str) -> None:
     body, number, blocks = STOCK[kind]
     path = f"inventory_levels/{kind}.json"
-    statements(api, "POST", path, level | body)
+    record_statements(api, "POST", path, level_ids | body)
 
-    statement_texts, opened = statements(api, "POST", path, level | body | ({"available": 6} if kind == "set" else {}))
+    statement_texts, opened = record_statements(
+        api, "POST", path, level_ids | body | ({"available": 6} if kind == "set" else {})
+    )
 
     assert (len(statement_texts), opened) == (number, blocks), "\n".join(statement_texts)
 
 
-def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -> None:
-    body = json.dumps(level | {"available_adjustment": 1})
+def test_adjustment_calls_few_functions(api: ApiClient, level_ids: dict[str, int]) -> None:
+    body = json.dumps(level_ids | {"available_adjustment": 1})
     for _ in range(3):
-        answer(request_for(api, "inventory_levels/adjust.json", body))
+        respond(build_request(api, "inventory_levels/adjust.json", body))
 
-    requests = [request_for(api, "inventory_levels/adjust.json", body) for _ in range(TRIES)]
+    requests = [build_request(api, "inventory_levels/adjust.json", body) for _ in range(TRIES)]
 
     assert min(_count_calls_once(request, clear_cache=False) for request in requests) <= ADJUSTMENT
 

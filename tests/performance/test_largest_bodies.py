@@ -23,14 +23,14 @@ from apps.metafields.domain.write import MAX_NESTED
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, Response
-from tests.inventory.factories import first_location, make_item, make_location, put
+from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 
 VARIANTS = 300
 # Less than a fifth of the rows that each request writes.
 MOST = 60
 
 
-def bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None = None) -> Response:
+def send_bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None = None) -> Response:
     """Send a request that must not run more than ``MOST`` statements."""
     api.get("shop.json")  # the first request with a token also stores its use
     with CaptureQueriesContext(connection) as queries:
@@ -40,12 +40,12 @@ def bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None 
     return response
 
 
-def fields(count: int, value: str = "text") -> list[dict[str, str]]:
+def build_metafields(count: int, value: str = "text") -> list[dict[str, str]]:
     kind = "single_line_text_field"
     return [{"namespace": "many", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
 
 
-def events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
+def get_events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
     with shop_scope(shop):
         rows = Event.objects.filter(**conditions).order_by("id")
         return list(rows.values_list("topic", "subject_id"))
@@ -53,27 +53,27 @@ def events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
 
 def test_a_product_of_many_variants_is_made_changed_and_deleted_in_few_statements(api: ApiClient, shop: Shop) -> None:
     variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(VARIANTS)]
-    created = bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()[
+    created = send_bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()[
         "product"
     ]
     path = f"products/{created['id']}.json"
     with shop_scope(shop):
         items = list(InventoryItem.objects.order_by("id").values_list("id", flat=True))
-    of_items = events(shop, topic="inventory_items/create")
+    of_items = get_events(shop, topic="inventory_items/create")
     skus = [{"id": row["id"], "sku": f"T{n}"} for n, row in enumerate(created["variants"])]
 
-    changed = bounded(api, "put", path, {"product": {"variants": skus}}).json()["product"]
-    with_metafields = [{"id": row["id"], "metafields": fields(1)} for row in created["variants"]]
-    bounded(api, "put", path, {"product": {"variants": with_metafields}})
-    bounded(api, "delete", path)
+    changed = send_bounded(api, "put", path, {"product": {"variants": skus}}).json()["product"]
+    with_metafields = [{"id": row["id"], "metafields": build_metafields(1)} for row in created["variants"]]
+    send_bounded(api, "put", path, {"product": {"variants": with_metafields}})
+    send_bounded(api, "delete", path)
 
     assert [row["inventory_item_id"] for row in created["variants"]] == items
     assert of_items == [("inventory_items/create", pk) for pk in items]
-    assert len(events(shop, topic="inventory_levels/connect")) == VARIANTS
+    assert len(get_events(shop, topic="inventory_levels/connect")) == VARIANTS
     assert [row["sku"] for row in changed["variants"]] == [f"T{n}" for n in range(VARIANTS)]
-    assert events(shop, topic="inventory_items/update") == [("inventory_items/update", pk) for pk in items]
-    assert events(shop, topic="inventory_items/delete") == [("inventory_items/delete", pk) for pk in items]
-    assert len(events(shop, topic="variant_metafields/create")) == VARIANTS
+    assert get_events(shop, topic="inventory_items/update") == [("inventory_items/update", pk) for pk in items]
+    assert get_events(shop, topic="inventory_items/delete") == [("inventory_items/delete", pk) for pk in items]
+    assert len(get_events(shop, topic="variant_metafields/create")) == VARIANTS
     with shop_scope(shop):
         assert not InventoryItem.objects.exists()
         assert not Metafield.objects.exists()
@@ -82,18 +82,23 @@ def test_a_product_of_many_variants_is_made_changed_and_deleted_in_few_statement
 
 
 def test_many_metafields_of_one_body_take_few_statements_and_an_event_each(api: ApiClient, shop: Shop) -> None:
-    body = {"title": "Fields", "metafields": fields(125)}
-    created = bounded(api, "post", "products.json", {"product": body}).json()["product"]
+    body = {"title": "Fields", "metafields": build_metafields(125)}
+    created = send_bounded(api, "post", "products.json", {"product": body}).json()["product"]
     path = f"products/{created['id']}.json"
-    new = [row | {"key": f"new{n}"} for n, row in enumerate(fields(2))]
+    new = [row | {"key": f"new{n}"} for n, row in enumerate(build_metafields(2))]
 
-    bounded(api, "put", path, {"product": {"metafields": [new[0], *fields(120, "other"), new[1], *fields(125)[120:]]}})
+    send_bounded(
+        api,
+        "put",
+        path,
+        {"product": {"metafields": [new[0], *build_metafields(120, "other"), new[1], *build_metafields(125)[120:]]}},
+    )
 
     with shop_scope(shop):
         values = dict(Metafield.objects.values_list("key", "value"))
     assert len(values) == 127
     assert [values["key0"], values["key119"], values["key124"], values["new1"]] == ["other", "other", "text", "text"]
-    happened = [topic for topic, _ in events(shop, topic__startswith="product_metafields/")][125:]
+    happened = [topic for topic, _ in get_events(shop, topic__startswith="product_metafields/")][125:]
     create, update = "product_metafields/create", "product_metafields/update"
     assert happened == [create, *[update] * 120, create]
 
@@ -108,11 +113,11 @@ def test_references_of_variants_are_looked_up_together(api: ApiClient, settings:
     }
     variants = [{"option1": f"{n}", "metafields": [row]} for n in range(100)]
 
-    bounded(api, "post", "products.json", {"product": {"title": "Refers", "variants": variants}})
+    send_bounded(api, "post", "products.json", {"product": {"title": "Refers", "variants": variants}})
 
 
 def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: ApiClient) -> None:
-    variants = [{"option1": f"{n}", "metafields": fields(100)} for n in range(MAX_NESTED // 100 + 1)]
+    variants = [{"option1": f"{n}", "metafields": build_metafields(100)} for n in range(MAX_NESTED // 100 + 1)]
 
     response = api.post("products.json", {"product": {"title": "", "variants": variants}})
 
@@ -124,7 +129,7 @@ def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: A
 
 
 @pytest.fixture
-def listener() -> Iterator[None]:
+def subscriber() -> Iterator[None]:
     """Subscribe to all topics, so that payloads are rendered."""
 
     def audience(shop: Shop, topic: str) -> frozenset[str]:
@@ -135,11 +140,11 @@ def listener() -> Iterator[None]:
     unregister_audience(audience)
 
 
-@pytest.mark.usefixtures("listener")
+@pytest.mark.usefixtures("subscriber")
 def test_payloads_of_many_events_are_rendered_together_each_of_its_own_row(api: ApiClient, shop: Shop) -> None:
     variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(100)]
 
-    bounded(api, "post", "products.json", {"product": {"title": "Heard", "variants": variants}})
+    send_bounded(api, "post", "products.json", {"product": {"title": "Heard", "variants": variants}})
 
     with shop_scope(shop):
         rows = Event.objects.filter(topic="inventory_items/create").order_by("id")
@@ -157,12 +162,12 @@ def test_an_order_of_many_products_is_taken_cancelled_and_deleted_in_few_stateme
     lines = [{"variant_id": variant_row["id"], "quantity": n + 1} for n, variant_row in enumerate(variants)]
 
     body = {"line_items": lines, "financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
-    order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
+    order = send_bounded(api, "post", "orders.json", {"order": body}).json()["order"]
     with shop_scope(shop):
         stock = list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True))
         units_sold = list(Product.objects.order_by("id").values_list("units_sold", flat=True))
-    bounded(api, "post", f"orders/{order['id']}/cancel.json", {})
-    bounded(api, "delete", f"orders/{order['id']}.json")
+    send_bounded(api, "post", f"orders/{order['id']}/cancel.json", {})
+    send_bounded(api, "delete", f"orders/{order['id']}.json")
 
     assert stock == [-n for n in range(1, MOST + 2)]
     assert units_sold == list(range(1, MOST + 2))
@@ -186,15 +191,15 @@ def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Sho
     with shop_scope(shop):
         [fulfillment_order] = routing.route_order(order["id"], at=timezone.now())
         cellar = make_location(shop, name="Cellar")
-        put(InventoryItem.objects.order_by("id")[0], cellar, 1)
+        set_stock(InventoryItem.objects.order_by("id")[0], cellar, 1)
 
     moved = {"fulfillment_order": {"new_location_id": cellar.pk}}
-    bounded(api, "post", f"fulfillment_orders/{fulfillment_order.pk}/move.json", moved)
+    send_bounded(api, "post", f"fulfillment_orders/{fulfillment_order.pk}/move.json", moved)
 
     with shop_scope(shop):
         levels = InventoryLevel.objects.filter(location=cellar).values_list("available", flat=True)
         assert sorted(levels) == [*[-1] * MOST, 0]
-    assert len(events(shop, topic="inventory_levels/connect")) == 2 * len(variants)
+    assert len(get_events(shop, topic="inventory_levels/connect")) == 2 * len(variants)
 
 
 def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop: Shop) -> None:
@@ -212,7 +217,7 @@ def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop
     line_groups: list[dict[str, Any]] = [{"fulfillment_order_id": part.pk} for part in parts]
     line_groups[0]["fulfillment_order_line_items"] = [{"id": line_id, "quantity": 1}]
 
-    created = bounded(
+    created = send_bounded(
         api, "post", "fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": line_groups}}
     )
 
@@ -227,22 +232,22 @@ def test_many_transactions_of_an_order_are_written_together_in_their_order(api: 
     authorization = [{"kind": "authorization", "amount": "1.00"}, {"kind": "capture", "amount": "0.60"}]
     body = {"line_items": [{"title": "Line", "price": "100.00"}], "transactions": [*authorization, *sales]}
 
-    order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
+    order = send_bounded(api, "post", "orders.json", {"order": body}).json()["order"]
 
     rows = api.get(f"orders/{order['id']}/transactions.json?limit=250").json()["transactions"]
     assert [(row["kind"], row["gateway"]) for row in rows][2:] == [("sale", f"g{n}") for n in range(MOST)]
     assert rows[1]["parent_id"] == rows[0]["id"]
     assert rows[0]["total_unsettled_set"]["shop_money"]["amount"] == "0.40"
-    recorded_events = events(shop, topic="order_transactions/create")
+    recorded_events = get_events(shop, topic="order_transactions/create")
     assert [pk for _, pk in recorded_events] == [row["id"] for row in rows]
 
 
 def test_of_many_moves_the_one_that_cannot_be_is_named_and_none_is_made(shop: Shop) -> None:
     with shop_scope(shop):
         items = [make_item(shop) for _ in range(3)]
-        location = first_location(shop)
+        location = get_first_location(shop)
         for item, units in zip(items, (5, 2, 5), strict=True):
-            put(item, location, units)
+            set_stock(item, location, units)
         moves = [StockChange(item.pk, location.pk, -3) for item in items]
 
         with pytest.raises(OutOfStock, match="2 of 3 available"), transaction.atomic():

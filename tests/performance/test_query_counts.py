@@ -9,21 +9,21 @@ from django.test.utils import CaptureQueriesContext
 from apps.api.rows import render_cache
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from tests.api.routes import Route, all_routes
+from tests.api.routes import Route, get_all_routes
 from tests.conftest import ApiClient, Response
-from tests.performance.growth import FIXED, QUERIES, growth_of
-from tests.samples import World, load_all
+from tests.performance.growth import FIXED, QUERIES, get_grow_function
+from tests.samples import SampleContext, load_all_samples
 
-SAMPLES = load_all()
+SAMPLES = load_all_samples()
 MORE = 4
 LISTS = [
     route
-    for route in all_routes()
+    for route in get_all_routes()
     if (route.action in {"list", "search"} and route.name.startswith("GET ")) and route.name[4:] not in FIXED
 ]
 
 
-def listed(response: Response) -> list[Any]:
+def get_rows(response: Response) -> list[Any]:
     """Return the rows of a response under any name."""
     assert response.status_code == 200, response.content[:300]
     (rows,) = response.json().values()
@@ -34,8 +34,8 @@ def listed(response: Response) -> list[Any]:
 @pytest.mark.parametrize("route", LISTS, ids=lambda route: route.name)
 def test_list_costs_the_same_queries_at_few_rows_and_at_many(route: Route, api: ApiClient, shop: Shop) -> None:
     sample = SAMPLES[route.name]
-    grow = growth_of(route)
-    world = World(shop, api.installation)
+    grow = get_grow_function(route)
+    world = SampleContext(shop, api.installation)
     with shop_scope(shop):
         rows = sample.arrange(world)
         # A row with children of every kind: a relation without rows on the page takes no query.
@@ -48,7 +48,7 @@ def test_list_costs_the_same_queries_at_few_rows_and_at_many(route: Route, api: 
         render_cache.cache.clear()
         with CaptureQueriesContext(connection) as queries:
             response = api.http.get(sample.path(rows), query)
-        return len(listed(response)), [query["sql"] for query in queries.captured_queries]
+        return len(get_rows(response)), [query["sql"] for query in queries.captured_queries]
 
     few_count, before = measure()
     with shop_scope(shop):

@@ -22,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import parts
-from tests.pictures.scenes import SCENES, Scene, Store
+from tests.pictures.scenes import SCENES, DemoShop, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "images"
@@ -35,20 +35,20 @@ def main(names: list[str]) -> None:
     """Create the screenshots."""
     scenes = {name: scene for name, scene in SCENES.items() if not names or name in names}
     expect.set_options(timeout=PAGE * 1000)
-    with started() as store, sync_playwright() as playwright:
+    with run_product() as store, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=parts.chromium(), headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
+            executable_path=parts.find_chromium(), headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
         )
-        login = logged_in(browser, store)
+        login = log_in(browser, store)
         for name, scene in scenes.items():
             path = FOLDER / f"{name}.png"
-            path.write_bytes(small(taken(browser, store, login, scene)))
+            path.write_bytes(reduce_colors(take_screenshot(browser, store, login, scene)))
             sys.stdout.write(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1000} kB\n")
             sys.stdout.flush()
 
 
 @contextmanager
-def started() -> Iterator[Store]:
+def run_product() -> Iterator[DemoShop]:
     """Run the whole product on a free port for the duration of the block."""
     with tempfile.TemporaryDirectory() as folder:
         with socket.socket() as free:
@@ -62,10 +62,10 @@ def started() -> Iterator[Store]:
         }
         process = subprocess.Popen([sys.executable, "-m", "backoffice.run_all"], cwd=ROOT, env=environment)
         try:
-            wait(process, f"http://127.0.0.1:{port}/readyz")
+            wait_until_up(process, f"http://127.0.0.1:{port}/readyz")
             demo = [sys.executable, "manage.py", "demo", "--json"]
             credentials = json.loads(subprocess.check_output(demo, cwd=ROOT, env=environment).splitlines()[-1])
-            yield Store(
+            yield DemoShop(
                 credentials["base_url"],
                 credentials["access_token"],
                 credentials["staff"]["email"],
@@ -76,7 +76,7 @@ def started() -> Iterator[Store]:
             process.wait(60)
 
 
-def wait(process: "subprocess.Popen[bytes]", address: str) -> None:
+def wait_until_up(process: "subprocess.Popen[bytes]", address: str) -> None:
     """Wait until the address responds.
 
     Raises:
@@ -92,7 +92,7 @@ def wait(process: "subprocess.Popen[bytes]", address: str) -> None:
     raise RuntimeError("The product did not start.")
 
 
-def logged_in(browser: Browser, store: Store) -> Any:
+def log_in(browser: Browser, store: DemoShop) -> Any:
     """Return the storage state of a browser context in which the owner is logged in."""
     context = browser.new_context()
     page = context.new_page()
@@ -105,7 +105,7 @@ def logged_in(browser: Browser, store: Store) -> Any:
     return context.storage_state()
 
 
-def taken(browser: Browser, store: Store, login: Any, scene: Scene) -> bytes:
+def take_screenshot(browser: Browser, store: DemoShop, login: Any, scene: Scene) -> bytes:
     """Return a screenshot of the scene."""
     context = browser.new_context(
         storage_state=login,
@@ -126,7 +126,7 @@ def taken(browser: Browser, store: Store, login: Any, scene: Scene) -> bytes:
     return picture
 
 
-def small(picture: bytes) -> bytes:
+def reduce_colors(picture: bytes) -> bytes:
     """Return the image with few colors, a third of the size."""
     image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     buffer = BytesIO()

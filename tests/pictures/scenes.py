@@ -17,7 +17,7 @@ ines.costa@example.com,Ines,Costa,+351 21 030 0000,,no
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class DemoShop:
     """The running demo shop: its address, an app's token and the owner's login."""
 
     address: str
@@ -44,26 +44,26 @@ class Store:
 class Scene:
     """The steps to a screenshot and the size of its window."""
 
-    show: Callable[[Page, Store], object]
+    show: Callable[[Page, DemoShop], object]
     width: int = 1280
     height: int = 800
     dark: bool = False
     language: str = "en-US"
 
 
-def at(path: str) -> Callable[[Page, Store], object]:
+def open_path(path: str) -> Callable[[Page, DemoShop], object]:
     """Return a function that opens a path."""
     return lambda page, store: page.goto(store.panel(path))
 
 
-def order(page: Page, store: Store, name: str) -> None:
+def open_order(page: Page, store: DemoShop, name: str) -> None:
     """Open the page of an order."""
     page.goto(store.panel(f"orders/order/?q=%23{name}"))
     page.get_by_role("link", name=f"#{name}", exact=True).click()
     expect(page.get_by_role("heading", name=f"Order #{name}", level=1)).to_be_visible()
 
 
-def product(page: Page, store: Store) -> None:
+def open_product(page: Page, store: DemoShop) -> None:
     """Open a product with two options, scrolled to its options and variants."""
     page.goto(store.panel("catalog/product/?q=Work+shirt"))
     page.get_by_role("link", name="Work shirt", exact=True).last.click()
@@ -72,7 +72,7 @@ def product(page: Page, store: Store) -> None:
     page.mouse.wheel(0, -120)
 
 
-def bulk(page: Page, store: Store) -> None:
+def preview_bulk_edit(page: Page, store: DemoShop) -> None:
     """Preview new prices of many variants."""
     page.goto(store.panel("catalog/variant/?q=MU-00"))
     page.get_by_role("button", name="Edit all").click()
@@ -83,7 +83,7 @@ def bulk(page: Page, store: Store) -> None:
     page.get_by_role("heading", name="The first").evaluate("head => head.scrollIntoView({block: 'center'})")
 
 
-def file_in(page: Page, store: Store) -> None:
+def check_import(page: Page, store: DemoShop) -> None:
     """Check a file of customers before the import."""
     page.goto(store.panel("exchange/import/upload/"))
     page.locator("input[type=file]").set_input_files(
@@ -93,24 +93,24 @@ def file_in(page: Page, store: Store) -> None:
     expect(page.get_by_text("mia.keller@example.com").first).to_be_visible()
 
 
-def lines(page: Page, store: Store) -> None:
+def preview_order_edit(page: Page, store: DemoShop) -> None:
     """Preview an order edit that adds one unit."""
-    order(page, store, "1314")
+    open_order(page, store, "1314")
     page.get_by_role("link", name="Edit items…").click()
     page.get_by_role("spinbutton").first.fill("3")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Changes")).to_be_visible()
 
 
-def refund(page: Page, store: Store) -> None:
+def preview_refund(page: Page, store: DemoShop) -> None:
     """Preview a full refund of an order."""
-    order(page, store, "1309")
+    open_order(page, store, "1309")
     page.get_by_role("link", name="Refund…").click()
     page.get_by_role("link", name="Select everything").click()
     expect(page.get_by_text("0.00 USD", exact=True).first).to_be_visible()
 
 
-def theme(page: Page, store: Store) -> None:
+def open_theme_file(page: Page, store: DemoShop) -> None:
     """Open a file of a theme."""
     page.goto(store.panel("content/theme/"))
     page.get_by_role("link", name="Code").first.click()
@@ -118,7 +118,7 @@ def theme(page: Page, store: Store) -> None:
     expect(page.locator(".cm-content")).to_be_visible()
 
 
-def webhooks(page: Page, store: Store) -> None:
+def open_webhooks(page: Page, store: DemoShop) -> None:
     """Open the webhook subscriptions of an app."""
     for topic in ("orders/create", "products/update", "customers/delete"):
         address = f"https://warehouse.example.com/hooks/{topic.replace('/', '-')}"
@@ -126,7 +126,7 @@ def webhooks(page: Page, store: Store) -> None:
     page.goto(store.panel("webhooks/subscription/"))
 
 
-def search(page: Page, store: Store) -> None:
+def open_palette(page: Page, store: DemoShop) -> None:
     """Open the command palette."""
     page.goto(store.panel())
     page.keyboard.press("Control+k")
@@ -134,7 +134,7 @@ def search(page: Page, store: Store) -> None:
     expect(page.locator(".bo-found a").first).to_be_visible()
 
 
-def filters(page: Page, store: Store) -> None:
+def open_filters(page: Page, store: DemoShop) -> None:
     """Open the filters of a list."""
     page.goto(store.panel("orders/order/?channel=web"))
     page.get_by_role("button", name="Filters").click()
@@ -142,20 +142,20 @@ def filters(page: Page, store: Store) -> None:
 
 
 SCENES = {
-    "home": Scene(at("")),
-    "search": Scene(search),
-    "filters": Scene(filters),
-    "product": Scene(product, height=900),
-    "bulk": Scene(bulk, height=860),
-    "import": Scene(file_in, height=860),
-    "stock": Scene(at("inventory/inventoryitem/")),
-    "order": Scene(lambda page, store: order(page, store, "1307"), height=900),
-    "lines": Scene(lines),
-    "refund": Scene(refund, height=900),
-    "to-send": Scene(at("fulfillment/fulfillmentorder/")),
-    "theme": Scene(theme),
-    "webhooks": Scene(webhooks, height=640),
-    "phone": Scene(at("orders/order/"), width=390, height=844),
-    "dark": Scene(at("catalog/product/"), dark=True),
-    "german": Scene(at("customers/customer/"), language="de-DE"),
+    "home": Scene(open_path("")),
+    "search": Scene(open_palette),
+    "filters": Scene(open_filters),
+    "product": Scene(open_product, height=900),
+    "bulk": Scene(preview_bulk_edit, height=860),
+    "import": Scene(check_import, height=860),
+    "stock": Scene(open_path("inventory/inventoryitem/")),
+    "order": Scene(lambda page, store: open_order(page, store, "1307"), height=900),
+    "lines": Scene(preview_order_edit),
+    "refund": Scene(preview_refund, height=900),
+    "to-send": Scene(open_path("fulfillment/fulfillmentorder/")),
+    "theme": Scene(open_theme_file),
+    "webhooks": Scene(open_webhooks, height=640),
+    "phone": Scene(open_path("orders/order/"), width=390, height=844),
+    "dark": Scene(open_path("catalog/product/"), dark=True),
+    "german": Scene(open_path("customers/customer/"), language="de-DE"),
 }

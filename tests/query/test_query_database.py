@@ -113,7 +113,7 @@ def _people() -> None:
     Home.objects.create(person=None, city="Berlin")
 
 
-def found(text: str, fields: SearchFields = SEARCH) -> list[str]:
+def search(text: str, fields: SearchFields = SEARCH) -> list[str]:
     condition = fields.compile(parse_query(text), zone=NEW_YORK)
     return [name.split()[0] for name in Person.objects.filter(condition).values_list("name", flat=True)]
 
@@ -151,7 +151,7 @@ BOB, JEAN, SHOP, ERIC = "Bob", "Jean-Paul", "100%", "Éric"
     ],
 )
 def test_text_matches_word_beginnings_and_takes_wildcards_literally(text: str, names: list[str]) -> None:
-    assert sorted(found(text)) == sorted(names)
+    assert sorted(search(text)) == sorted(names)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_text_matches_word_beginnings_and_takes_wildcards_literally(text: str, n
 )
 @pytest.mark.parametrize("fields", [SEARCH, WITHOUT_UNION], ids=["united", "plain"])
 def test_bare_words_and_groups_match_each_row_once(fields: SearchFields, text: str, names: list[str]) -> None:
-    assert sorted(found(text, fields)) == sorted(names)
+    assert sorted(search(text, fields)) == sorted(names)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_bare_words_and_groups_match_each_row_once(fields: SearchFields, text: s
     ],
 )
 def test_typed_fields_compare_by_their_type(text: str, names: list[str]) -> None:
-    assert sorted(found(text)) == sorted(names)
+    assert sorted(search(text)) == sorted(names)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_typed_fields_compare_by_their_type(text: str, names: list[str]) -> None
     ],
 )
 def test_moments_are_meant_in_the_shops_zone_and_last_as_long_as_written(text: str, matches: bool) -> None:
-    assert found(text) == ([BOB] if matches else [])
+    assert search(text) == ([BOB] if matches else [])
 
 
 @pytest.mark.parametrize(
@@ -253,23 +253,23 @@ def test_moments_are_meant_in_the_shops_zone_and_last_as_long_as_written(text: s
 def test_presence_and_absence_split_the_rows(name: str, present: list[str]) -> None:
     everyone = {BOB, JEAN, SHOP, ERIC}
 
-    assert sorted(found(f"{name}:*")) == sorted(present)
-    assert sorted(found(f"-{name}:*")) == sorted(everyone - set(present))
+    assert sorted(search(f"{name}:*")) == sorted(present)
+    assert sorted(search(f"-{name}:*")) == sorted(everyone - set(present))
 
 
 def test_empty_value_of_a_text_means_absent() -> None:
-    assert sorted(found("email:''")) == sorted([JEAN, SHOP])
+    assert sorted(search("email:''")) == sorted([JEAN, SHOP])
 
 
 def test_negation_includes_rows_without_the_value() -> None:
-    assert sorted(found("-email:bob")) == sorted([JEAN, SHOP])
+    assert sorted(search("-email:bob")) == sorted([JEAN, SHOP])
 
 
 def test_unknown_field_matches_nothing_and_is_reported() -> None:
     tree = parse_query("nonsense:1 OR name:bob -other:*")
 
-    assert found("nonsense:1") == []
-    assert len(found("-nonsense:1")) == 4
+    assert search("nonsense:1") == []
+    assert len(search("-nonsense:1")) == 4
     assert SEARCH.get_unknown_fields(tree) == {"nonsense", "other"}
 
 
@@ -307,7 +307,7 @@ def test_value_of_another_type_is_refused_by_name(text: str, field: str, positio
 def test_largest_query_is_one_that_the_database_takes(fields: SearchFields, connective: str) -> None:
     text = connective.join(f"é{number}" for number in range(50))
 
-    assert found(text, fields) == []
+    assert search(text, fields) == []
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_deepest_query_is_one_that_the_database_takes(fields: SearchFields, leve
     for _ in range(20):
         text = level.format(text)
 
-    assert set(found(text, fields)) <= {BOB, JEAN, SHOP, ERIC}
+    assert set(search(text, fields)) <= {BOB, JEAN, SHOP, ERIC}
 
 
 LEAVES = tuple(
@@ -332,14 +332,14 @@ def _combine_nodes(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]
     return st.one_of(st.builds(Not, children), st.builds(And, groups), st.builds(Or, groups))
 
 
-def evaluate(tree: Node, rows: dict[Node, set[int]], everyone: set[int]) -> set[int]:
+def evaluate_tree(tree: Node, rows: dict[Node, set[int]], everyone: set[int]) -> set[int]:
     match tree:
         case Not(operand):
-            return everyone - evaluate(operand, rows, everyone)
+            return everyone - evaluate_tree(operand, rows, everyone)
         case And(operands):
-            return set.intersection(*(evaluate(condition, rows, everyone) for condition in operands))
+            return set.intersection(*(evaluate_tree(condition, rows, everyone) for condition in operands))
         case Or(operands):
-            return set.union(*(evaluate(condition, rows, everyone) for condition in operands))
+            return set.union(*(evaluate_tree(condition, rows, everyone) for condition in operands))
     return rows[tree]
 
 
@@ -350,7 +350,7 @@ def test_groups_combine_as_sets_do(tree: Node) -> None:
     rows = {
         leaf: set(Person.objects.filter(SEARCH.compile(leaf, zone=UTC)).values_list("id", flat=True)) for leaf in LEAVES
     }
-    expected = evaluate(tree, rows, everyone)
+    expected = evaluate_tree(tree, rows, everyone)
 
     for fields in (SEARCH, WITHOUT_UNION):
         matching = Person.objects.filter(fields.compile(tree, zone=UTC)).values_list("id", flat=True)
@@ -364,7 +364,7 @@ def test_groups_combine_as_sets_do(tree: Node) -> None:
 
 def test_related_fields_cost_no_query_of_their_own(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):
-        found("york OR city:paris -email:*")
+        search("york OR city:paris -email:*")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -374,7 +374,7 @@ def test_related_fields_cost_no_query_of_their_own(django_assert_num_queries: Dj
 )
 def test_any_text_gives_rows_or_a_refusal(prefix: str, value: str) -> None:
     try:
-        names = found(prefix + value)
+        names = search(prefix + value)
     except (QuerySyntaxError, QueryValueError):
         return
 

@@ -31,14 +31,14 @@ GOLDEN = (
 )
 
 
-def equal(field: str | None, value: str, kind: Kind = Kind.EXACT, *, quoted: bool = False) -> Term:
+def build_equality(field: str | None, value: str, kind: Kind = Kind.EXACT, *, quoted: bool = False) -> Term:
     return Term(field, Comparator.EQUAL, value, kind, quoted)
 
 
-A, B, C = equal("a", "1"), equal("b", "2"), equal("c", "3")
+A, B, C = build_equality("a", "1"), build_equality("b", "2"), build_equality("c", "3")
 
 
-def steps(action: Callable[[], object]) -> int:
+def count_calls(action: Callable[[], object]) -> int:
     """Count the Python and C calls of an action."""
     count = 0
 
@@ -57,14 +57,14 @@ def steps(action: Callable[[], object]) -> int:
 def test_parse_reads_the_documented_example() -> None:
     assert parse_query(GOLDEN) == And(
         (
-            equal("id", "", Kind.PRESENT),
-            equal("status", "active"),
-            Or((equal("product_type", "Music"), equal("product_type", "Movies"))),
-            Not(equal("invalid_field", "", Kind.PRESENT)),
-            equal("variants.taxable", "true"),
+            build_equality("id", "", Kind.PRESENT),
+            build_equality("status", "active"),
+            Or((build_equality("product_type", "Music"), build_equality("product_type", "Movies"))),
+            Not(build_equality("invalid_field", "", Kind.PRESENT)),
+            build_equality("variants.taxable", "true"),
             Term("variants.weight", Comparator.LESS, "5"),
             Term("variants.price", Comparator.GREATER_OR_EQUAL, "100"),
-            equal("variants.title", "Album", Kind.PREFIX),
+            build_equality("variants.title", "Album", Kind.PREFIX),
         )
     )
 
@@ -97,26 +97,26 @@ def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
         ("a:>5", Term("a", Comparator.GREATER, "5")),
         ("a:>='2026-03-02 10:00'", Term("a", Comparator.GREATER_OR_EQUAL, "2026-03-02 10:00", quoted=True)),
         ("a:>2026-03-02T10:00:00Z", Term("a", Comparator.GREATER, "2026-03-02T10:00:00Z")),
-        ("variants.title:'The Miseducation of'", equal("variants.title", "The Miseducation of", quoted=True)),
-        ('a:"it\'s \\"so\\""', equal("a", 'it\'s "so"', quoted=True)),
-        ("a:''", equal("a", "", quoted=True)),
-        ("a:'b*'", equal("a", "b*", quoted=True)),
-        (r"a:b\*", equal("a", "b*")),
-        (r"a:b\:\(c\)\\", equal("a", r"b:(c)" + "\\")),
-        (r"a:c\d", equal("a", r"c\d")),
-        (r"a:New\ York*", equal("a", "New York", Kind.PREFIX)),
-        ("a:AND", equal("a", "AND")),
-        ("AND:1", equal("AND", "1")),
-        ("a:-5", equal("a", "-5")),
-        ("a:%_", equal("a", "%_")),
-        ("straße:größe", equal("straße", "größe")),
-        ("O'Brien", equal(None, "O'Brien")),
-        ("bob*", equal(None, "bob", Kind.PREFIX)),
-        ("*", equal(None, "", Kind.PRESENT)),
-        ("'Bob Norman'", equal(None, "Bob Norman", quoted=True)),
-        ('"AND"', equal(None, "AND", quoted=True)),
-        ("ANDy", equal(None, "ANDy")),
-        ("🎉", equal(None, "🎉")),
+        ("variants.title:'The Miseducation of'", build_equality("variants.title", "The Miseducation of", quoted=True)),
+        ('a:"it\'s \\"so\\""', build_equality("a", 'it\'s "so"', quoted=True)),
+        ("a:''", build_equality("a", "", quoted=True)),
+        ("a:'b*'", build_equality("a", "b*", quoted=True)),
+        (r"a:b\*", build_equality("a", "b*")),
+        (r"a:b\:\(c\)\\", build_equality("a", r"b:(c)" + "\\")),
+        (r"a:c\d", build_equality("a", r"c\d")),
+        (r"a:New\ York*", build_equality("a", "New York", Kind.PREFIX)),
+        ("a:AND", build_equality("a", "AND")),
+        ("AND:1", build_equality("AND", "1")),
+        ("a:-5", build_equality("a", "-5")),
+        ("a:%_", build_equality("a", "%_")),
+        ("straße:größe", build_equality("straße", "größe")),
+        ("O'Brien", build_equality(None, "O'Brien")),
+        ("bob*", build_equality(None, "bob", Kind.PREFIX)),
+        ("*", build_equality(None, "", Kind.PRESENT)),
+        ("'Bob Norman'", build_equality(None, "Bob Norman", quoted=True)),
+        ('"AND"', build_equality(None, "AND", quoted=True)),
+        ("ANDy", build_equality(None, "ANDy")),
+        ("🎉", build_equality(None, "🎉")),
     ],
 )
 def test_parse_reads_a_term(text: str, term: Term) -> None:
@@ -306,7 +306,7 @@ def test_parse_takes_steps_in_proportion_to_the_terms(unit: str) -> None:
     once, twice = (unit * count + "a" for count in (24, 48))
     uncached(once)
 
-    first, second = steps(lambda: uncached(once)), steps(lambda: uncached(twice))
+    first, second = count_calls(lambda: uncached(once)), count_calls(lambda: uncached(twice))
 
     assert second <= 2.05 * first
 

@@ -20,21 +20,21 @@ from tests.orders.factories import make_order
 BY: dict[str, Any] = {"actor": "system"}
 
 
-def bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order:
+def create_bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order:
     """Create an order paid through the bogus gateway, with this behavior."""
     payment = {"kind": "sale", "amount": Decimal(amount), "gateway": "bogus", "authorization": behaviour}
     line = {"title": "Mug", "price": Decimal(amount), "quantity": 1}
     return make_order(shop, lines=[line], transactions=[payment], email="ada@example.com")
 
 
-def give_back(order: Order, amount: str) -> Refund:
+def refund_amount(order: Order, amount: str) -> Refund:
     """Refund an amount without items."""
     with shop_scope(order.shop):
         refund_request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(amount))])
         return create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
 
 
-def work_off(shop: Shop) -> None:
+def run_refund_jobs(shop: Shop) -> None:
     """Run all due jobs that ask gateways."""
     with shop_scope(shop):
         keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
@@ -42,13 +42,13 @@ def work_off(shop: Shop) -> None:
         queue.run_job(key)
 
 
-def movement_of(refund: Refund) -> Transaction:
+def get_transaction(refund: Refund) -> Transaction:
     """Return the refund's only transaction, reloaded."""
     with shop_scope(refund.shop):
         return Transaction.objects.get(refund_payment__refund=refund)
 
 
-def money_agrees() -> bool:
+def is_money_consistent() -> bool:
     """Return True if all amounts in the database add up; raise otherwise."""
     err = StringIO()
     try:

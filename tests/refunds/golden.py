@@ -17,9 +17,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
-class Step:
-    """The input of one refund: quantities by the line's letter, shipping, and lines with full or proportional duties.
-    """
+class RefundStep:
+    """The input of one refund: quantities by line letter, shipping, and lines with full or proportional duties."""
 
     units: tuple[tuple[str, int], ...]
     post: Decimal
@@ -28,7 +27,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Case:
+class GoldenCase:
     """One row of the table.
 
     Attributes:
@@ -48,7 +47,7 @@ class Case:
     code: Decimal
     seen: tuple[str, Decimal] | None
     payments: tuple[tuple[Decimal | None, str], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RefundStep, ...]
     expected: tuple[Decimal, Decimal, Decimal]
     duties: tuple[Decimal, Decimal]
     back: tuple[Decimal, ...]
@@ -58,9 +57,9 @@ class Case:
         return self.name
 
 
-def cases() -> list[Case]:
+def load_cases() -> list[GoldenCase]:
     """Return all cases of the table."""
-    results: list[Case] = []
+    results: list[GoldenCase] = []
     section = ""
     for text in TABLE.read_text().splitlines():
         if text.startswith("## "):
@@ -71,7 +70,7 @@ def cases() -> list[Case]:
     return results
 
 
-def _case(section: str, cells: list[str]) -> Case:
+def _case(section: str, cells: list[str]) -> GoldenCase:
     name, order, refund, outcome, arithmetic = cells
     head, *parts = [part.strip() for part in order.split(";")]
     currency, kind = head.split()
@@ -97,7 +96,7 @@ def _case(section: str, cells: list[str]) -> Case:
     sums, back = (half.strip() for half in outcome.split(";"))
     subtotal, tax, shipping, *duties = (Decimal(word) for word in sums.split(", "))
     duty, taxed = duties or (Decimal(0), Decimal(0))
-    return Case(
+    return GoldenCase(
         name=f"{section}: {name}",
         currency=currency,
         included=kind == "gross",
@@ -119,7 +118,7 @@ def _payment(words: str, currency: str) -> tuple[Decimal, str]:
     return Decimal(amount), label or currency
 
 
-def _step(words: str) -> Step:
+def _step(words: str) -> RefundStep:
     units, post = [], Decimal(0)
     duties: dict[str, list[str]] = {"duty": [], "share": []}
     for part in words.split(", "):
@@ -131,10 +130,10 @@ def _step(words: str) -> Step:
         else:
             count, letter = part.split()
             units.append((letter, int(count)))
-    return Step(tuple(units), post, tuple(duties["duty"]), tuple(duties["share"]))
+    return RefundStep(tuple(units), post, tuple(duties["duty"]), tuple(duties["share"]))
 
 
-def wrong_arithmetic(case: Case) -> list[str]:
+def find_wrong_arithmetic(case: GoldenCase) -> list[str]:
     """Return the statements of a case that are wrong, and the result amounts that no statement calculates."""
     wrong, reached = [], set[Decimal]()
     for statement in case.arithmetic:

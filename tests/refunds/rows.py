@@ -9,20 +9,20 @@ from apps.orders.domain import payments, pricing, statuses
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
-from tests.refunds.golden import Case, Step
+from tests.refunds.golden import GoldenCase, RefundStep
 
 ZERO = Decimal(0)
 
 
-def duty_of(price: Decimal, tax: Decimal = ZERO) -> list[dict[str, Any]]:
-    return [{"shop_money": {"amount": price}, "tax_lines": tax_of(tax)}] if price else []
+def build_duty(price: Decimal, tax: Decimal = ZERO) -> list[dict[str, Any]]:
+    return [{"shop_money": {"amount": price}, "tax_lines": build_tax(tax)}] if price else []
 
 
-def tax_of(price: Decimal) -> list[dict[str, Any]]:
+def build_tax(price: Decimal) -> list[dict[str, Any]]:
     return [{"title": "VAT", "rate": ZERO, "price": price}] if price else []
 
 
-class Books:
+class UnsavedOrder:
     """An order with its rows."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Books:
         statuses.update_statuses(self.order, self.lines, self.known)
 
 
-def books_of(case: Case) -> Books:
+def build_books(case: GoldenCase) -> UnsavedOrder:
     currency, rate = case.seen or (case.currency, Decimal(1))
     order = Order(
         currency=case.currency,
@@ -104,12 +104,12 @@ def books_of(case: Case) -> Books:
             off=line["off"],
             tax=line["tax"],
             title=line["letter"],
-            duty=duty_of(line["duty"], line["taxed"]),
+            duty=build_duty(line["duty"], line["taxed"]),
         )
         for line in case.lines
     ]
-    shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=tax_of(row["tax"])) for row in case.posts]
-    return Books(order, lines, shipping, code=case.code, payments=case.payments)
+    shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=build_tax(row["tax"])) for row in case.posts]
+    return UnsavedOrder(order, lines, shipping, code=case.code, payments=case.payments)
 
 
 def make_line(
@@ -129,17 +129,17 @@ def make_line(
         current_quantity=quantity,
         fulfillable_quantity=quantity,
         total_discount=off,
-        tax_lines=tax_of(tax),
+        tax_lines=build_tax(tax),
         duties=list(duty),
     )
 
 
-def duties_of(books: Books, step: Step) -> list[RefundableDuty]:
+def build_duties(books: UnsavedOrder, step: RefundStep) -> list[RefundableDuty]:
     by_letter = {line.title: line for line in books.lines}
     shares = [books.duty(by_letter[letter], share=True) for letter in step.share]
     return [*shares, *(books.duty(by_letter[letter], share=False) for letter in step.whole)]
 
 
-def units_of(books: Books, step: Step) -> list[tuple[LineItem, int]]:
+def build_units(books: UnsavedOrder, step: RefundStep) -> list[tuple[LineItem, int]]:
     by_letter = {line.title: line for line in books.lines}
     return [(by_letter[letter], count) for letter, count in step.units]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from apps.ground.money import ZERO, get_minor_unit
 from apps.orders.models import Order, ShippingLine
 from apps.refunds.domain import calculation
-from tests.machine import soaked
-from tests.refunds.golden import Case, cases, wrong_arithmetic
-from tests.refunds.rows import Books, books_of, duties_of, duty_of, make_line, tax_of, units_of
+from tests.machine import scale_for_soak
+from tests.refunds.golden import GoldenCase, find_wrong_arithmetic, load_cases
+from tests.refunds.rows import UnsavedOrder, build_books, build_duties, build_duty, build_tax, build_units, make_line
 
-CASES = cases()
+CASES = load_cases()
 CURRENCIES = ("JPY", "USD", "KWD")
 
 
@@ -23,18 +23,18 @@ def test_there_are_cases_enough() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_arithmetic_of_the_table_holds(case: Case) -> None:
-    assert wrong_arithmetic(case) == []
+def test_the_arithmetic_of_the_table_holds(case: GoldenCase) -> None:
+    assert find_wrong_arithmetic(case) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
-    books = books_of(case)
+def test_golden_cases_match_the_calculation(case: GoldenCase) -> None:
+    books = build_books(case)
     *before, last = case.steps
     for step in before:
-        books.refund(books.calculate(units_of(books, step), step.post, duties_of(books, step)))
+        books.refund(books.calculate(build_units(books, step), step.post, build_duties(books, step)))
 
-    matching_calculation = books.calculate(units_of(books, last), last.post, duties_of(books, last))
+    matching_calculation = books.calculate(build_units(books, last), last.post, build_duties(books, last))
 
     subtotal = sum((part.subtotal for part in matching_calculation.lines), ZERO)
     tax = sum((part.tax for part in matching_calculation.lines), ZERO)
@@ -49,7 +49,7 @@ def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
 
 
 @st.composite
-def paid_orders(draw: st.DrawFn) -> Books:
+def draw_paid_order(draw: st.DrawFn) -> UnsavedOrder:
     """Draw an order of a few items in one currency, possibly presented in another and paid in parts."""
     currency, other = draw(st.sampled_from(CURRENCIES)), draw(st.sampled_from(CURRENCIES))
     step = get_minor_unit(currency)
@@ -67,14 +67,14 @@ def paid_orders(draw: st.DrawFn) -> Books:
         price, quantity = draw(amounts), draw(st.integers(1, 9))
         off = min(draw(amounts), price * quantity)
         tax, duty = min(draw(amounts), price * quantity - off), draw(amounts)
-        lines.append(make_line(price, quantity, off=off, tax=tax, duty=duty_of(duty, min(draw(amounts), duty))))
+        lines.append(make_line(price, quantity, off=off, tax=tax, duty=build_duty(duty, min(draw(amounts), duty))))
     code = min(draw(amounts), sum((line.price * line.quantity - line.total_discount for line in lines), ZERO))
     if order.taxes_included:
         # Included taxes are at most what remains after all discounts.
         code = ZERO
     price = draw(amounts)
-    shipping = [ShippingLine(title="Post", price=price, tax_lines=tax_of(min(draw(amounts), price)))]
-    books = Books(order, lines, shipping, code=code)
+    shipping = [ShippingLine(title="Post", price=price, tax_lines=build_tax(min(draw(amounts), price)))]
+    books = UnsavedOrder(order, lines, shipping, code=code)
     total_price = order.total_price
     if part := draw(st.integers(0, 3)):
         first = (total_price * part / 3 // step) * step
@@ -88,19 +88,19 @@ def paid_orders(draw: st.DrawFn) -> Books:
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_units_one_by_one_come_to_the_same_as_all_at_once(data: st.DataObject) -> None:
-    split_at_random(data)
+    check_random_split(data)
 
 
 @pytest.mark.soak
-@settings(max_examples=soaked(10_000), deadline=None)
+@settings(max_examples=scale_for_soak(10_000), deadline=None)
 @given(data=st.data())
 def test_ten_thousand_splits_add_up(data: st.DataObject) -> None:
-    split_at_random(data)
+    check_random_split(data)
 
 
-def split_at_random(data: st.DataObject) -> None:
+def check_random_split(data: st.DataObject) -> None:
     """Refund an order in parts, and compare with one full refund."""
-    books = data.draw(paid_orders())
+    books = data.draw(draw_paid_order())
     order = books.order
     everything = [(line, line.quantity) for line in books.lines]
     refundable_shipping = calculation.get_refundable_shipping(books.shipping)

@@ -9,7 +9,7 @@ from apps.ground.tenancy import shop_scope
 from apps.refunds.models import RefundDuty
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.refunds.factories import money_agrees
+from tests.refunds.factories import is_money_consistent
 
 LINE: dict[str, Any] = {
     "title": "Mug",
@@ -19,7 +19,7 @@ LINE: dict[str, Any] = {
 }
 
 
-def paid(api: ApiClient) -> tuple[dict[str, Any], int, int]:
+def create_paid_order(api: ApiClient) -> tuple[dict[str, Any], int, int]:
     """Create a paid order of 42.00; return the order, its line item and its duty."""
     lines = [LINE, {"title": "Card", "price": "1.00", "quantity": 1}]
     body = {"currency": "USD", "line_items": lines, "financial_status": "paid"}
@@ -28,26 +28,28 @@ def paid(api: ApiClient) -> tuple[dict[str, Any], int, int]:
     return order, order["line_items"][0]["id"], order["line_items"][0]["duties"][0]["id"]
 
 
-def refund(api: ApiClient, order: dict[str, Any], status: int = 201, **body: Any) -> dict[str, Any]:
+def post_refund(api: ApiClient, order: dict[str, Any], status: int = 201, **body: Any) -> dict[str, Any]:
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **body}})
     assert response.status_code == status, response.json()
     results: dict[str, Any] = response.json()["refund" if status == 201 else "errors"]
     return results
 
 
-def shown(api: ApiClient, order: dict[str, Any]) -> dict[str, Any]:
+def get_order(api: ApiClient, order: dict[str, Any]) -> dict[str, Any]:
     matching_order: dict[str, Any] = api.get(f"orders/{order['id']}.json").json()["order"]
     return matching_order
 
 
 def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient, shop: Shop) -> None:
-    order, line, duty = paid(api)
+    order, line, duty = create_paid_order(api)
     line_items = [{"line_item_id": line, "quantity": 1}]
     share = [{"duty_id": duty, "refund_type": "PROPORTIONAL"}]
 
-    first = refund(api, order, refund_line_items=line_items, refund_duties=share, transactions=[{"amount": "14.00"}])
-    between = shown(api, order)
-    last = refund(
+    first = post_refund(
+        api, order, refund_line_items=line_items, refund_duties=share, transactions=[{"amount": "14.00"}]
+    )
+    between = get_order(api, order)
+    last = post_refund(
         api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "8.00"}]
     )
 
@@ -59,31 +61,31 @@ def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient,
     assert between["current_total_duties_set"]["shop_money"]["amount"] == "6.67"
     assert between["original_total_duties_set"]["shop_money"]["amount"] == "10.00"
     assert (between["current_total_tax"], between["current_total_price"]) == ("1.33", "29.00")
-    after = shown(api, order)
+    after = get_order(api, order)
     assert after["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
     assert (after["current_total_price"], after["total_outstanding"]) == ("21.00", "0.00")
     assert [single_refund["total_duties_set"]["shop_money"]["amount"] for single_refund in after["refunds"]] == [
         "3.33",
         "6.67",
     ]
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_what_is_kept_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
-    order, _, duty = paid(api)
+    order, _, duty = create_paid_order(api)
 
-    refund_data = refund(
+    refund_data = post_refund(
         api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}]
     )
 
     [order_adjustment] = refund_data["order_adjustments"]
     assert (order_adjustment["kind"], order_adjustment["amount"]) == ("refund_discrepancy", "10.00")
-    assert shown(api, order)["total_outstanding"] == "0.00"
-    assert money_agrees()
+    assert get_order(api, order)["total_outstanding"] == "0.00"
+    assert is_money_consistent()
 
 
 def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> None:
-    order, _, duty = paid(api)
+    order, _, duty = create_paid_order(api)
 
     response = api.post(f"orders/{order['id']}/cancel.json", {"amount": "43.00", "currency": "USD"})
 
@@ -94,14 +96,14 @@ def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> Non
         (duty, "10.00")
     ]
     assert new_refund["order_adjustments"] == []
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -> None:
-    order, line, duty = paid(api)
+    order, line, duty = create_paid_order(api)
     card = order["line_items"][1]["id"]
     full_duty, share = ({"duty_id": duty, "refund_type": word} for word in ("FULL", "PROPORTIONAL"))
-    before = shown(api, order)
+    before = get_order(api, order)
     units = [{"line_item_id": card, "quantity": 1}]
 
     for body, errors in (
@@ -109,13 +111,13 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
         ([full_duty, full_duty], {"refund_duties.1.duty_id": ["occurs twice"]}),
         ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is not a duty of the order"]}),
     ):
-        assert refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
-    assert shown(api, order) == before
+        assert post_refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
+    assert get_order(api, order) == before
     with shop_scope(shop):
         assert not RefundDuty.objects.exists()
 
-    refund(api, order, refund_duties=[full_duty], transactions=[{"amount": "12.00"}])
-    second_refund_data = refund(api, order, 422, refund_duties=[full_duty])
+    post_refund(api, order, refund_duties=[full_duty], transactions=[{"amount": "12.00"}])
+    second_refund_data = post_refund(api, order, 422, refund_duties=[full_duty])
     assert second_refund_data == {"refund_duties.0.duty_id": ["has nothing left to refund"]}
 
 
@@ -134,11 +136,11 @@ def test_what_is_calculated_is_what_is_made(api: ApiClient, shop: Shop, status: 
     response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": expected})
 
     matching_refund = response.json()["refund"]
-    refund_data = refund(api, order, **{**expected, "transactions": matching_refund["transactions"]})
+    refund_data = post_refund(api, order, **{**expected, "transactions": matching_refund["transactions"]})
     assert refund_data["total_duties_set"] == matching_refund["total_duties_set"]
     assert matching_refund["total_duties_set"]["presentment_money"] == {"amount": "1009", "currency_code": "JPY"}
     assert [{**row, "id": None} for row in refund_data["duties"]] == [
         {**row, "id": None} for row in matching_refund["duties"]
     ]
     assert sum(Decimal(row["amount"]) for row in matching_refund["transactions"]) == (28 if status == "paid" else 0)
-    assert money_agrees()
+    assert is_money_consistent()

@@ -24,98 +24,104 @@ from apps.refunds.domain.gateways import GatewayResult, GatewayUnreachable, Stat
 from apps.refunds.domain.validation import RefundRefused
 from apps.refunds.models import BogusMovement, RefundPayment
 from apps.shops.models import Shop
-from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
+from tests.refunds.factories import (
+    create_bogus_order,
+    get_transaction,
+    is_money_consistent,
+    refund_amount,
+    run_refund_jobs,
+)
 
 
-def state_of(order: Order) -> tuple[str, Any, Any]:
+def get_refund_state(order: Order) -> tuple[str, Any, Any]:
     with shop_scope(order.shop):
         matching_order = Order.objects.get(pk=order.pk)
     return matching_order.financial_status, matching_order.total_refunded, matching_order.outstanding
 
 
 def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
-    order = bogus_order(shop)
+    order = create_bogus_order(shop)
 
-    refund = give_back(order, "5.00")
-    promised = movement_of(refund)
-    before = state_of(order)
-    work_off(shop)
+    refund = refund_amount(order, "5.00")
+    promised = get_transaction(refund)
+    before = get_refund_state(order)
+    run_refund_jobs(shop)
 
     assert (promised.status, promised.amount) == ("pending", Decimal("5.00"))
     assert before == ("paid", 0, Decimal("-5.00"))
-    transaction = movement_of(refund)
+    transaction = get_transaction(refund)
     assert (transaction.status, transaction.message, transaction.authorization[:6]) == (
         "success",
         "Bogus refund",
         "bogus-",
     )
-    assert state_of(order) == ("partially_refunded", Decimal("5.00"), 0)
+    assert get_refund_state(order) == ("partially_refunded", Decimal("5.00"), 0)
     with shop_scope(shop):
         assert Event.objects.filter(topic="orders/updated").latest("pk").message == (
             "Refund of 5.00 USD through bogus: success"
         )
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_what_is_promised_is_not_promised_twice(shop: Shop) -> None:
-    order = bogus_order(shop)
-    give_back(order, "15.00")
+    order = create_bogus_order(shop)
+    refund_amount(order, "15.00")
 
     with pytest.raises(RefundRefused, match=r"transactions\.0\.amount"):
-        give_back(order, "5.01")
+        refund_amount(order, "5.01")
 
 
 @pytest.mark.parametrize(("behaviour", "status"), [("bogus:fail", "failure"), ("bogus:error", "error")])
 def test_a_refusal_frees_the_money_for_another_refund(shop: Shop, behaviour: str, status: str) -> None:
-    order = bogus_order(shop, behaviour=behaviour)
+    order = create_bogus_order(shop, behaviour=behaviour)
 
-    refund = give_back(order, "20.00")
-    work_off(shop)
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(shop)
 
-    assert movement_of(refund).status == status
-    assert state_of(order)[:2] == ("paid", 0)
-    assert money_agrees()
-    give_back(order, "20.00")
+    assert get_transaction(refund).status == status
+    assert get_refund_state(order)[:2] == ("paid", 0)
+    assert is_money_consistent()
+    refund_amount(order, "20.00")
 
 
 @pytest.mark.parametrize("behaviour", ["bogus:twice", "bogus:slow"])
 def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> None:
-    order = bogus_order(shop, behaviour=behaviour)
+    order = create_bogus_order(shop, behaviour=behaviour)
 
-    refund = give_back(order, "20.00")
-    work_off(shop)
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(shop)
     with shop_scope(shop):
         late = gateway_processing.record_gateway_result(
             str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE)
         )
         event_count = Event.objects.filter(topic="orders/updated").count()
 
-    assert (movement_of(refund).status, late) == ("success", False)
-    assert state_of(order) == ("refunded", Decimal("20.00"), 0)
+    assert (get_transaction(refund).status, late) == ("success", False)
+    assert get_refund_state(order) == ("refunded", Decimal("20.00"), 0)
     assert event_count == 2
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
-    order = bogus_order(shop, behaviour="bogus:later")
-    refund = give_back(order, "20.00")
-    work_off(shop)
-    assert movement_of(refund).status == "pending"
+    order = create_bogus_order(shop, behaviour="bogus:later")
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(shop)
+    assert get_transaction(refund).status == "pending"
 
     with shop_scope(shop):
         job = Job.objects.filter(task="refunds.payment").latest("pk")
         assert timedelta(minutes=9) < job.due_at - timezone.now() < timedelta(minutes=11)
         Job.objects.filter(pk=job.pk).update(due_at=timezone.now() - timedelta(seconds=1))
-    work_off(shop)
+    run_refund_jobs(shop)
 
-    assert movement_of(refund).status == "success"
+    assert get_transaction(refund).status == "success"
     with all_shops_scope():
         assert BogusMovement.objects.count() == 1
 
 
 def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = bogus_order(shop)
-    refund = give_back(order, "20.00")
+    order = create_bogus_order(shop)
+    refund = refund_amount(order, "20.00")
     full_refund = BogusGateway.refund
 
     def silent(self: BogusGateway, call: Any) -> GatewayResult:
@@ -123,17 +129,17 @@ def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytes
         raise GatewayUnreachable("the line went dead")
 
     monkeypatch.setattr(BogusGateway, "refund", silent)
-    work_off(shop)
+    run_refund_jobs(shop)
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
         assert (job.state, job.attempts) == ("waiting", 1)
         Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
-    work_off(shop)
+    run_refund_jobs(shop)
 
-    assert movement_of(refund).status == "success"
+    assert get_transaction(refund).status == "success"
     with all_shops_scope():
         assert BogusMovement.objects.count() == 1
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 MODULE = """
@@ -153,7 +159,7 @@ class Cards:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install a package with a gateway."""
     (tmp_path / "acme_cards.py").write_text(MODULE)
     info = tmp_path / "acme_cards-1.0.dist-info"
@@ -167,22 +173,22 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     sys.modules.pop("acme_cards", None)
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed_gateway")
 def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
     from tests.orders.factories import make_order
 
     payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards", "authorization": "ch_1"}
     order = make_order(shop, transactions=[payment])
 
-    refund = give_back(order, "20.00")
-    work_off(shop)
+    refund = refund_amount(order, "20.00")
+    run_refund_jobs(shop)
 
-    transaction = movement_of(refund)
+    transaction = get_transaction(refund)
     assert (transaction.status, transaction.authorization, transaction.receipt) == ("success", "re_1", {"id": "re_1"})
     assert get_gateway("cards").asked == [(Decimal("20.00"), "USD", "ch_1")]  # type: ignore[union-attr]
 
 
-def said() -> str:
+def get_log_texts() -> str:
     err = StringIO()
     with pytest.raises(CommandError):
         call_command("reconcile_gateways", stdout=StringIO(), stderr=err)
@@ -190,19 +196,19 @@ def said() -> str:
 
 
 def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
-    order = bogus_order(shop)
-    give_back(order, "5.00")
-    work_off(shop)
+    order = create_bogus_order(shop)
+    refund_amount(order, "5.00")
+    run_refund_jobs(shop)
     with shop_scope(shop):
         key = BogusMovement.objects.get().key
         BogusMovement.objects.update(amount=F("amount") + 1)
-    more = said()
+    more = get_log_texts()
     with shop_scope(shop):
         BogusMovement.objects.update(amount=F("amount") - 1, status="failure")
-    refused = said()
+    refused = get_log_texts()
     with shop_scope(shop):
         BogusMovement.objects.update(status="success", key="0199c0de-0000-7000-8000-000000000001")
-    strange = said()
+    strange = get_log_texts()
 
     assert f"shop {shop.pk}, bogus: {key}: 5.00 USD here, 6.00 USD at the gateway" in more
     assert f"{key}: success here, failure at the gateway" in refused
@@ -210,21 +216,21 @@ def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
     assert "0199c0de-0000-7000-8000-000000000001: the gateway refunded" in strange
 
 
-def test_promises_that_nobody_kept_are_named_after_an_hour(shop: Shop) -> None:
-    order = bogus_order(shop)
-    give_back(order, "5.00")
-    assert money_agrees()
+def test_unanswered_refunds_are_reported_after_an_hour(shop: Shop) -> None:
+    order = create_bogus_order(shop)
+    refund_amount(order, "5.00")
+    assert is_money_consistent()
 
     with shop_scope(shop):
         RefundPayment.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
-    assert "pending since" in said()
+    assert "pending since" in get_log_texts()
 
 
-def test_a_job_that_comes_again_asks_nobody(shop: Shop) -> None:
-    order = bogus_order(shop)
-    give_back(order, "5.00")
-    work_off(shop)
+def test_a_repeated_job_does_not_ask_the_gateway_again(shop: Shop) -> None:
+    order = create_bogus_order(shop)
+    refund_amount(order, "5.00")
+    run_refund_jobs(shop)
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
         assert job.state == "done"

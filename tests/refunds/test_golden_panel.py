@@ -13,23 +13,23 @@ from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, Response
-from tests.each import Each
+from tests.each import Subtests
 from tests.panel.conftest import Panel
-from tests.panel.shown import form_of
-from tests.refunds.factories import money_agrees
-from tests.refunds.golden import Step, cases
+from tests.panel.shown import get_form
+from tests.refunds.factories import is_money_consistent
+from tests.refunds.golden import RefundStep, load_cases
 from tests.refunds.pages import CALCULATION, NEW
-from tests.refunds.test_golden_rest import body_of, taxes
+from tests.refunds.test_golden_rest import build_order_body, build_taxes
 
 ZERO = Decimal(0)
 
 
 @pytest.fixture
-def staff(shop: Shop) -> Panel:
+def refund_client(shop: Shop) -> Panel:
     return Panel(factories.make_member(shop, "refund_orders"), shop)
 
 
-def typed(order: dict[str, Any], step: Step) -> dict[str, str]:
+def build_typed_fields(order: dict[str, Any], step: RefundStep) -> dict[str, str]:
     """Return the form values for a step of a case."""
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = {f"units-{ids[letter]}-unsent": str(count) for letter, count in step.units}
@@ -38,12 +38,12 @@ def typed(order: dict[str, Any], step: Step) -> dict[str, str]:
     return {**units, **duties, **({"shipping": str(step.post)} if step.post else {})}
 
 
-def given_back(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
+def refund_by_panel(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
     """Refund in two steps; return the reviewed amount per payment, which equals the stored one."""
     look = staff.forge(NEW, order["id"], step="look", **fields)
-    data = form_of(look.content, "seen").data
-    before = newest(staff.shop)
-    assert confirm(staff, order["id"], data).status_code == 302
+    data = get_form(look.content, "seen").data
+    before = get_newest_refund(staff.shop)
+    assert confirm_form(staff, order["id"], data).status_code == 302
     message = {
         int(name.removeprefix("payment-")): Decimal(value)
         for name, (value,) in data.items()
@@ -57,45 +57,45 @@ def given_back(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> d
     return message
 
 
-def all_that_is_left(staff: Panel, pk: int) -> dict[str, Any]:
+def get_full_refund_form(staff: Panel, pk: int) -> dict[str, Any]:
     """Return the form's values after "Refund everything"."""
     return {
         name: values
-        for name, values in form_of(staff.get(NEW, pk, all="1").content, "note").data.items()
+        for name, values in get_form(staff.get(NEW, pk, all="1").content, "note").data.items()
         if name not in {"form_key", "csrfmiddlewaretoken"}
     }
 
 
-def confirm(staff: Panel, pk: int, form_data: dict[str, list[str]]) -> Response:
+def confirm_form(staff: Panel, pk: int, form_data: dict[str, list[str]]) -> Response:
     """Confirm the review."""
     return staff.http.post(staff.url(NEW, pk), {**form_data, "step": "refund"})
 
 
-def duties_made(shop: Shop, order_id: int) -> tuple[Decimal, Decimal]:
+def get_refunded_duties(shop: Shop, order_id: int) -> tuple[Decimal, Decimal]:
     """Return the duties of an order's newest refund, with their taxes."""
     with shop_scope(shop):
         rows = Refund.objects.filter(order=order_id).latest("pk").duties.all()
         return sum((row.amount for row in rows), ZERO), sum((row.tax for row in rows), ZERO)
 
 
-def newest(shop: Shop) -> int:
+def get_newest_refund(shop: Shop) -> int:
     with shop_scope(shop):
         return Transaction.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClient, staff: Panel) -> None:
-    with Each() as checks:
-        for case in cases():
+def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClient, refund_client: Panel) -> None:
+    with Subtests() as checks:
+        for case in load_cases():
             with checks(str(case)):
-                response = api.post("orders.json", {"order": body_of(case)})
+                response = api.post("orders.json", {"order": build_order_body(case)})
                 assert response.status_code == 201, response.json()
                 order = response.json()["order"]
-                *before, last = (typed(order, step) for step in case.steps)
+                *before, last = (build_typed_fields(order, step) for step in case.steps)
                 for fields in before:
-                    given_back(staff, order, fields)
+                    refund_by_panel(refund_client, order, fields)
 
-                context = staff.post(CALCULATION, order["id"], **last).context
-                message = given_back(staff, order, last)
+                context = refund_client.post(CALCULATION, order["id"], **last).context
+                message = refund_by_panel(refund_client, order, last)
 
                 calculation = context["found"]
                 assert (
@@ -108,26 +108,28 @@ def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClien
                         sum((part.amount for part in calculation.duties), ZERO),
                         sum((part.tax for part in calculation.duties), ZERO),
                     )
-                    == duties_made(staff.shop, order["id"])
+                    == get_refunded_duties(refund_client.shop, order["id"])
                     == case.duties
                 )
                 # A fully refunded payment is not displayed.
                 assert [Decimal(amount) for _, amount in context["suggestions"]] == list(message.values())
                 assert [amount for amount in message.values() if amount] == [amount for amount in case.back if amount]
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_random_splits_add_up_through_the_panels_form(api: ApiClient, staff: Panel, data: st.DataObject) -> None:
+def test_random_splits_add_up_through_the_panels_form(
+    api: ApiClient, refund_client: Panel, data: st.DataObject
+) -> None:
     cents = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
     quantity = data.draw(st.integers(2, 5))
     line = {
         "title": "A",
         "quantity": quantity,
         "price": str(data.draw(cents)),
-        "tax_lines": taxes(data.draw(cents)),
-        "duties": [{"shop_money": {"amount": str(data.draw(cents))}, "tax_lines": taxes(data.draw(cents))}],
+        "tax_lines": build_taxes(data.draw(cents)),
+        "duties": [{"shop_money": {"amount": str(data.draw(cents))}, "tax_lines": build_taxes(data.draw(cents))}],
     }
     body = {
         "line_items": [line],
@@ -140,11 +142,13 @@ def test_random_splits_add_up_through_the_panels_form(api: ApiClient, staff: Pan
     while remaining_quantity:
         count = data.draw(st.integers(1, remaining_quantity))
         remaining_quantity -= count
-        step = Step((("A", count),), ZERO, share=("A",) if data.draw(st.booleans()) else ())
-        fields = typed(order, step) if remaining_quantity else all_that_is_left(staff, order["id"])
-        returned += sum(given_back(staff, order, fields).values(), ZERO)
+        step = RefundStep((("A", count),), ZERO, share=("A",) if data.draw(st.booleans()) else ())
+        fields = (
+            build_typed_fields(order, step) if remaining_quantity else get_full_refund_form(refund_client, order["id"])
+        )
+        returned += sum(refund_by_panel(refund_client, order, fields).values(), ZERO)
 
-    with shop_scope(staff.shop):
+    with shop_scope(refund_client.shop):
         after = Order.objects.get(pk=order["id"])
     assert returned == Decimal(order["total_price"])
     assert (after.current_total_price, after.outstanding) == (ZERO, ZERO)

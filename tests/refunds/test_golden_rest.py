@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from apps.ground.money import format_decimal
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
-from tests.refunds.factories import money_agrees
-from tests.refunds.golden import Case, Step, cases
+from tests.refunds.factories import is_money_consistent
+from tests.refunds.golden import GoldenCase, RefundStep, load_cases
 
 ZERO = Decimal(0)
 
 
-def taxes(amount: Decimal) -> list[dict[str, Any]]:
+def build_taxes(amount: Decimal) -> list[dict[str, Any]]:
     return [{"title": "VAT", "rate": "0", "price": str(amount)}] if amount else []
 
 
-def body_of(case: Case) -> dict[str, Any]:
+def build_order_body(case: GoldenCase) -> dict[str, Any]:
     presentment = {"presentment_currency": case.seen[0], "exchange_rate": str(case.seen[1])} if case.seen else {}
     payments = [
         {"kind": "sale", "currency": currency, **({} if amount is None else {"amount": str(amount)})}
@@ -35,8 +35,8 @@ def body_of(case: Case) -> dict[str, Any]:
                 "quantity": line["quantity"],
                 "price": str(line["price"]),
                 "total_discount": str(line["off"]),
-                "tax_lines": taxes(line["tax"]),
-                "duties": [{"shop_money": {"amount": str(line["duty"])}, "tax_lines": taxes(line["taxed"])}]
+                "tax_lines": build_taxes(line["tax"]),
+                "duties": [{"shop_money": {"amount": str(line["duty"])}, "tax_lines": build_taxes(line["taxed"])}]
                 if line["duty"]
                 else [],
             }
@@ -44,14 +44,14 @@ def body_of(case: Case) -> dict[str, Any]:
         ],
         "discount_codes": [{"code": "LESS", "amount": str(case.code), "type": "fixed_amount"}] if case.code else [],
         "shipping_lines": [
-            {"title": "Post", "price": str(row["price"]), "tax_lines": taxes(row["tax"])} for row in case.posts
+            {"title": "Post", "price": str(row["price"]), "tax_lines": build_taxes(row["tax"])} for row in case.posts
         ],
         "transactions": payments,
         **presentment,
     }
 
 
-def wanted(order: dict[str, Any], step: Step, currency: str) -> dict[str, Any]:
+def build_refund_body(order: dict[str, Any], step: RefundStep, currency: str) -> dict[str, Any]:
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = [{"line_item_id": ids[letter], "quantity": count} for letter, count in step.units]
     shipping = {"shipping": {"amount": str(step.post)}} if step.post else {}
@@ -61,36 +61,36 @@ def wanted(order: dict[str, Any], step: Step, currency: str) -> dict[str, Any]:
     return {"currency": currency, "refund_line_items": units, "refund_duties": duties, **shipping}
 
 
-def calculated(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+def post_calculation(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
     assert response.status_code == 200, response.json()
     refund: dict[str, Any] = response.json()["refund"]
     return refund
 
 
-def refunded(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
-    suggested = calculated(api, order, body)["transactions"]
+def post_refund(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    suggested = post_calculation(api, order, body)["transactions"]
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
     assert response.status_code == 201, response.json()
     refund: dict[str, Any] = response.json()["refund"]
     return refund
 
 
-def duties_of(refund: dict[str, Any], name: str) -> Decimal:
+def get_refunded_duties(refund: dict[str, Any], name: str) -> Decimal:
     return sum((Decimal(row[name]["shop_money"]["amount"]) for row in refund["duties"]), ZERO)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop, case: Case) -> None:
-    response = api.post("orders.json", {"order": body_of(case)})
+@pytest.mark.parametrize("case", load_cases(), ids=str)
+def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop, case: GoldenCase) -> None:
+    response = api.post("orders.json", {"order": build_order_body(case)})
     assert response.status_code == 201, response.json()
     order = response.json()["order"]
-    *before, last = (wanted(order, step, case.currency) for step in case.steps)
+    *before, last = (build_refund_body(order, step, case.currency) for step in case.steps)
     for body in before:
-        refunded(api, order, body)
+        post_refund(api, order, body)
 
-    calculation = calculated(api, order, last)
-    finished_response = refunded(api, order, last)
+    calculation = post_calculation(api, order, last)
+    finished_response = post_refund(api, order, last)
 
     subtotal = sum((Decimal(row["subtotal"]) for row in calculation["refund_line_items"]), ZERO)
     tax = sum((Decimal(row["total_tax"]) for row in calculation["refund_line_items"]), ZERO)
@@ -99,8 +99,14 @@ def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop
         case.expected[1] + Decimal(calculation["shipping"]["tax"]),
         case.expected[2],
     )
-    assert (duties_of(calculation, "amount_set"), duties_of(calculation, "tax_amount_set")) == case.duties
-    assert (duties_of(finished_response, "amount_set"), duties_of(finished_response, "tax_amount_set")) == case.duties
+    assert (
+        get_refunded_duties(calculation, "amount_set"),
+        get_refunded_duties(calculation, "tax_amount_set"),
+    ) == case.duties
+    assert (
+        get_refunded_duties(finished_response, "amount_set"),
+        get_refunded_duties(finished_response, "tax_amount_set"),
+    ) == case.duties
     assert Decimal(finished_response["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
     back = [Decimal(row["amount"]) for row in calculation["transactions"]]
     # A fully refunded payment is not suggested.
@@ -116,7 +122,7 @@ def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     if case.payments and all(amount is None for amount, _ in case.payments):
         assert after["total_outstanding"] == format_decimal(ZERO, case.currency)
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -128,7 +134,7 @@ def test_random_splits_add_up_through_rest(api: ApiClient, shop: Shop, data: st.
         "title": "A",
         "quantity": quantity,
         "price": str(data.draw(cents)),
-        "tax_lines": taxes(data.draw(cents)),
+        "tax_lines": build_taxes(data.draw(cents)),
     }
     body = {
         "line_items": [line],
@@ -143,9 +149,9 @@ def test_random_splits_add_up_through_rest(api: ApiClient, shop: Shop, data: st.
         remaining_quantity -= parts[-1]
     given_back = ZERO
     for number, count in enumerate(parts):
-        step = Step((("A", count),), ZERO)
+        step = RefundStep((("A", count),), ZERO)
         last = {"shipping": {"full_refund": True}} if number == len(parts) - 1 else {}
-        response = refunded(api, order, {**wanted(order, step, "USD"), **last})
+        response = post_refund(api, order, {**build_refund_body(order, step, "USD"), **last})
         given_back += sum((Decimal(row["amount"]) for row in response["transactions"]), ZERO)
 
     after = api.get(f"orders/{order['id']}.json").json()["order"]

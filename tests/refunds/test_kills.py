@@ -20,8 +20,8 @@ from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.refunds.models import BogusMovement
 from apps.shops.models import Shop
-from tests.client.conftest import database_url
-from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of
+from tests.client.conftest import get_database_url
+from tests.refunds.factories import create_bogus_order, get_transaction, is_money_consistent, refund_amount
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -46,27 +46,27 @@ with connection.execute_wrapper(counted):
 """
 
 
-def work_and_die(job: Job, moment: int) -> int:
+def run_killed_worker(job: Job, moment: int) -> int:
     """Return the exit code of a worker that is killed at a moment; 0 if it ended before."""
-    env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+    env = {**os.environ, "DATABASE_URL": get_database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env["BACKOFFICE_SECRET_KEY"] = settings.SECRET_KEY
     command = [sys.executable, "-c", WORKER, str(job.key), str(moment)]
     return subprocess.run(command, cwd=settings.BASE_DIR, env=env, check=False, timeout=120).returncode
 
 
-def die_and_come_back(shop: Shop, moment: int) -> None:
-    order = bogus_order(shop)
-    refund = give_back(order, "20.00")
+def kill_and_resume(shop: Shop, moment: int) -> None:
+    order = create_bogus_order(shop)
+    refund = refund_amount(order, "20.00")
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
 
-    ended = work_and_die(job, moment)
+    ended = run_killed_worker(job, moment)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
     queue.run_job(job.key)
 
     assert ended in {-signal.SIGKILL, 0}
-    assert movement_of(refund).status == "success"
+    assert get_transaction(refund).status == "success"
     with all_shops_scope():
         assert [row.amount for row in BogusMovement.objects.all()] == [20]
     with shop_scope(shop):
@@ -77,18 +77,18 @@ def die_and_come_back(shop: Shop, moment: int) -> None:
             int(matching_order.outstanding),
         ) == ("refunded", 20, 0)
         assert Job.objects.get(pk=job.pk).state == "done"
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 @pytest.mark.parametrize("moment", [5, 12, 18])
 def test_money_of_a_killed_worker_moves_once(shop: Shop, moment: int) -> None:
-    die_and_come_back(shop, moment)
+    kill_and_resume(shop, moment)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("moment", range(3, 33))
 def test_money_of_a_worker_killed_at_any_moment_moves_once(shop: Shop, moment: int) -> None:
-    die_and_come_back(shop, moment)
+    kill_and_resume(shop, moment)
 
 
 def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,8 +98,8 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
 
     from apps.refunds.domain.bogus_gateway import BogusGateway
 
-    order = bogus_order(shop)
-    give_back(order, "20.00")
+    order = create_bogus_order(shop)
+    refund_amount(order, "20.00")
     with shop_scope(shop):
         job = Job.objects.get(task="refunds.payment")
     moment = next(index for index in range(18, 40) if _moved(job, index))
@@ -119,6 +119,6 @@ def _moved(job: Job, moment: int) -> bool:
     """Return True if a worker killed at a moment has moved the money and recorded nothing."""
     with all_shops_scope():
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-        work_and_die(job, moment)
+        run_killed_worker(job, moment)
         assert Job.objects.get(pk=job.pk).state == "running"
         return BogusMovement.objects.exists()

@@ -27,19 +27,19 @@ from apps.refunds.domain.validation import RefundLineInput, RefundRefused, Refun
 from apps.refunds.models import BogusMovement, Refund, RefundLineItem
 from apps.shops.models import Shop
 from tests.conftest import ClientWith
-from tests.orders.factories import available, make_order, make_variant
-from tests.races import at_once, unguarded, without
-from tests.refunds.factories import bogus_order, give_back, money_agrees, work_off
+from tests.orders.factories import get_available, make_order, make_variant
+from tests.races import run_concurrently, run_unguarded, without_constraint
+from tests.refunds.factories import create_bogus_order, is_money_consistent, refund_amount, run_refund_jobs
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
     """Return the same work so many times, each with its number."""
     return [partial(work, number) for number in range(count)]
 
 
-def counted_variant(shop: Shop, stock: int) -> Variant:
+def create_tracked_variant(shop: Shop, stock: int) -> Variant:
     """Create a tracked variant."""
     variant = make_variant(shop, stock=stock)
     with shop_scope(shop):
@@ -47,14 +47,14 @@ def counted_variant(shop: Shop, stock: int) -> Variant:
     return variant
 
 
-def stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Order]:
-    variant = counted_variant(shop, 5)
+def create_stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Order]:
+    variant = create_tracked_variant(shop, 5)
     lines = [{"variant_id": variant.pk, "quantity": units}]
     options = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy", **values}
     return variant, make_order(shop, lines=lines, **options)
 
 
-def take_back(order: Order, count: int = 1) -> Refund:
+def cancel_units(order: Order, count: int = 1) -> Refund:
     """Cancel a quantity of the order's first line item."""
     with shop_scope(order.shop):
         line = LineItem.objects.filter(order=order).first()
@@ -66,28 +66,28 @@ def take_back(order: Order, count: int = 1) -> Refund:
 
 @pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
 def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
-    order = bogus_order(shop, "100.00")
+    order = create_bogus_order(shop, "100.00")
 
-    outcomes = at_once(shop, *numbered(20, lambda _: give_back(order, "60.00")))
-    work_off(shop)
+    outcomes = run_concurrently(shop, *build_numbered_works(20, lambda _: refund_amount(order, "60.00")))
+    run_refund_jobs(shop)
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, RefundRefused) for outcome in outcomes) == 19
     with all_shops_scope():
         assert [row.amount for row in BogusMovement.objects.all()] == [60]
         assert Order.objects.get().total_refunded == 60
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
     """Control without the lock: both see the full payment; the unique transaction number would stop the second."""
-    order = bogus_order(shop, "100.00")
+    order = create_bogus_order(shop, "100.00")
 
     def refund() -> Any:
-        return give_back(order, "60.00")
+        return refund_amount(order, "60.00")
 
-    with without(Transaction, "order_id", "sequence"):
-        unguarded(shop, refund, refund, locks={"orders_order", "customers_customer"})
+    with without_constraint(Transaction, "order_id", "sequence"):
+        run_unguarded(shop, refund, refund, locks={"orders_order", "customers_customer"})
 
         with shop_scope(shop):
             amounts = Transaction.objects.filter(kind="refund").values_list("amount", flat=True)
@@ -96,46 +96,46 @@ def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> Non
 
 @pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
 def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
-    variant, order = stocked_order(shop, 1, email="ada@example.com")
+    variant, order = create_stocked_order(shop, 1, email="ada@example.com")
 
-    outcomes = at_once(shop, *numbered(20, lambda _: take_back(order)))
+    outcomes = run_concurrently(shop, *build_numbered_works(20, lambda _: cancel_units(order)))
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, RefundRefused) for outcome in outcomes) == 19
-    assert available(variant) == 5
+    assert get_available(variant) == 5
     with shop_scope(shop):
         assert [row.quantity for row in RefundLineItem.objects.all()] == [1]
         assert list(StockMovement.objects.filter(reason="restock").values_list("delta", flat=True)) == [1]
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
     """Control without the lock: both find a remaining item."""
-    variant, order = stocked_order(shop, 1)
+    variant, order = create_stocked_order(shop, 1)
 
-    unguarded(shop, lambda: take_back(order), lambda: take_back(order), locks={"orders_order"})
+    run_unguarded(shop, lambda: cancel_units(order), lambda: cancel_units(order), locks={"orders_order"})
 
-    assert available(variant) == 6
+    assert get_available(variant) == 6
 
 
 @pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
 def test_a_cancellation_and_refunds_at_once_put_units_back_once(shop: Shop) -> None:
-    variant, order = stocked_order(shop, 3)
+    variant, order = create_stocked_order(shop, 3)
 
     def work(number: int) -> Any:
         if number == 3:
             return transitions.cancel_order(order, actor="system", at=timezone.now())
-        return take_back(order)
+        return cancel_units(order)
 
-    at_once(shop, *numbered(8, work))
+    run_concurrently(shop, *build_numbered_works(8, work))
 
-    assert available(variant) == 5
-    assert money_agrees()
+    assert get_available(variant) == 5
+    assert is_money_consistent()
 
 
 @pytest.mark.race(no_guard="what is shown is that there is nothing to wait for in a circle: the order of locks")
 def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) -> None:
-    first, other = counted_variant(shop, 50), counted_variant(shop, 50)
+    first, other = create_tracked_variant(shop, 50), create_tracked_variant(shop, 50)
     ways = [[first, other], [other, first]]
     orders = [
         make_order(
@@ -153,20 +153,20 @@ def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) ->
         refund_request = RefundRequest(line_inputs=[RefundLineInput(line.pk) for line in lines], restock=True)
         return create.create_refund(orders[number], refund_request, actor="system", at=timezone.now())
 
-    outcomes = at_once(shop, *numbered(10, refund))
+    outcomes = run_concurrently(shop, *build_numbered_works(10, refund))
 
     assert all(isinstance(outcome, Refund) for outcome in outcomes)
-    assert (available(first), available(other)) == (50, 50)
-    assert money_agrees()
+    assert (get_available(first), get_available(other)) == (50, 50)
+    assert is_money_consistent()
 
 
 @pytest.mark.race(control="test_without_the_shops_lock_a_trial_refunds_six_times")
 def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
-    orders = [bogus_order(shop) for _ in range(8)]
+    orders = [create_bogus_order(shop) for _ in range(8)]
 
-    outcomes = at_once(shop, *numbered(8, lambda n: give_back(orders[n], "1.00")))
+    outcomes = run_concurrently(shop, *build_numbered_works(8, lambda n: refund_amount(orders[n], "1.00")))
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 5
     assert sum(isinstance(outcome, TooManyRefunds) for outcome in outcomes) == 3
@@ -176,11 +176,13 @@ def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
     """Control without the lock: both count four."""
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
-    orders = [bogus_order(shop) for _ in range(6)]
+    orders = [create_bogus_order(shop) for _ in range(6)]
     for order in orders[:4]:
-        give_back(order, "1.00")
+        refund_amount(order, "1.00")
 
-    unguarded(shop, lambda: give_back(orders[4], "1.00"), lambda: give_back(orders[5], "1.00"), locks={"shops_shop"})
+    run_unguarded(
+        shop, lambda: refund_amount(orders[4], "1.00"), lambda: refund_amount(orders[5], "1.00"), locks={"shops_shop"}
+    )
 
     with shop_scope(shop):
         assert Refund.objects.count() == 6
@@ -189,7 +191,7 @@ def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
 @pytest.mark.race(control="api/test_idempotency.py::test_without_the_unique_key_the_work_is_done_twice")
 def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) -> None:
     api = client_with("write_orders")
-    order = bogus_order(shop, "100.00")
+    order = create_bogus_order(shop, "100.00")
     path = api.path(f"orders/{order.pk}/refunds.json")
     body = json.dumps({"refund": {"transactions": [{"amount": "10.00"}]}}).encode()
     answers: list[Any] = []
@@ -206,19 +208,19 @@ def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) 
         thread.start()
     for thread in threads:
         thread.join()
-    work_off(shop)
+    run_refund_jobs(shop)
 
     finished_answers = [response for response in answers if response.status_code == 201]
     assert {response.status_code for response in answers} <= {201, 409}
     assert len({response.content for response in finished_answers}) == 1
     with all_shops_scope():
         assert Refund.objects.count() == BogusMovement.objects.count() == 1
-    assert money_agrees()
+    assert is_money_consistent()
 
 
 def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> None:
     api = client_with("write_orders")
-    order = bogus_order(shop, "100.00")
+    order = create_bogus_order(shop, "100.00")
     path = f"orders/{order.pk}/refunds.json"
 
     def send(amount: str) -> Any:
@@ -234,16 +236,16 @@ def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> Non
 
 @pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
 def test_refunds_of_money_and_of_units_at_once_never_exceed_what_was_paid(shop: Shop) -> None:
-    variant, order = stocked_order(shop, 4, email="ada@example.com")
+    variant, order = create_stocked_order(shop, 4, email="ada@example.com")
 
     def work(number: int) -> Any:
-        return take_back(order) if number % 2 else give_back(order, "13.00")
+        return cancel_units(order) if number % 2 else refund_amount(order, "13.00")
 
-    outcomes = at_once(shop, *numbered(12, work), expected_errors=DomainError)
+    outcomes = run_concurrently(shop, *build_numbered_works(12, work), expected_errors=DomainError)
 
     assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 3 + 4
-    assert available(variant) == 5
+    assert get_available(variant) == 5
     with shop_scope(shop):
         matching_order = Order.objects.get(pk=order.pk)
         assert matching_order.total_refunded == Decimal("39.00") <= matching_order.total_paid
-    assert money_agrees()
+    assert is_money_consistent()

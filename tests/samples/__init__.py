@@ -12,11 +12,11 @@ from typing import Any
 
 from apps.shops.models import Installation, Shop
 
-Arrange = Callable[["World"], dict[str, Any]]
+Arrange = Callable[["SampleContext"], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class World:
+class SampleContext:
     """The shop and the app installation for which a sample creates rows."""
 
     shop: Shop
@@ -69,13 +69,13 @@ class Sample:
 SAMPLES: dict[str, Sample] = {}
 
 
-def sample(route: str, body: Any = None, **options: Any) -> None:
+def register_sample(route: str, body: Any = None, **options: Any) -> None:
     """Register the working request of a route."""
     assert route not in SAMPLES, route
     SAMPLES[route] = Sample(route, body, **options)
 
 
-def load_all() -> dict[str, Sample]:
+def load_all_samples() -> dict[str, Sample]:
     """Return the samples of all domains."""
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product, make_smart
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 PRODUCT = {
     "product": {
@@ -23,90 +23,95 @@ CUSTOM = {"custom_collection": {"title": "Bags", "body_html": "<p>All.</p>"}}
 SMART = {"smart_collection": {"title": "Bags", "rules": RULES, "disjunctive": False}}
 
 
-def one_product(world: World) -> dict[str, Any]:
+def make_product_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_product().pk}
 
 
-def parent(world: World) -> dict[str, Any]:
+def make_parent(world: SampleContext) -> dict[str, Any]:
     return {"product_id": make_product(prices=("1.00",)).pk}
 
 
-def one_variant(world: World) -> dict[str, Any]:
+def make_variant_id(world: SampleContext) -> dict[str, Any]:
     product = make_product(prices=("1.00", "2.00"))
     return {"product_id": product.pk, "id": product.variants.all()[0].pk}
 
 
-def one_image(world: World) -> dict[str, Any]:
+def make_image_id(world: SampleContext) -> dict[str, Any]:
     product = make_product()
     return {"product_id": product.pk, "id": make_image(product).pk}
 
 
-def one_custom(world: World) -> dict[str, Any]:
+def make_custom_collection_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_custom("Kitchen", make_product()).pk}
 
 
-def one_smart(world: World) -> dict[str, Any]:
+def make_smart_collection_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_smart("Cheap", ("variant_price", "less_than", "5")).pk}
 
 
-def a_collection(world: World) -> dict[str, Any]:
+def make_collection_id(world: SampleContext) -> dict[str, Any]:
     return {"collection_id": make_custom("Kitchen", make_product()).pk}
 
 
-def a_smart(world: World) -> dict[str, Any]:
-    return {"collection_id": one_smart(world)["id"]}
+def make_any_smart_collection_id(world: SampleContext) -> dict[str, Any]:
+    return {"collection_id": make_smart_collection_id(world)["id"]}
 
 
-def one_collect(world: World) -> dict[str, Any]:
+def make_collect_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_custom("Kitchen", make_product()).collects.get().pk}
 
 
-def apart(world: World) -> dict[str, Any]:
+def make_unconnected(world: SampleContext) -> dict[str, Any]:
     return {"product": make_product().pk, "collection": make_custom().pk}
 
 
-def collect_of(rows: dict[str, Any]) -> dict[str, Any]:
+def build_collect_body(rows: dict[str, Any]) -> dict[str, Any]:
     return {"collect": {"product_id": rows["product"], "collection_id": rows["collection"]}}
 
 
-sample("GET products.json", arrange=one_product)
-sample("POST products.json", PRODUCT, status=201)
-sample("GET products/count.json", arrange=one_product)
-sample("GET products/<id>.json", arrange=one_product)
-sample("PUT products/<id>.json", {"product": {"title": "Bag"}}, arrange=one_product)
-sample("DELETE products/<id>.json", arrange=one_product)
-sample("GET products/<product_id>/variants.json", arrange=parent)
-sample("POST products/<product_id>/variants.json", VARIANT, arrange=parent, status=201)
-sample("GET products/<product_id>/variants/count.json", arrange=parent)
-sample("GET products/<product_id>/variants/<id>.json", arrange=one_variant)
-sample("PUT products/<product_id>/variants/<id>.json", {"variant": {"price": "3.00"}}, arrange=one_variant)
-sample("DELETE products/<product_id>/variants/<id>.json", arrange=one_variant)
-sample("GET variants/<id>.json", arrange=one_variant)
-sample("PUT variants/<id>.json", {"variant": {"price": "3.00"}}, arrange=one_variant)
-sample("GET products/<product_id>/images.json", arrange=one_image)
-sample("POST products/<product_id>/images.json", IMAGE, arrange=parent, status=201)
-sample("GET products/<product_id>/images/count.json", arrange=one_image)
-sample("GET products/<product_id>/images/<id>.json", arrange=one_image)
-sample("PUT products/<product_id>/images/<id>.json", {"image": {"alt": "A bag"}}, arrange=one_image)
-sample("DELETE products/<product_id>/images/<id>.json", arrange=one_image)
-sample("GET custom_collections.json", arrange=one_custom)
-sample("POST custom_collections.json", CUSTOM, status=201)
-sample("GET custom_collections/count.json", arrange=one_custom)
-sample("GET custom_collections/<id>.json", arrange=one_custom)
-sample("PUT custom_collections/<id>.json", CUSTOM, arrange=one_custom)
-sample("DELETE custom_collections/<id>.json", arrange=one_custom)
-sample("GET smart_collections.json", arrange=one_smart)
-sample("POST smart_collections.json", SMART, status=201)
-sample("GET smart_collections/count.json", arrange=one_smart)
-sample("GET smart_collections/<id>.json", arrange=one_smart)
-sample("PUT smart_collections/<id>.json", SMART, arrange=one_smart)
-sample("DELETE smart_collections/<id>.json", arrange=one_smart)
-sample("PUT smart_collections/<id>/order.json", arrange=one_smart, query={"sort_order": "manual"}, bodiless=True)
-sample("GET smart_collections/<collection_id>/products.json", arrange=a_smart)
-sample("GET collections/<id>.json", arrange=one_smart)
-sample("GET collections/<collection_id>/products.json", arrange=a_collection)
-sample("GET collects.json", arrange=one_collect)
-sample("POST collects.json", collect_of, arrange=apart, status=201)
-sample("GET collects/count.json", arrange=one_collect)
-sample("GET collects/<id>.json", arrange=one_collect)
-sample("DELETE collects/<id>.json", arrange=one_collect)
+register_sample("GET products.json", arrange=make_product_id)
+register_sample("POST products.json", PRODUCT, status=201)
+register_sample("GET products/count.json", arrange=make_product_id)
+register_sample("GET products/<id>.json", arrange=make_product_id)
+register_sample("PUT products/<id>.json", {"product": {"title": "Bag"}}, arrange=make_product_id)
+register_sample("DELETE products/<id>.json", arrange=make_product_id)
+register_sample("GET products/<product_id>/variants.json", arrange=make_parent)
+register_sample("POST products/<product_id>/variants.json", VARIANT, arrange=make_parent, status=201)
+register_sample("GET products/<product_id>/variants/count.json", arrange=make_parent)
+register_sample("GET products/<product_id>/variants/<id>.json", arrange=make_variant_id)
+register_sample("PUT products/<product_id>/variants/<id>.json", {"variant": {"price": "3.00"}}, arrange=make_variant_id)
+register_sample("DELETE products/<product_id>/variants/<id>.json", arrange=make_variant_id)
+register_sample("GET variants/<id>.json", arrange=make_variant_id)
+register_sample("PUT variants/<id>.json", {"variant": {"price": "3.00"}}, arrange=make_variant_id)
+register_sample("GET products/<product_id>/images.json", arrange=make_image_id)
+register_sample("POST products/<product_id>/images.json", IMAGE, arrange=make_parent, status=201)
+register_sample("GET products/<product_id>/images/count.json", arrange=make_image_id)
+register_sample("GET products/<product_id>/images/<id>.json", arrange=make_image_id)
+register_sample("PUT products/<product_id>/images/<id>.json", {"image": {"alt": "A bag"}}, arrange=make_image_id)
+register_sample("DELETE products/<product_id>/images/<id>.json", arrange=make_image_id)
+register_sample("GET custom_collections.json", arrange=make_custom_collection_id)
+register_sample("POST custom_collections.json", CUSTOM, status=201)
+register_sample("GET custom_collections/count.json", arrange=make_custom_collection_id)
+register_sample("GET custom_collections/<id>.json", arrange=make_custom_collection_id)
+register_sample("PUT custom_collections/<id>.json", CUSTOM, arrange=make_custom_collection_id)
+register_sample("DELETE custom_collections/<id>.json", arrange=make_custom_collection_id)
+register_sample("GET smart_collections.json", arrange=make_smart_collection_id)
+register_sample("POST smart_collections.json", SMART, status=201)
+register_sample("GET smart_collections/count.json", arrange=make_smart_collection_id)
+register_sample("GET smart_collections/<id>.json", arrange=make_smart_collection_id)
+register_sample("PUT smart_collections/<id>.json", SMART, arrange=make_smart_collection_id)
+register_sample("DELETE smart_collections/<id>.json", arrange=make_smart_collection_id)
+register_sample(
+    "PUT smart_collections/<id>/order.json",
+    arrange=make_smart_collection_id,
+    query={"sort_order": "manual"},
+    bodiless=True,
+)
+register_sample("GET smart_collections/<collection_id>/products.json", arrange=make_any_smart_collection_id)
+register_sample("GET collections/<id>.json", arrange=make_smart_collection_id)
+register_sample("GET collections/<collection_id>/products.json", arrange=make_collection_id)
+register_sample("GET collects.json", arrange=make_collect_id)
+register_sample("POST collects.json", build_collect_body, arrange=make_unconnected, status=201)
+register_sample("GET collects/count.json", arrange=make_collect_id)
+register_sample("GET collects/<id>.json", arrange=make_collect_id)
+register_sample("DELETE collects/<id>.json", arrange=make_collect_id)

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.content.domain import articles, blogs, themes
 from apps.content.models import MobilePlatformApplication, Theme
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 BLOG = {"blog": {"title": "Field notes", "commentable": "no"}}
 ARTICLE = {
@@ -37,61 +37,63 @@ APP = {
 }
 
 
-def one_blog(world: World) -> dict[str, Any]:
+def make_blog_id(world: SampleContext) -> dict[str, Any]:
     return {"id": blogs.create_blog({"title": "News"}, actor="system", at=timezone.now()).pk}
 
 
-def blog_of_articles(world: World) -> dict[str, Any]:
-    return {"blog_id": one_blog(world)["id"]}
+def make_articles_parent(world: SampleContext) -> dict[str, Any]:
+    return {"blog_id": make_blog_id(world)["id"]}
 
 
-def one_article(world: World) -> dict[str, Any]:
-    blog_id = one_blog(world)["id"]
+def make_article_ids(world: SampleContext) -> dict[str, Any]:
+    blog_id = make_blog_id(world)["id"]
     attrs = {"title": "Hello", "tags": "a, b", "published_at": timezone.now()}
     return {"blog_id": blog_id, "id": articles.create_article(blog_id, attrs, actor="system", at=timezone.now()).pk}
 
 
-def one_draft(world: World) -> dict[str, Any]:
+def make_draft_ids(world: SampleContext) -> dict[str, Any]:
     main = Theme.objects.get(role=Theme.Role.MAIN)
     return {"id": themes.duplicate_theme(main, actor="system", at=timezone.now()).pk}
 
 
-def theme_of_assets(world: World) -> dict[str, Any]:
-    return {"theme_id": one_draft(world)["id"]}
+def make_assets_parent(world: SampleContext) -> dict[str, Any]:
+    return {"theme_id": make_draft_ids(world)["id"]}
 
 
-def one_app(world: World) -> dict[str, Any]:
+def make_mobile_app_id(world: SampleContext) -> dict[str, Any]:
     number = MobilePlatformApplication.objects.count()
     app = MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.example{number}")
     app.save()
     return {"id": app.pk}
 
 
-sample("GET blogs.json", arrange=one_blog)
-sample("POST blogs.json", BLOG, status=201)
-sample("GET blogs/count.json", arrange=one_blog)
-sample("GET blogs/<id>.json", arrange=one_blog)
-sample("PUT blogs/<id>.json", BLOG, arrange=one_blog)
-sample("DELETE blogs/<id>.json", arrange=one_blog)
-sample("GET blogs/<blog_id>/articles.json", arrange=one_article)
-sample("POST blogs/<blog_id>/articles.json", ARTICLE, arrange=blog_of_articles, status=201)
-sample("GET blogs/<blog_id>/articles/count.json", arrange=one_article)
-sample("GET blogs/<blog_id>/articles/tags.json", arrange=one_article)
-sample("GET blogs/<blog_id>/articles/<id>.json", arrange=one_article)
-sample("PUT blogs/<blog_id>/articles/<id>.json", ARTICLE, arrange=one_article)
-sample("DELETE blogs/<blog_id>/articles/<id>.json", arrange=one_article)
-sample("GET articles/authors.json", arrange=one_article)
-sample("GET articles/tags.json", arrange=one_article)
-sample("GET themes.json", arrange=one_draft)
-sample("POST themes.json", THEME, status=201)
-sample("GET themes/<id>.json", arrange=one_draft)
-sample("PUT themes/<id>.json", {"theme": {"name": "Dusk", "role": "main"}}, arrange=one_draft)
-sample("DELETE themes/<id>.json", arrange=one_draft)
-sample("GET themes/<theme_id>/assets.json", arrange=theme_of_assets)
-sample("PUT themes/<theme_id>/assets.json", ASSET, arrange=theme_of_assets)
-sample("DELETE themes/<theme_id>/assets.json", arrange=theme_of_assets, query={"asset[key]": "assets/theme.css"})
-sample("GET mobile_platform_applications.json", arrange=one_app)
-sample("POST mobile_platform_applications.json", APP, status=201)
-sample("GET mobile_platform_applications/<id>.json", arrange=one_app)
-sample("PUT mobile_platform_applications/<id>.json", APP, arrange=one_app)
-sample("DELETE mobile_platform_applications/<id>.json", arrange=one_app)
+register_sample("GET blogs.json", arrange=make_blog_id)
+register_sample("POST blogs.json", BLOG, status=201)
+register_sample("GET blogs/count.json", arrange=make_blog_id)
+register_sample("GET blogs/<id>.json", arrange=make_blog_id)
+register_sample("PUT blogs/<id>.json", BLOG, arrange=make_blog_id)
+register_sample("DELETE blogs/<id>.json", arrange=make_blog_id)
+register_sample("GET blogs/<blog_id>/articles.json", arrange=make_article_ids)
+register_sample("POST blogs/<blog_id>/articles.json", ARTICLE, arrange=make_articles_parent, status=201)
+register_sample("GET blogs/<blog_id>/articles/count.json", arrange=make_article_ids)
+register_sample("GET blogs/<blog_id>/articles/tags.json", arrange=make_article_ids)
+register_sample("GET blogs/<blog_id>/articles/<id>.json", arrange=make_article_ids)
+register_sample("PUT blogs/<blog_id>/articles/<id>.json", ARTICLE, arrange=make_article_ids)
+register_sample("DELETE blogs/<blog_id>/articles/<id>.json", arrange=make_article_ids)
+register_sample("GET articles/authors.json", arrange=make_article_ids)
+register_sample("GET articles/tags.json", arrange=make_article_ids)
+register_sample("GET themes.json", arrange=make_draft_ids)
+register_sample("POST themes.json", THEME, status=201)
+register_sample("GET themes/<id>.json", arrange=make_draft_ids)
+register_sample("PUT themes/<id>.json", {"theme": {"name": "Dusk", "role": "main"}}, arrange=make_draft_ids)
+register_sample("DELETE themes/<id>.json", arrange=make_draft_ids)
+register_sample("GET themes/<theme_id>/assets.json", arrange=make_assets_parent)
+register_sample("PUT themes/<theme_id>/assets.json", ASSET, arrange=make_assets_parent)
+register_sample(
+    "DELETE themes/<theme_id>/assets.json", arrange=make_assets_parent, query={"asset[key]": "assets/theme.css"}
+)
+register_sample("GET mobile_platform_applications.json", arrange=make_mobile_app_id)
+register_sample("POST mobile_platform_applications.json", APP, status=201)
+register_sample("GET mobile_platform_applications/<id>.json", arrange=make_mobile_app_id)
+register_sample("PUT mobile_platform_applications/<id>.json", APP, arrange=make_mobile_app_id)
+register_sample("DELETE mobile_platform_applications/<id>.json", arrange=make_mobile_app_id)

@@ -6,7 +6,7 @@ from typing import Any
 from apps.fulfillment.models import FulfillmentOrder
 from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.inventory.factories import make_location
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 SERVICE = {
     "fulfillment_service": {
@@ -19,21 +19,25 @@ SERVICE = {
 }
 
 
-def one_service(world: World) -> dict[str, Any]:
+def make_service_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_service(world.installation.app).pk}
 
 
-sample("GET fulfillment_services.json", arrange=one_service)
-sample("POST fulfillment_services.json", SERVICE, status=201)
-sample("GET fulfillment_services/<id>.json", arrange=one_service)
-sample("PUT fulfillment_services/<id>.json", SERVICE, arrange=one_service)
-sample("DELETE fulfillment_services/<id>.json", arrange=one_service, query={"inventory_action": "transfer"})
+register_sample("GET fulfillment_services.json", arrange=make_service_id)
+register_sample("POST fulfillment_services.json", SERVICE, status=201)
+register_sample("GET fulfillment_services/<id>.json", arrange=make_service_id)
+register_sample("PUT fulfillment_services/<id>.json", SERVICE, arrange=make_service_id)
+register_sample(
+    "DELETE fulfillment_services/<id>.json", arrange=make_service_id, query={"inventory_action": "transfer"}
+)
 
 
-def in_state(status: str = "open", request_status: str = "unsubmitted", *, service: bool = False) -> Callable[..., Any]:
+def arrange_fulfillment_order(
+    status: str = "open", request_status: str = "unsubmitted", *, service: bool = False
+) -> Callable[..., Any]:
     """Return a function that creates a fulfillment order of two mugs, with its line and another location."""
 
-    def arrange(world: World) -> dict[str, Any]:
+    def arrange(world: SampleContext) -> dict[str, Any]:
         at = make_service(world.installation.app) if service else None
         row = make_fulfillment_order(at, status=status, request_status=request_status, email="some@example.com")
         line = row.lines.first()
@@ -43,41 +47,41 @@ def in_state(status: str = "open", request_status: str = "unsubmitted", *, servi
     return arrange
 
 
-def of_order(world: World) -> dict[str, Any]:
-    return {"order_id": FulfillmentOrder.objects.get(pk=in_state()(world)["id"]).order_id}
+def make_order_parent(world: SampleContext) -> dict[str, Any]:
+    return {"order_id": FulfillmentOrder.objects.get(pk=arrange_fulfillment_order()(world)["id"]).order_id}
 
 
-def assigned(world: World) -> dict[str, Any]:
-    return {"one": in_state("open", "submitted", service=True)(world)["id"]}
+def make_assigned(world: SampleContext) -> dict[str, Any]:
+    return {"one": arrange_fulfillment_order("open", "submitted", service=True)(world)["id"]}
 
 
-def lines(rows: dict[str, Any]) -> list[dict[str, Any]]:
+def build_lines(rows: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": rows["line"], "quantity": 1}]
 
 
-def sent(world: World) -> dict[str, Any]:
+def make_fulfillment_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_fulfillment().pk}
 
 
-def sent_of_order(world: World) -> dict[str, Any]:
+def make_fulfillment_of_order(world: SampleContext) -> dict[str, Any]:
     row = make_fulfillment()
     return {"order_id": row.order_id, "id": row.pk}
 
 
-def all_sent_of_order(world: World) -> dict[str, Any]:
+def make_fulfillments_of_order(world: SampleContext) -> dict[str, Any]:
     return {"order_id": make_fulfillment().order_id}
 
 
-def sent_of_fulfillment_order(world: World) -> dict[str, Any]:
+def make_fulfillment_of_fulfillment_order(world: SampleContext) -> dict[str, Any]:
     return {"fulfillment_order_id": make_fulfillment().lines.get().fulfillment_order_id}
 
 
-def of_parcel(world: World) -> dict[str, Any]:
+def make_fulfillment_parent(world: SampleContext) -> dict[str, Any]:
     event = make_event()
     return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id}
 
 
-def one_event(world: World) -> dict[str, Any]:
+def make_fulfillment_event(world: SampleContext) -> dict[str, Any]:
     event = make_event()
     return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id, "id": event.pk}
 
@@ -100,66 +104,66 @@ EVENT = {
 ONE = "fulfillment_orders/<id>"
 EVENTS = "orders/<order_id>/fulfillments/<fulfillment_id>/events"
 
-sample("GET orders/<order_id>/fulfillment_orders.json", arrange=of_order)
-sample("GET assigned_fulfillment_orders.json", arrange=assigned)
-sample(f"GET {ONE}.json", arrange=in_state())
-sample(
+register_sample("GET orders/<order_id>/fulfillment_orders.json", arrange=make_order_parent)
+register_sample("GET assigned_fulfillment_orders.json", arrange=make_assigned)
+register_sample(f"GET {ONE}.json", arrange=arrange_fulfillment_order())
+register_sample(
     "POST fulfillment_orders/set_fulfillment_orders_deadline.json",
     lambda rows: {"fulfillment_order_ids": [rows["id"]], "fulfillment_deadline": "2031-03-02T12:00:00Z"},
-    arrange=in_state(),
+    arrange=arrange_fulfillment_order(),
 )
-sample(f"POST {ONE}/cancel.json", arrange=in_state(), bodiless=True)
-sample(
+register_sample(f"POST {ONE}/cancel.json", arrange=arrange_fulfillment_order(), bodiless=True)
+register_sample(
     f"POST {ONE}/close.json",
     {"fulfillment_order": {"message": "No more mugs"}},
-    arrange=in_state("in_progress", "accepted", service=True),
+    arrange=arrange_fulfillment_order("in_progress", "accepted", service=True),
     bodiless=True,
 )
-sample(
+register_sample(
     f"POST {ONE}/hold.json",
     lambda rows: {
         "fulfillment_hold": {
             "reason": "inventory_out_of_stock",
             "reason_notes": "Next week",
-            "fulfillment_order_line_items": lines(rows),
+            "fulfillment_order_line_items": build_lines(rows),
         }
     },
-    arrange=in_state(),
+    arrange=arrange_fulfillment_order(),
 )
-sample(f"POST {ONE}/release_hold.json", arrange=in_state("on_hold"), bodiless=True)
-sample(
+register_sample(f"POST {ONE}/release_hold.json", arrange=arrange_fulfillment_order("on_hold"), bodiless=True)
+register_sample(
     f"POST {ONE}/move.json",
     lambda rows: {
-        "fulfillment_order": {"new_location_id": rows["location"], "fulfillment_order_line_items": lines(rows)}
+        "fulfillment_order": {"new_location_id": rows["location"], "fulfillment_order_line_items": build_lines(rows)}
     },
-    arrange=in_state(),
+    arrange=arrange_fulfillment_order(),
 )
-sample(f"GET {ONE}/locations_for_move.json", arrange=in_state())
-sample(f"POST {ONE}/open.json", arrange=in_state("scheduled"), bodiless=True)
-sample(
+register_sample(f"GET {ONE}/locations_for_move.json", arrange=arrange_fulfillment_order())
+register_sample(f"POST {ONE}/open.json", arrange=arrange_fulfillment_order("scheduled"), bodiless=True)
+register_sample(
     f"POST {ONE}/reschedule.json",
     {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}},
-    arrange=in_state("scheduled"),
+    arrange=arrange_fulfillment_order("scheduled"),
 )
-sample(
+register_sample(
     f"POST {ONE}/fulfillment_request.json",
     lambda rows: {
         "fulfillment_request": {
             "message": "With care",
             "notify_customer": True,
-            "fulfillment_order_line_items": lines(rows),
+            "fulfillment_order_line_items": build_lines(rows),
         }
     },
-    arrange=in_state(service=True),
+    arrange=arrange_fulfillment_order(service=True),
     bodiless=True,
 )
-sample(
+register_sample(
     f"POST {ONE}/fulfillment_request/accept.json",
     {"fulfillment_request": {"message": "Will do"}},
-    arrange=in_state("open", "submitted", service=True),
+    arrange=arrange_fulfillment_order("open", "submitted", service=True),
     bodiless=True,
 )
-sample(
+register_sample(
     f"POST {ONE}/fulfillment_request/reject.json",
     lambda rows: {
         "fulfillment_request": {
@@ -168,29 +172,31 @@ sample(
             "line_items": [{"fulfillment_order_line_item_id": rows["line"], "message": "None left"}],
         }
     },
-    arrange=in_state("open", "submitted", service=True),
+    arrange=arrange_fulfillment_order("open", "submitted", service=True),
     bodiless=True,
 )
-sample(
+register_sample(
     f"POST {ONE}/cancellation_request.json",
     {"cancellation_request": {"message": "The buyer is away"}},
-    arrange=in_state("in_progress", "accepted", service=True),
+    arrange=arrange_fulfillment_order("in_progress", "accepted", service=True),
     bodiless=True,
 )
 for response in ("accept", "reject"):
-    sample(
+    register_sample(
         f"POST {ONE}/cancellation_request/{response}.json",
         {"cancellation_request": {"message": "As you say"}},
-        arrange=in_state("in_progress", "cancellation_requested", service=True),
+        arrange=arrange_fulfillment_order("in_progress", "cancellation_requested", service=True),
         bodiless=True,
     )
-sample("GET fulfillment_orders/<fulfillment_order_id>/fulfillments.json", arrange=sent_of_fulfillment_order)
-sample(
+register_sample(
+    "GET fulfillment_orders/<fulfillment_order_id>/fulfillments.json", arrange=make_fulfillment_of_fulfillment_order
+)
+register_sample(
     "POST fulfillments.json",
     lambda rows: {
         "fulfillment": {
             "line_items_by_fulfillment_order": [
-                {"fulfillment_order_id": rows["id"], "fulfillment_order_line_items": lines(rows)}
+                {"fulfillment_order_id": rows["id"], "fulfillment_order_line_items": build_lines(rows)}
             ],
             "tracking_info": TRACKING,
             "notify_customer": True,
@@ -198,19 +204,19 @@ sample(
             "origin_address": {"address1": "Storgatan 1", "city": "Lund", "zip": "22222", "country_code": "SE"},
         }
     },
-    arrange=in_state(),
+    arrange=arrange_fulfillment_order(),
     status=201,
 )
-sample("POST fulfillments/<id>/cancel.json", arrange=sent, bodiless=True)
-sample(
+register_sample("POST fulfillments/<id>/cancel.json", arrange=make_fulfillment_id, bodiless=True)
+register_sample(
     "POST fulfillments/<id>/update_tracking.json",
     {"fulfillment": {"tracking_info": {**TRACKING, "numbers": ["1"], "urls": []}, "notify_customer": True}},
-    arrange=sent,
+    arrange=make_fulfillment_id,
 )
-sample("GET orders/<order_id>/fulfillments.json", arrange=all_sent_of_order)
-sample("GET orders/<order_id>/fulfillments/count.json", arrange=all_sent_of_order)
-sample("GET orders/<order_id>/fulfillments/<id>.json", arrange=sent_of_order)
-sample(f"GET {EVENTS}.json", arrange=of_parcel)
-sample(f"POST {EVENTS}.json", EVENT, arrange=of_parcel, status=201)
-sample(f"GET {EVENTS}/<id>.json", arrange=one_event)
-sample(f"DELETE {EVENTS}/<id>.json", arrange=one_event)
+register_sample("GET orders/<order_id>/fulfillments.json", arrange=make_fulfillments_of_order)
+register_sample("GET orders/<order_id>/fulfillments/count.json", arrange=make_fulfillments_of_order)
+register_sample("GET orders/<order_id>/fulfillments/<id>.json", arrange=make_fulfillment_of_order)
+register_sample(f"GET {EVENTS}.json", arrange=make_fulfillment_parent)
+register_sample(f"POST {EVENTS}.json", EVENT, arrange=make_fulfillment_parent, status=201)
+register_sample(f"GET {EVENTS}/<id>.json", arrange=make_fulfillment_event)
+register_sample(f"DELETE {EVENTS}/<id>.json", arrange=make_fulfillment_event)

@@ -1,6 +1,6 @@
 """Requests of GraphQL."""
 
-from tests.samples import sample
+from tests.samples import register_sample
 
 CREATE = """
 mutation webhookSubscriptionCreate(
@@ -13,7 +13,7 @@ mutation webhookSubscriptionCreate(
 }
 """
 
-sample(
+register_sample(
     "POST graphql.json",
     {
         "query": CREATE,

@@ -6,7 +6,7 @@ from typing import Any
 from apps.catalog.models import Product
 from apps.events.models import Event
 from tests.orders.factories import make_order, make_variant
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 ORDER = {
     "order": {
@@ -28,49 +28,49 @@ PAYMENT = {"transaction": {"kind": "sale", "amount": "20.00", "currency": "USD",
 CANCELLATION = {"reason": "customer", "restock": True, "email": False}
 
 
-def one_order(world: World) -> dict[str, Any]:
+def make_order_id(world: SampleContext) -> dict[str, Any]:
     return {"id": make_order(email="some@example.com").pk}
 
 
-def of_order(world: World) -> dict[str, Any]:
-    return {"order_id": one_order(world)["id"]}
+def make_order_parent(world: SampleContext) -> dict[str, Any]:
+    return {"order_id": make_order_id(world)["id"]}
 
 
-def of_customer(world: World) -> dict[str, Any]:
+def make_order_of_customer(world: SampleContext) -> dict[str, Any]:
     return {"customer_id": make_order(email="some@example.com").customer_id}
 
 
-def one_transaction(world: World) -> dict[str, Any]:
+def make_transaction_ids(world: SampleContext) -> dict[str, Any]:
     order = make_order(transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
     return {"order_id": order.pk, "id": order.transactions.get().pk}
 
 
-def of_product(world: World) -> dict[str, Any]:
+def make_product_events_parent(world: SampleContext) -> dict[str, Any]:
     variant = make_variant(world.shop)
     return {"product_id": Product.objects.get(pk=variant.product_id).pk}
 
 
-def one_event(world: World) -> dict[str, Any]:
+def make_event_id(world: SampleContext) -> dict[str, Any]:
     make_order()
     return {"id": Event.objects.get(topic="orders/create").pk}
 
 
-sample("GET orders.json", arrange=one_order)
-sample("POST orders.json", ORDER, status=201)
-sample("GET orders/count.json", arrange=one_order)
-sample("GET orders/<id>.json", arrange=one_order)
-sample("PUT orders/<id>.json", CHANGE, arrange=one_order)
-sample("DELETE orders/<id>.json", arrange=one_order)
-sample("POST orders/<id>/cancel.json", CANCELLATION, arrange=one_order, bodiless=True)
-sample("POST orders/<id>/close.json", arrange=one_order, bodiless=True)
-sample("POST orders/<id>/open.json", arrange=one_order, bodiless=True)
-sample("GET orders/<order_id>/transactions.json", arrange=of_order)
-sample("POST orders/<order_id>/transactions.json", PAYMENT, arrange=of_order, status=201)
-sample("GET orders/<order_id>/transactions/count.json", arrange=of_order)
-sample("GET orders/<order_id>/transactions/<id>.json", arrange=one_transaction)
-sample("GET orders/<order_id>/events.json", arrange=of_order)
-sample("GET customers/<customer_id>/orders.json", arrange=of_customer)
-sample("GET products/<product_id>/events.json", arrange=of_product)
-sample("GET events.json", arrange=one_event)
-sample("GET events/count.json", arrange=one_event)
-sample("GET events/<id>.json", arrange=one_event)
+register_sample("GET orders.json", arrange=make_order_id)
+register_sample("POST orders.json", ORDER, status=201)
+register_sample("GET orders/count.json", arrange=make_order_id)
+register_sample("GET orders/<id>.json", arrange=make_order_id)
+register_sample("PUT orders/<id>.json", CHANGE, arrange=make_order_id)
+register_sample("DELETE orders/<id>.json", arrange=make_order_id)
+register_sample("POST orders/<id>/cancel.json", CANCELLATION, arrange=make_order_id, bodiless=True)
+register_sample("POST orders/<id>/close.json", arrange=make_order_id, bodiless=True)
+register_sample("POST orders/<id>/open.json", arrange=make_order_id, bodiless=True)
+register_sample("GET orders/<order_id>/transactions.json", arrange=make_order_parent)
+register_sample("POST orders/<order_id>/transactions.json", PAYMENT, arrange=make_order_parent, status=201)
+register_sample("GET orders/<order_id>/transactions/count.json", arrange=make_order_parent)
+register_sample("GET orders/<order_id>/transactions/<id>.json", arrange=make_transaction_ids)
+register_sample("GET orders/<order_id>/events.json", arrange=make_order_parent)
+register_sample("GET customers/<customer_id>/orders.json", arrange=make_order_of_customer)
+register_sample("GET products/<product_id>/events.json", arrange=make_product_events_parent)
+register_sample("GET events.json", arrange=make_event_id)
+register_sample("GET events/count.json", arrange=make_event_id)
+register_sample("GET events/<id>.json", arrange=make_event_id)

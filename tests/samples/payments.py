@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.payments.domain import handlers
 from apps.payments.models import PaymentHandlerConfig
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 HANDLER = {
     "payment_handler": {
@@ -25,7 +25,7 @@ HANDLER = {
 }
 
 
-def one_handler(world: World) -> dict[str, Any]:
+def make_handler_id(world: SampleContext) -> dict[str, Any]:
     number = PaymentHandlerConfig.objects.count()
     attrs = {
         "handler_id": f"other-{number}",
@@ -35,7 +35,7 @@ def one_handler(world: World) -> dict[str, Any]:
     return {"id": handlers.create_handler(attrs, actor="system", at=timezone.now()).pk}
 
 
-def handler_that_is_on(world: World) -> dict[str, Any]:
+def make_enabled_handler(world: SampleContext) -> dict[str, Any]:
     number = PaymentHandlerConfig.objects.count()
     attrs = {
         "handler_id": f"on-{number}",
@@ -48,20 +48,22 @@ def handler_that_is_on(world: World) -> dict[str, Any]:
     return {"id": handler.pk, "handler_id": handler.handler_id}
 
 
-def redemption(rows: dict[str, Any]) -> dict[str, Any]:
+def build_redemption_body(rows: dict[str, Any]) -> dict[str, Any]:
     credential = {"type": "wallet_token", "token": f"opaque-{rows['id']}", "binding": {"checkout_id": "c-1"}}
     instrument = {"id": "pi-1", "handler_id": rows["handler_id"], "type": "wallet_pay", "credential": credential}
     return {"redemption": {"checkout_id": "c-1", "payment_instrument": instrument}}
 
 
-sample("GET payment_handlers.json", arrange=one_handler)
-sample("POST payment_handlers.json", HANDLER, status=201)
-sample("GET payment_handlers/<id>.json", arrange=one_handler)
-sample("PUT payment_handlers/<id>.json", HANDLER, arrange=one_handler)
-sample("DELETE payment_handlers/<id>.json", arrange=one_handler)
-sample(
+register_sample("GET payment_handlers.json", arrange=make_handler_id)
+register_sample("POST payment_handlers.json", HANDLER, status=201)
+register_sample("GET payment_handlers/<id>.json", arrange=make_handler_id)
+register_sample("PUT payment_handlers/<id>.json", HANDLER, arrange=make_handler_id)
+register_sample("DELETE payment_handlers/<id>.json", arrange=make_handler_id)
+register_sample(
     "GET payment_handlers/<id>/checkout_response.json",
-    arrange=one_handler,
+    arrange=make_handler_id,
     query={"currency": "EUR", "country": "FR", "checkout_id": "c-1"},
 )
-sample("POST payment_handlers/<id>/redemptions.json", redemption, arrange=handler_that_is_on, status=201)
+register_sample(
+    "POST payment_handlers/<id>/redemptions.json", build_redemption_body, arrange=make_enabled_handler, status=201
+)

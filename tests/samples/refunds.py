@@ -9,10 +9,10 @@ from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest
 from tests.orders.factories import make_order
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 
-def paid_order(world: World) -> dict[str, Any]:
+def make_paid_order(world: SampleContext) -> dict[str, Any]:
     order = make_order(shipping=[{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}], financial_status="paid")
     return {
         "order_id": order.pk,
@@ -21,34 +21,34 @@ def paid_order(world: World) -> dict[str, Any]:
     }
 
 
-def refund_of(order: Order) -> int:
+def make_refund(order: Order) -> int:
     request = RefundRequest(line_inputs=[RefundLineInput(order.line_items.get().pk)])
     return create.create_refund(order, request, actor="system", at=timezone.now()).pk
 
 
-def refunded_order(world: World) -> dict[str, Any]:
-    rows = paid_order(world)
-    refund_of(Order.objects.get(pk=rows["order_id"]))
+def make_refunded_order(world: SampleContext) -> dict[str, Any]:
+    rows = make_paid_order(world)
+    make_refund(Order.objects.get(pk=rows["order_id"]))
     return rows
 
 
-def one_refund(world: World) -> dict[str, Any]:
-    rows = paid_order(world)
-    return {"order_id": rows["order_id"], "id": refund_of(Order.objects.get(pk=rows["order_id"]))}
+def make_refund_ids(world: SampleContext) -> dict[str, Any]:
+    rows = make_paid_order(world)
+    return {"order_id": rows["order_id"], "id": make_refund(Order.objects.get(pk=rows["order_id"]))}
 
 
-def calculation(rows: dict[str, Any]) -> dict[str, Any]:
+def build_calculation_body(rows: dict[str, Any]) -> dict[str, Any]:
     units = {"line_item_id": rows["line"], "quantity": 1, "restock_type": "no_restock"}
     return {"refund": {"currency": "USD", "shipping": {"full_refund": True}, "refund_line_items": [units]}}
 
 
-def refund(rows: dict[str, Any]) -> dict[str, Any]:
-    body = calculation(rows)["refund"]
+def build_refund_body(rows: dict[str, Any]) -> dict[str, Any]:
+    body = build_calculation_body(rows)["refund"]
     payment = {"parent_id": rows["payment"], "amount": "15.00", "kind": "refund", "gateway": "manual"}
     return {"refund": {**body, "note": "Broken", "notify": False, "transactions": [payment]}}
 
 
-sample("GET orders/<order_id>/refunds.json", arrange=refunded_order)
-sample("POST orders/<order_id>/refunds.json", refund, arrange=paid_order, status=201)
-sample("POST orders/<order_id>/refunds/calculate.json", calculation, arrange=paid_order)
-sample("GET orders/<order_id>/refunds/<id>.json", arrange=one_refund)
+register_sample("GET orders/<order_id>/refunds.json", arrange=make_refunded_order)
+register_sample("POST orders/<order_id>/refunds.json", build_refund_body, arrange=make_paid_order, status=201)
+register_sample("POST orders/<order_id>/refunds/calculate.json", build_calculation_body, arrange=make_paid_order)
+register_sample("GET orders/<order_id>/refunds/<id>.json", arrange=make_refund_ids)

@@ -3,18 +3,18 @@
 from typing import Any
 
 from tests.factories import ScriptTagFactory
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 TAG = {"script_tag": {"src": "https://scripts.example/a.js", "event": "onload"}}
 
 
-def one_tag(world: World) -> dict[str, Any]:
+def make_tag_id(world: SampleContext) -> dict[str, Any]:
     return {"id": ScriptTagFactory.create(shop=world.shop, app=world.installation.app).pk}
 
 
-sample("GET script_tags.json", arrange=one_tag)
-sample("POST script_tags.json", TAG, status=201)
-sample("GET script_tags/count.json", arrange=one_tag)
-sample("GET script_tags/<id>.json", arrange=one_tag)
-sample("PUT script_tags/<id>.json", TAG, arrange=one_tag)
-sample("DELETE script_tags/<id>.json", arrange=one_tag)
+register_sample("GET script_tags.json", arrange=make_tag_id)
+register_sample("POST script_tags.json", TAG, status=201)
+register_sample("GET script_tags/count.json", arrange=make_tag_id)
+register_sample("GET script_tags/<id>.json", arrange=make_tag_id)
+register_sample("PUT script_tags/<id>.json", TAG, arrange=make_tag_id)
+register_sample("DELETE script_tags/<id>.json", arrange=make_tag_id)

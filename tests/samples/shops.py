@@ -1,9 +1,9 @@
 """Requests for the shop and the app itself."""
 
-from tests.samples import sample
+from tests.samples import register_sample
 
-sample("GET shop.json")
-sample("GET currencies.json")
-sample("GET /admin/oauth/access_scopes.json")
-sample("DELETE /admin/api_permissions/current.json")
-sample("DELETE api_permissions/current.json")
+register_sample("GET shop.json")
+register_sample("GET currencies.json")
+register_sample("GET /admin/oauth/access_scopes.json")
+register_sample("DELETE /admin/api_permissions/current.json")
+register_sample("DELETE api_permissions/current.json")

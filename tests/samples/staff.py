@@ -4,15 +4,15 @@ from typing import Any
 
 from apps.shops.models import Shop
 from tests import factories
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 
-def on_premium(world: World) -> dict[str, Any]:
+def use_premium_plan(world: SampleContext) -> dict[str, Any]:
     # All shops, so that another shop's token is rejected because of its shop and not because of the plan.
     Shop.objects.update(plan=Shop.Plan.PREMIUM)
     return {"id": factories.make_member(world.shop, owner=True).pk}
 
 
-sample("GET users/current.json", arrange=on_premium)
-sample("GET users.json", arrange=on_premium)
-sample("GET users/<id>.json", arrange=on_premium)
+register_sample("GET users/current.json", arrange=use_premium_plan)
+register_sample("GET users.json", arrange=use_premium_plan)
+register_sample("GET users/<id>.json", arrange=use_premium_plan)

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
-from tests.samples import World, sample
+from tests.samples import SampleContext, register_sample
 
 WEBHOOK = {
     "webhook": {
@@ -22,16 +22,16 @@ WEBHOOK = {
 }
 
 
-def one_subscription(world: World) -> dict[str, Any]:
+def make_subscription_id(world: SampleContext) -> dict[str, Any]:
     uri = f"https://app.example/sample/{Subscription.objects.count()}"
     values = {"topic": "products/update", "uri": uri, "api_version": "2026-07"}
     subscription = subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
     return {"id": subscription.pk}
 
 
-sample("GET webhooks.json", arrange=one_subscription)
-sample("POST webhooks.json", WEBHOOK, status=201)
-sample("GET webhooks/count.json", arrange=one_subscription)
-sample("GET webhooks/<id>.json", arrange=one_subscription)
-sample("PUT webhooks/<id>.json", WEBHOOK, arrange=one_subscription)
-sample("DELETE webhooks/<id>.json", arrange=one_subscription)
+register_sample("GET webhooks.json", arrange=make_subscription_id)
+register_sample("POST webhooks.json", WEBHOOK, status=201)
+register_sample("GET webhooks/count.json", arrange=make_subscription_id)
+register_sample("GET webhooks/<id>.json", arrange=make_subscription_id)
+register_sample("PUT webhooks/<id>.json", WEBHOOK, arrange=make_subscription_id)
+register_sample("DELETE webhooks/<id>.json", arrange=make_subscription_id)

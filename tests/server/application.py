@@ -13,7 +13,7 @@ from backoffice.server.threads import Application
 BIG = 24 * 1024 * 1024
 
 
-class SmallDoor(Door):
+class TestHooks(Door):
     """Hooks that answer ``/healthz`` in the event loop."""
 
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
@@ -41,7 +41,7 @@ def _iterate_chunks() -> Iterator[bytes]:
 
 
 def _load_application() -> tuple[Application, Door]:
-    return application, SmallDoor()
+    return application, TestHooks()
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ print(most - before, resident() - before)
 pytestmark = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="of glibc")
 
 
-def worked(how: str) -> tuple[int, int]:
+def measure_memory(how: str) -> tuple[int, int]:
     """Return the megabytes that the blocks used and that the process kept."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     command = [sys.executable, "-c", WORK, how]
@@ -47,8 +47,8 @@ def worked(how: str) -> tuple[int, int]:
 
 
 def test_large_blocks_go_back_and_without_bounds_they_stay() -> None:
-    most, remaining = worked("bounds")
-    most_without, kept_without = worked("nothing")
+    most, remaining = measure_memory("bounds")
+    most_without, kept_without = measure_memory("nothing")
 
     assert (most >= 95, remaining < 10) == (True, True), (most, remaining)
     assert (most_without >= 95, kept_without > 20) == (True, True), (most_without, kept_without)

@@ -19,18 +19,18 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.client.conftest import end, free_port
-from tests.machine import patience
+from tests.client.conftest import find_free_port, stop_process
+from tests.machine import get_time_limit
 from tests.server.application import BIG
 
 pytestmark = pytest.mark.slow
 
 
-class Running:
+class RunningServer:
     """The running server."""
 
     def __init__(self, processes: int, threads: int) -> None:
-        self.port = free_port()
+        self.port = find_free_port()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.server.application"],
             cwd=settings.BASE_DIR,
@@ -71,26 +71,26 @@ class Running:
         return [int(pid) for pid in path.read_text().split()]
 
 
-Start = Callable[[int, int], Running]
+Start = Callable[[int, int], RunningServer]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start_server() -> Iterator[Start]:
     """Return a function that starts servers: ``start(processes, threads)``."""
-    started: list[Running] = []
+    started: list[RunningServer] = []
 
-    def make(processes: int, threads: int) -> Running:
-        started.append(Running(processes, threads))
+    def make(processes: int, threads: int) -> RunningServer:
+        started.append(RunningServer(processes, threads))
         return started[-1]
 
     yield make
     for running in started:
         if running.process.poll() is None:
-            end(running.process)
+            stop_process(running.process)
 
 
-def test_all_processes_killed_at_once_are_replaced_within_a_second(start: Start) -> None:
-    running = start(2, 2)
+def test_all_processes_killed_at_once_are_replaced_within_a_second(start_server: Start) -> None:
+    running = start_server(2, 2)
     # A process that exits right after its start is replaced a second later.
     time.sleep(1.2)
     before = running.children()
@@ -101,28 +101,28 @@ def test_all_processes_killed_at_once_are_replaced_within_a_second(start: Start)
     responses = [running.get("/pid")[0] for _ in range(5)]
 
     assert responses == [200] * 5
-    assert time.monotonic() - began < patience(1)
+    assert time.monotonic() - began < get_time_limit(1)
     assert len(before) == 2
     assert not set(before) & set(running.children())
 
 
-def test_an_idle_server_stops_within_three_seconds_with_connections_open(start: Start) -> None:
-    running = start(2, 2)
+def test_an_idle_server_stops_within_three_seconds_with_connections_open(start_server: Start) -> None:
+    running = start_server(2, 2)
     silent = [running.connect(b"") for _ in range(5)]
     kept_connection = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
     kept_connection.recv(1000)
 
     began = time.monotonic()
-    end(running.process)
+    stop_process(running.process)
 
     assert running.process.returncode == 0
-    assert time.monotonic() - began < patience(3)
+    assert time.monotonic() - began < get_time_limit(3)
     for connection in [*silent, kept_connection]:
         connection.close()
 
 
-def test_every_accepted_request_is_answered_when_the_server_stops_under_load(start: Start) -> None:
-    running = start(2, 2)
+def test_every_accepted_request_is_answered_when_the_server_stops_under_load(start_server: Start) -> None:
+    running = start_server(2, 2)
     counts: Counter[str] = Counter()
     stopped = threading.Event()
 
@@ -149,7 +149,7 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
         client.start()
     time.sleep(1)
     stopped.set()
-    end(running.process)
+    stop_process(running.process)
     for client in clients:
         client.join(30)
     threading.excepthook = hook
@@ -159,8 +159,8 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
     assert counts["told"] == len(clients)
 
 
-def test_what_is_in_work_is_finished_when_the_server_stops(start: Start) -> None:
-    running = start(1, 1)
+def test_what_is_in_work_is_finished_when_the_server_stops(start_server: Start) -> None:
+    running = start_server(1, 1)
     waiting = [running.connect(b"GET /slow?0.7 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
     time.sleep(0.2)
 
@@ -173,8 +173,8 @@ def test_what_is_in_work_is_finished_when_the_server_stops(start: Start) -> None
         connection.close()
 
 
-def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start: Start) -> None:
-    running = start(1, 1)
+def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start_server: Start) -> None:
+    running = start_server(1, 1)
     waiting = [running.connect(b"GET /slow?0.2 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(60)]
     time.sleep(0.1)
 
@@ -193,8 +193,8 @@ def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start: Start) ->
         connection.close()
 
 
-def test_who_reads_slowly_holds_no_thread(start: Start) -> None:
-    running = start(1, 1)
+def test_who_reads_slowly_holds_no_thread(start_server: Start) -> None:
+    running = start_server(1, 1)
     slow = [running.connect(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") for _ in range(4)]
 
     assert running.get("/pid")[0] == 200
@@ -205,8 +205,8 @@ def test_who_reads_slowly_holds_no_thread(start: Start) -> None:
         connection.close()
 
 
-def test_large_bodies_come_through_as_they_are(start: Start) -> None:
-    running = start(1, 1)
+def test_large_bodies_come_through_as_they_are(start_server: Start) -> None:
+    running = start_server(1, 1)
     body = os.urandom(5 * 1024 * 1024)
 
     status, echo, headers = running.get("/echo", body)
@@ -215,15 +215,15 @@ def test_large_bodies_come_through_as_they_are(start: Start) -> None:
     assert headers["X-Mixed-CASE"] == "/echo"
 
 
-def test_a_failure_of_the_application_is_500_and_the_next_request_is_served(start: Start) -> None:
-    running = start(1, 1)
+def test_a_failure_of_the_application_is_500_and_the_next_request_is_served(start_server: Start) -> None:
+    running = start_server(1, 1)
 
     assert running.get("/fails")[:2] == (500, b"Internal Server Error")
     assert running.get("/pid")[0] == 200
 
 
-def test_a_taken_port_is_said_in_one_sentence(start: Start) -> None:
-    running = start(1, 1)
+def test_a_port_in_use_gives_a_one_sentence_error(start_server: Start) -> None:
+    running = start_server(1, 1)
 
     second = subprocess.run(
         [sys.executable, "-m", "tests.server.application"],

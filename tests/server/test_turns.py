@@ -15,7 +15,7 @@ class Request:
     number: int = 0
 
 
-def filled(threads: int, *names: str | None, places: int = 100) -> FairQueue[Request]:
+def make_queue(threads: int, *names: str | None, places: int = 100) -> FairQueue[Request]:
     queue: FairQueue[Request] = FairQueue(threads, places)
     for number, name in enumerate(names):
         assert queue.takes(name)
@@ -23,7 +23,7 @@ def filled(threads: int, *names: str | None, places: int = 100) -> FairQueue[Req
     return queue
 
 
-def take(queue: FairQueue[Request], count: int, *, then_done: bool = True) -> list[Hashable]:
+def take_requests(queue: FairQueue[Request], count: int, *, then_done: bool = True) -> list[Hashable]:
     requests = []
     for _ in range(count):
         item = queue.get()
@@ -34,14 +34,14 @@ def take(queue: FairQueue[Request], count: int, *, then_done: bool = True) -> li
     return requests
 
 
-def test_who_came_later_does_not_wait_for_all_that_somebody_else_sent() -> None:
-    queue = filled(4, *["many"] * 20, "few", "one")
+def test_a_later_caller_does_not_wait_for_all_requests_of_another() -> None:
+    queue = make_queue(4, *["many"] * 20, "few", "one")
 
-    assert take(queue, 5) == ["many", "few", "one", "many", "many"]
+    assert take_requests(queue, 5) == ["many", "few", "one", "many", "many"]
 
 
 def test_requests_of_one_go_in_their_order() -> None:
-    queue = filled(4, "a", "b", "a", "a")
+    queue = make_queue(4, "a", "b", "a", "a")
 
     first, second, third, fourth = (queue.get() for _ in range(4))
 
@@ -49,17 +49,17 @@ def test_requests_of_one_go_in_their_order() -> None:
 
 
 def test_who_has_the_fewest_in_work_is_next() -> None:
-    queue = filled(4, "slow", "slow", "slow", "quick", "quick", "quick")
-    assert take(queue, 2, then_done=False) == ["slow", "quick"]
+    queue = make_queue(4, "slow", "slow", "slow", "quick", "quick", "quick")
+    assert take_requests(queue, 2, then_done=False) == ["slow", "quick"]
     queue.done(Request("quick"))
 
-    assert take(queue, 2) == ["quick", "quick"]
+    assert take_requests(queue, 2) == ["quick", "quick"]
 
 
 def test_while_several_come_a_thread_is_kept_for_the_others() -> None:
-    queue = filled(4, "slow", "other", *["slow"] * 9)
-    queue.done(Request("other")) if take(queue, 2, then_done=False) else None
-    assert take(queue, 2, then_done=False) == ["slow", "slow"]
+    queue = make_queue(4, "slow", "other", *["slow"] * 9)
+    queue.done(Request("other")) if take_requests(queue, 2, then_done=False) else None
+    assert take_requests(queue, 2, then_done=False) == ["slow", "slow"]
     rejected: list[Request | None] = []
     fourth = threading.Thread(target=lambda: rejected.append(queue.get()))
     fourth.start()
@@ -73,7 +73,7 @@ def test_while_several_come_a_thread_is_kept_for_the_others() -> None:
 
 
 def test_what_waited_for_its_share_goes_on_once_something_is_done() -> None:
-    queue = filled(4, "other", *["slow"] * 5)
+    queue = make_queue(4, "other", *["slow"] * 5)
     requests = [queue.get() for _ in range(4)]
     rejected: list[Request | None] = []
     waiting = threading.Thread(target=lambda: rejected.extend([queue.get(), queue.get()]))
@@ -90,36 +90,36 @@ def test_what_waited_for_its_share_goes_on_once_something_is_done() -> None:
 
 
 def test_who_is_alone_has_every_thread_and_place() -> None:
-    queue = filled(4, *["one"] * 8, places=8)
+    queue = make_queue(4, *["one"] * 8, places=8)
 
-    assert take(queue, 4, then_done=False) == ["one"] * 4
+    assert take_requests(queue, 4, then_done=False) == ["one"] * 4
     assert queue.takes("one")
 
 
-def test_what_is_nobodys_takes_turns_and_makes_no_several() -> None:
-    queue = filled(4, "one", "one", "one", "one", places=8)
+def test_requests_without_a_caller_share_one_queue() -> None:
+    queue = make_queue(4, "one", "one", "one", "one", places=8)
     for number in range(2):
         assert queue.takes(None)
         queue.put(Request(None, number))
 
-    assert take(queue, 6) == ["one", None, "one", None, "one", "one"]
-    assert take(filled(4, *["one"] * 4, None, places=8), 4, then_done=False) == ["one", None, "one", "one"]
+    assert take_requests(queue, 6) == ["one", None, "one", None, "one", "one"]
+    assert take_requests(make_queue(4, *["one"] * 4, None, places=8), 4, then_done=False) == ["one", None, "one", "one"]
 
 
 def test_of_several_one_has_half_of_the_places() -> None:
-    queue = filled(4, "other", *["many"] * 4, places=8)
+    queue = make_queue(4, "other", *["many"] * 4, places=8)
 
     assert not queue.takes("many")
     assert queue.takes("third")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_few_threads_serve_everybody(threads: int) -> None:
-    assert sorted(map(str, take(filled(threads, "a", "a", "b", "c", "b"), 5))) == ["a", "a", "b", "b", "c"]
+def test_a_few_threads_serve_all_callers(threads: int) -> None:
+    assert sorted(map(str, take_requests(make_queue(threads, "a", "a", "b", "c", "b"), 5))) == ["a", "a", "b", "b", "c"]
 
 
 def test_at_the_end_what_waited_for_its_share_is_done_as_well() -> None:
-    queue = filled(4, "other", *["slow"] * 5)
+    queue = make_queue(4, "other", *["slow"] * 5)
     requests = [queue.get() for _ in range(4)]
     waiting = threading.Thread(target=queue.get)
     waiting.start()
@@ -131,13 +131,13 @@ def test_at_the_end_what_waited_for_its_share_is_done_as_well() -> None:
         if item is not None:
             queue.done(item)
 
-    assert take(queue, 1) == ["slow"]
+    assert take_requests(queue, 1) == ["slow"]
     assert [queue.get() for _ in range(4)] == [None] * 4
 
 
 def test_the_end_comes_behind_what_waits() -> None:
-    queue = filled(2, "a", "b")
+    queue = make_queue(2, "a", "b")
     queue.end(2)
 
-    assert take(queue, 2) == ["a", "b"]
+    assert take_requests(queue, 2) == ["a", "b"]
     assert (queue.get(), queue.get()) == (None, None)

@@ -11,54 +11,54 @@ from tests import factories
 from tests.conftest import ApiClient
 
 
-def environ(path: str, **values: str) -> Environ:
+def build_environ(path: str, **values: str) -> Environ:
     return {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1:8000", **values}
 
 
-def with_token(token: str) -> Environ:
-    return environ("/admin/api/2026-07/shop.json", **{get_token_header_key(): token})
+def build_environ_with_token(token: str) -> Environ:
+    return build_environ("/admin/api/2026-07/shop.json", **{get_token_header_key(): token})
 
 
 @pytest.fixture
-def door() -> BackofficeHooks:
+def hooks() -> BackofficeHooks:
     return BackofficeHooks()
 
 
-def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, door: BackofficeHooks) -> None:
+def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, hooks: BackofficeHooks) -> None:
     installations = [factories.make_installation(item) for item in (shop, shop, other_shop)]
-    requests = [with_token(factories.make_token(item)) for item in installations]
-    assert len({door.whose(item) for item in requests}) == 3
+    requests = [build_environ_with_token(factories.make_token(item)) for item in installations]
+    assert len({hooks.whose(item) for item in requests}) == 3
 
     for item, installation in zip(requests, installations, strict=True):
         client = ApiClient(item[get_token_header_key()], installation)
         answered = client.get("shop.json")
-        door.answered({**item, **answered.wsgi_request.META})
+        hooks.answered({**item, **answered.wsgi_request.META})
 
-    first, second, third = (door.whose(item) for item in requests)
+    first, second, third = (hooks.whose(item) for item in requests)
     assert first == second != third
 
 
-def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, door: BackofficeHooks, client: Client) -> None:
+def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, hooks: BackofficeHooks, client: Client) -> None:
     client.force_login(factories.make_member(shop, owner=True))
-    page = environ(f"/s/{shop.handle}/admin/")
+    page = build_environ(f"/s/{shop.handle}/admin/")
     answered = client.get(page["PATH_INFO"])
     installation = factories.make_installation(shop)
-    token = with_token(factories.make_token(installation))
+    token = build_environ_with_token(factories.make_token(installation))
     api = ApiClient(token[get_token_header_key()], installation).get("shop.json")
 
-    door.answered({**answered.wsgi_request.META, **page})
-    door.answered({**token, **api.wsgi_request.META})
+    hooks.answered({**answered.wsgi_request.META, **page})
+    hooks.answered({**token, **api.wsgi_request.META})
 
-    assert door.whose(page) == door.whose(token) == ("shop", shop.pk)
-
-
-def test_what_leads_to_no_shop_is_nobodys(door: BackofficeHooks) -> None:
-    assert {door.whose(environ(path)) for path in ("/", "/accounts/login/", "/readyz")} == {None}
+    assert hooks.whose(page) == hooks.whose(token) == ("shop", shop.pk)
 
 
-def test_what_is_in_no_shop_is_not_remembered(door: BackofficeHooks) -> None:
-    before = door.whose(with_token("nobody"))
+def test_what_leads_to_no_shop_is_nobodys(hooks: BackofficeHooks) -> None:
+    assert {hooks.whose(build_environ(path)) for path in ("/", "/accounts/login/", "/readyz")} == {None}
 
-    door.answered(with_token("nobody"))
 
-    assert door.whose(with_token("nobody")) == before
+def test_what_is_in_no_shop_is_not_remembered(hooks: BackofficeHooks) -> None:
+    before = hooks.whose(build_environ_with_token("nobody"))
+
+    hooks.answered(build_environ_with_token("nobody"))
+
+    assert hooks.whose(build_environ_with_token("nobody")) == before

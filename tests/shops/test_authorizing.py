@@ -27,7 +27,7 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.conftest import ApiClient, Response
 from tests.panel.conftest import Panel
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.wire_tables import assert_fits
 
 REDIRECT = "https://app.example/callback"
@@ -35,7 +35,7 @@ PAGE = "shops_installation_authorize"
 
 
 @dataclass
-class Flow:
+class OAuthFlow:
     """An app and the staff member whom the app redirects to the approval page."""
 
     app: App
@@ -61,11 +61,11 @@ class Flow:
         return self.panel.http.post(self.address(**values), {"answer": response, "seen": fingerprint})
 
     def code(self, **values: Any) -> str:
-        return called_back(self.answer(**values))["code"]
+        return get_callback_parameters(self.answer(**values))["code"]
 
     def exchange(self, code: str, **values: Any) -> Response:
         body = {"client_id": self.app.api_key, "client_secret": self.app.api_secret, "code": code, **values}
-        return exchange(body)
+        return exchange_code(body)
 
     def token(self, **values: Any) -> dict[str, Any]:
         response = self.exchange(self.code(**values))
@@ -74,21 +74,21 @@ class Flow:
         return results
 
 
-def exchange(body: dict[str, Any], **options: Any) -> Response:
+def exchange_code(body: dict[str, Any], **options: Any) -> Response:
     return Client().post("/admin/oauth/access_token", body, content_type="application/json", **options)
 
 
-def called_back(response: Response) -> dict[str, str]:
+def get_callback_parameters(response: Response) -> dict[str, str]:
     assert response.status_code == 302, response.content
     assert response["Location"].startswith(f"{REDIRECT}?")
     return dict(parse_qsl(urlsplit(response["Location"]).query))
 
 
-def status(token: str, path: str = "shop.json") -> int:
+def get_status(token: str, path: str = "shop.json") -> int:
     return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}").status_code
 
 
-def granted() -> dict[str, Any]:
+def snapshot_grants() -> dict[str, Any]:
     """Return everything that a rejected request must not change."""
     with all_shops_scope():
         return {
@@ -108,18 +108,18 @@ def app(db: None) -> App:
 
 
 @pytest.fixture
-def flow(app: App, shop: Shop) -> Flow:
-    return Flow(app, Panel(factories.make_member(shop, "applications", email="ada@example.com"), shop))
+def oauth_flow(app: App, shop: Shop) -> OAuthFlow:
+    return OAuthFlow(app, Panel(factories.make_member(shop, "applications", email="ada@example.com"), shop))
 
 
 # --- authorization codes ---
 
 
-def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
-    page = flow.show(scope="read_products,write_orders").content.decode()
-    back = called_back(flow.answer(scope="read_products,write_orders"))
-    before = granted()
-    response = flow.exchange(back["code"])
+def test_an_app_asks_and_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    page = oauth_flow.show(scope="read_products,write_orders").content.decode()
+    back = get_callback_parameters(oauth_flow.answer(scope="read_products,write_orders"))
+    before = snapshot_grants()
+    response = oauth_flow.exchange(back["code"])
 
     assert "Stock sync" in page
     assert "<strong>app.example</strong>" in page
@@ -133,15 +133,15 @@ def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
     assert response.json()["scope"] == "read_products,write_orders"
     assert response["Cache-Control"] == "no-store"
     token = response.json()["access_token"]
-    assert (status(token), status(token, "orders.json"), status(token, "customers.json")) == (200, 200, 403)
+    assert (get_status(token), get_status(token, "orders.json"), get_status(token, "customers.json")) == (200, 200, 403)
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_products", "write_orders"]
 
 
-def test_the_callback_is_signed_over_all_that_it_says(flow: Flow) -> None:
-    flow.app.redirect_urls = ["https://app.example/callback?tenant=7&x=a%26b"]
-    flow.app.save()
-    response = flow.answer(redirect_uri=flow.app.redirect_urls[0])
+def test_the_callback_is_signed_over_all_that_it_says(oauth_flow: OAuthFlow) -> None:
+    oauth_flow.app.redirect_urls = ["https://app.example/callback?tenant=7&x=a%26b"]
+    oauth_flow.app.save()
+    response = oauth_flow.answer(redirect_uri=oauth_flow.app.redirect_urls[0])
     parameters = dict(parse_qsl(urlsplit(response["Location"]).query))
 
     signature = parameters.pop("hmac")
@@ -149,13 +149,13 @@ def test_the_callback_is_signed_over_all_that_it_says(flow: Flow) -> None:
     state = parameters["state"].replace("%", "%25").replace("&", "%26")
     pairs = {**parameters, "state": state, "x": "a%26b"}
     message = "&".join(sorted(f"{name}={value}" for name, value in pairs.items()))
-    expected_hmac = hmac.new(flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
+    expected_hmac = hmac.new(oauth_flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
     assert (parameters["tenant"], parameters["x"]) == ("7", "a&b")
     assert signature == expected_hmac
 
 
-def test_a_form_is_taken_as_json_is(flow: Flow) -> None:
-    body = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret, "code": flow.code()}
+def test_a_form_is_taken_as_json_is(oauth_flow: OAuthFlow) -> None:
+    body = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret, "code": oauth_flow.code()}
 
     response = Client().post(
         "/admin/oauth/access_token", urlencode(body), content_type="application/x-www-form-urlencoded"
@@ -164,67 +164,67 @@ def test_a_form_is_taken_as_json_is(flow: Flow) -> None:
     assert (response.status_code, response.json()["scope"]) == (200, "read_products")
 
 
-def test_who_says_no_is_led_back_and_nothing_is_granted(flow: Flow) -> None:
-    parameters = called_back(flow.answer("no"))
+def test_who_says_no_is_led_back_and_nothing_is_granted(oauth_flow: OAuthFlow) -> None:
+    parameters = get_callback_parameters(oauth_flow.answer("no"))
 
     assert (parameters["error"], parameters["state"]) == ("access_denied", "a b&=%1")
     assert "code" not in parameters
-    assert granted() == {"installations": [], "tokens": []}
+    assert snapshot_grants() == {"installations": [], "tokens": []}
 
 
-def test_asking_again_shows_what_is_new_and_changes_the_scopes(flow: Flow, shop: Shop) -> None:
-    first = flow.token(scope="read_products,read_customers")["access_token"]
+def test_asking_again_shows_what_is_new_and_changes_the_scopes(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    first = oauth_flow.token(scope="read_products,read_customers")["access_token"]
 
-    page = flow.show(scope="write_products,read_orders").content.decode()
-    second = flow.token(scope="write_products,read_orders")["access_token"]
+    page = oauth_flow.show(scope="write_products,read_orders").content.decode()
+    second = oauth_flow.token(scope="write_products,read_orders")["access_token"]
 
     assert page.count(">new</span>") == 2
     assert "Access that ends: Customers and their addresses." in page
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_orders", "write_products"]
         ends = AccessToken.objects.get(digest=hash_token(first)).expires_at
-    assert (status(first), status(second)) == (200, 200)
+    assert (get_status(first), get_status(second)) == (200, 200)
     assert ends is not None
     assert ends <= timezone.now() + timedelta(days=1), "what was fetched before goes on for a day"
 
 
-def test_registered_scopes_are_asked_for_where_none_are_named(flow: Flow) -> None:
-    flow.app.scopes = ["read_orders"]
-    flow.app.save()
+def test_registered_scopes_are_asked_for_where_none_are_named(oauth_flow: OAuthFlow) -> None:
+    oauth_flow.app.scopes = ["read_orders"]
+    oauth_flow.app.save()
 
-    assert flow.token(scope=None)["scope"] == "read_orders"
+    assert oauth_flow.token(scope=None)["scope"] == "read_orders"
 
 
-def test_a_person_approves_in_the_shop_that_the_app_names(flow: Flow, shop: Shop, settings: Any) -> None:
+def test_a_person_approves_in_the_shop_that_the_app_names(oauth_flow: OAuthFlow, shop: Shop, settings: Any) -> None:
     settings.BASE_URL = "http://testserver"
-    query = urlencode(flow.ask())
+    query = urlencode(oauth_flow.ask())
 
     outside = Client().get(f"/admin/oauth/authorize?{query}", headers={"host": shop.domain})
     login = Client().get(outside["Location"].removeprefix("http://testserver"))
-    inside = flow.panel.http.get(outside["Location"].removeprefix("http://testserver"))
+    inside = oauth_flow.panel.http.get(outside["Location"].removeprefix("http://testserver"))
     stranger = Client()
     stranger.force_login(factories.UserFactory.create())
     refused = stranger.get(outside["Location"].removeprefix("http://testserver"))
 
     assert outside["Location"] == f"http://testserver/admin/oauth/authorize?{query}&shop={shop.domain}"
     assert login["Location"].startswith("/accounts/login/?next=/admin/oauth/authorize")
-    assert urlsplit(inside["Location"]).path == flow.panel.url(PAGE)
-    assert dict(parse_qsl(urlsplit(inside["Location"]).query)) == flow.ask()
+    assert urlsplit(inside["Location"]).path == oauth_flow.panel.url(PAGE)
+    assert dict(parse_qsl(urlsplit(inside["Location"]).query)) == oauth_flow.ask()
     assert refused.status_code == 404
 
 
-def test_who_works_in_several_shops_chooses(flow: Flow, other_shop: Shop) -> None:
+def test_who_works_in_several_shops_chooses(oauth_flow: OAuthFlow, other_shop: Shop) -> None:
     with shop_scope(other_shop):
-        Membership.objects.create(shop=other_shop, user=flow.panel.user, permissions=[])
+        Membership.objects.create(shop=other_shop, user=oauth_flow.panel.user, permissions=[])
 
-    page = flow.panel.http.get(f"/admin/oauth/authorize?{urlencode(flow.ask())}").content.decode()
+    page = oauth_flow.panel.http.get(f"/admin/oauth/authorize?{urlencode(oauth_flow.ask())}").content.decode()
 
-    assert f"{flow.panel.url(PAGE)}?client_id=" in page
+    assert f"{oauth_flow.panel.url(PAGE)}?client_id=" in page
     assert "Stranger" in page
 
 
-def test_the_page_can_be_neither_framed_nor_led_elsewhere(flow: Flow) -> None:
-    response = flow.show()
+def test_the_page_can_be_neither_framed_nor_led_elsewhere(oauth_flow: OAuthFlow) -> None:
+    response = oauth_flow.show()
 
     policy = response["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in policy
@@ -256,10 +256,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_asked_is_refused_with_a_page(flow: Flow, name: str) -> None:
+def test_what_cannot_be_asked_is_refused_with_a_page(oauth_flow: OAuthFlow, name: str) -> None:
     values, error = WRONG[name]
 
-    responses = [flow.show(**values), flow.panel.http.post(flow.address(**values), {"answer": "yes", "seen": "x"})]
+    responses = [
+        oauth_flow.show(**values),
+        oauth_flow.panel.http.post(oauth_flow.address(**values), {"answer": "yes", "seen": "x"}),
+    ]
 
     for response in responses:
         assert response.status_code == 400
@@ -268,110 +271,118 @@ def test_what_cannot_be_asked_is_refused_with_a_page(flow: Flow, name: str) -> N
     assert not AuthorizationCode._base_manager.exists()
 
 
-def test_scopes_beyond_the_registered_ones_are_refused(flow: Flow) -> None:
-    flow.app.scopes = ["write_orders"]
-    flow.app.save()
+def test_scopes_beyond_the_registered_ones_are_refused(oauth_flow: OAuthFlow) -> None:
+    oauth_flow.app.scopes = ["write_orders"]
+    oauth_flow.app.save()
 
-    fine, beyond = flow.show(scope="read_orders"), flow.show(scope="read_orders,read_customers")
+    fine, beyond = oauth_flow.show(scope="read_orders"), oauth_flow.show(scope="read_orders,read_customers")
 
     assert fine.status_code == 200
     assert (beyond.status_code, beyond.context["refusal"].code) == (400, "invalid_scope")
 
 
-def test_the_app_of_another_shop_alone_cannot_be_approved(flow: Flow, other_shop: Shop) -> None:
-    App.objects.filter(pk=flow.app.pk).update(distribution="private", owner=other_shop)
+def test_the_app_of_another_shop_alone_cannot_be_approved(oauth_flow: OAuthFlow, other_shop: Shop) -> None:
+    App.objects.filter(pk=oauth_flow.app.pk).update(distribution="private", owner=other_shop)
 
-    response = flow.show()
+    response = oauth_flow.show()
 
     assert (response.status_code, response.context["refusal"].code) == (400, "access_denied")
 
 
-def test_a_staff_member_without_the_permission_grants_nothing(flow: Flow, shop: Shop) -> None:
-    fingerprint = flow.show().context["seen"]
-    flow.panel = Panel(factories.make_member(shop, "view_private_apps", "edit_private_apps", "orders"), shop)
+def test_a_staff_member_without_the_permission_grants_nothing(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    fingerprint = oauth_flow.show().context["seen"]
+    oauth_flow.panel = Panel(factories.make_member(shop, "view_private_apps", "edit_private_apps", "orders"), shop)
 
-    responses = [flow.show(), flow.panel.http.post(flow.address(), {"answer": "yes", "seen": fingerprint})]
+    responses = [
+        oauth_flow.show(),
+        oauth_flow.panel.http.post(oauth_flow.address(), {"answer": "yes", "seen": fingerprint}),
+    ]
 
     assert [response.status_code for response in responses] == [403, 403]
     assert not AuthorizationCode._base_manager.exists()
 
 
-def test_a_forged_answer_grants_nothing(flow: Flow, shop: Shop) -> None:
-    fingerprint = flow.show().context["seen"]
-    strict = Panel(flow.panel.user, shop, enforce_csrf_checks=True)
+def test_a_forged_answer_grants_nothing(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    fingerprint = oauth_flow.show().context["seen"]
+    strict = Panel(oauth_flow.panel.user, shop, enforce_csrf_checks=True)
 
-    forged = strict.http.post(flow.address(), {"answer": "yes", "seen": fingerprint})
-    unseen = [flow.panel.http.post(flow.address(), {"answer": "yes", **item}) for item in ({}, {"seen": "made-up"})]
-    silent = flow.panel.http.post(flow.address(), {"seen": fingerprint})
+    forged = strict.http.post(oauth_flow.address(), {"answer": "yes", "seen": fingerprint})
+    unseen = [
+        oauth_flow.panel.http.post(oauth_flow.address(), {"answer": "yes", **item})
+        for item in ({}, {"seen": "made-up"})
+    ]
+    silent = oauth_flow.panel.http.post(oauth_flow.address(), {"seen": fingerprint})
 
     assert forged.status_code == 403
     assert [response.status_code for response in (*unseen, silent)] == [200, 200, 200]
     assert not AuthorizationCode._base_manager.exists()
 
 
-def test_what_changed_while_the_page_was_open_is_shown_first(flow: Flow) -> None:
-    fingerprint = flow.show(scope=None).context["seen"]
-    flow.app.scopes = ["write_customers"]
-    flow.app.save()
+def test_what_changed_while_the_page_was_open_is_shown_first(oauth_flow: OAuthFlow) -> None:
+    fingerprint = oauth_flow.show(scope=None).context["seen"]
+    oauth_flow.app.scopes = ["write_customers"]
+    oauth_flow.app.save()
 
-    response = flow.panel.http.post(flow.address(scope=None), {"answer": "yes", "seen": fingerprint})
+    response = oauth_flow.panel.http.post(oauth_flow.address(scope=None), {"answer": "yes", "seen": fingerprint})
 
     assert response.status_code == 200
     assert b"Someone else changed this in the meantime" in response.content
 
 
-def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(flow: Flow, other_shop: Shop, shop: Shop) -> None:
+def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(
+    oauth_flow: OAuthFlow, other_shop: Shop, shop: Shop
+) -> None:
     other = app_installation.create_app(name="Other")
-    used, expired, unused = flow.code(), "", ""
-    assert flow.exchange(used).status_code == 200
-    expired = flow.code()
+    used, expired, unused = oauth_flow.code(), "", ""
+    assert oauth_flow.exchange(used).status_code == 200
+    expired = oauth_flow.code()
     with shop_scope(shop):
         AuthorizationCode.objects.update(expires_at=timezone.now())
-    voided = flow.code()
-    unused = flow.code()
-    before = granted()
-    keys = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret}
+    voided = oauth_flow.code()
+    unused = oauth_flow.code()
+    before = snapshot_grants()
+    keys = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret}
     refusals = {
-        "used": flow.exchange(used),
-        "expired": flow.exchange(expired),
-        "voided by a newer one": flow.exchange(voided),
-        "made up": flow.exchange("x" * 43),
-        "none": flow.exchange(""),
-        "of another app": flow.exchange(unused, client_id=other.api_key, client_secret=other.api_secret),
-        "at another shop": exchange({**keys, "code": unused}, headers={"host": other_shop.domain}),
-        "for another redirect": flow.exchange(unused, redirect_uri="https://app.example/other"),
+        "used": oauth_flow.exchange(used),
+        "expired": oauth_flow.exchange(expired),
+        "voided by a newer one": oauth_flow.exchange(voided),
+        "made up": oauth_flow.exchange("x" * 43),
+        "none": oauth_flow.exchange(""),
+        "of another app": oauth_flow.exchange(unused, client_id=other.api_key, client_secret=other.api_secret),
+        "at another shop": exchange_code({**keys, "code": unused}, headers={"host": other_shop.domain}),
+        "for another redirect": oauth_flow.exchange(unused, redirect_uri="https://app.example/other"),
     }
 
     for name, response in refusals.items():
         assert (response.status_code, response.json()["error"]) == (400, "invalid_grant"), name
         assert response.json()["error_description"]
-    assert granted() == before
-    assert flow.exchange(unused, redirect_uri=REDIRECT).status_code == 200, "and nothing of this used it up"
+    assert snapshot_grants() == before
+    assert oauth_flow.exchange(unused, redirect_uri=REDIRECT).status_code == 200, "and nothing of this used it up"
 
 
-def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(flow: Flow) -> None:
-    code, before = flow.code(), granted()
+def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(oauth_flow: OAuthFlow) -> None:
+    code, before = oauth_flow.code(), snapshot_grants()
 
     wrong = [
-        flow.exchange(code, client_secret=secret)
-        for secret in ("", "x", flow.app.api_secret + "x", flow.app.api_secret[:-1])
+        oauth_flow.exchange(code, client_secret=secret)
+        for secret in ("", "x", oauth_flow.app.api_secret + "x", oauth_flow.app.api_secret[:-1])
     ]
-    unknown = flow.exchange(code, client_id="f" * 32)
+    unknown = oauth_flow.exchange(code, client_id="f" * 32)
 
     assert {(response.status_code, response.content) for response in (*wrong, unknown)} == {(401, unknown.content)}
     assert unknown.json()["error"] == "invalid_client"
-    assert granted() == before
-    assert flow.exchange(code).status_code == 200
+    assert snapshot_grants() == before
+    assert oauth_flow.exchange(code).status_code == 200
 
 
-def test_while_a_secret_is_replaced_both_count_and_then_one(flow: Flow) -> None:
-    old = flow.app.api_secret
-    app_secrets.rotate_secret(flow.app, at=timezone.now())
-    parameters = called_back(flow.answer())
-    by_old = flow.exchange(parameters["code"], client_secret=old)
-    by_new = flow.exchange(flow.code())
-    app_secrets.revoke_old_secrets(flow.app, at=timezone.now())
-    ended = flow.exchange(flow.code(), client_secret=old)
+def test_while_a_secret_is_replaced_both_count_and_then_one(oauth_flow: OAuthFlow) -> None:
+    old = oauth_flow.app.api_secret
+    app_secrets.rotate_secret(oauth_flow.app, at=timezone.now())
+    parameters = get_callback_parameters(oauth_flow.answer())
+    by_old = oauth_flow.exchange(parameters["code"], client_secret=old)
+    by_new = oauth_flow.exchange(oauth_flow.code())
+    app_secrets.revoke_old_secrets(oauth_flow.app, at=timezone.now())
+    ended = oauth_flow.exchange(oauth_flow.code(), client_secret=old)
 
     expected_hmac = hmac.new(
         old.encode(),
@@ -384,29 +395,29 @@ def test_while_a_secret_is_replaced_both_count_and_then_one(flow: Flow) -> None:
     assert [response.status_code for response in (by_old, by_new, ended)] == [200, 200, 401]
 
 
-def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(flow: Flow, shop: Shop) -> None:
-    token = flow.token()["access_token"]
+def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    token = oauth_flow.token()["access_token"]
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
-        of_powerless = flow.code()
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
+        of_powerless = oauth_flow.code()
         memberships.change_permissions(membership, permissions=["orders"], by=owner, at=timezone.now())
-    without = flow.exchange(of_powerless)
+    without = oauth_flow.exchange(of_powerless)
     with shop_scope(shop):
         memberships.change_permissions(membership, permissions=["applications"], by=owner, at=timezone.now())
-        redirected = flow.code()
-        flow.app.redirect_urls = ["https://app.example/other"]
-        flow.app.save()
-    moved = flow.exchange(redirected)
-    flow.app.redirect_urls = [REDIRECT]
-    flow.app.save()
-    of_uninstalled = flow.code()
+        redirected = oauth_flow.code()
+        oauth_flow.app.redirect_urls = ["https://app.example/other"]
+        oauth_flow.app.save()
+    moved = oauth_flow.exchange(redirected)
+    oauth_flow.app.redirect_urls = [REDIRECT]
+    oauth_flow.app.save()
+    of_uninstalled = oauth_flow.code()
     with shop_scope(shop):
         app_installation.uninstall_app(Installation.objects.get(), actor="staff:1", at=timezone.now())
-    uninstalled = flow.exchange(of_uninstalled)
+    uninstalled = oauth_flow.exchange(of_uninstalled)
 
     assert [response.json()["error"] for response in (without, moved, uninstalled)] == ["invalid_grant"] * 3
-    assert status(token) == 401
+    assert get_status(token) == 401
 
 
 MALFORMED: dict[str, tuple[bytes, str, int]] = {
@@ -433,16 +444,16 @@ def test_a_body_that_cannot_be_read_is_refused_as_oauth_says(db: None, name: str
     assert response.json().keys() == {"error", "error_description"}
 
 
-def test_other_methods_and_grants_are_refused(flow: Flow) -> None:
+def test_other_methods_and_grants_are_refused(oauth_flow: OAuthFlow) -> None:
     got = Client().get("/admin/oauth/access_token")
-    password = flow.exchange("", grant_type="password")
+    password = oauth_flow.exchange("", grant_type="password")
 
     assert (got.status_code, got["Allow"], got.json()["error"]) == (405, "POST", "invalid_request")
     assert (password.status_code, password.json()["error"]) == (400, "unsupported_grant_type")
 
 
 @pytest.fixture
-def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
+def rate_limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
     """Freeze the clock and count attempts in rate limit buckets of this test."""
     settings.RATE_LIMIT = True
     buckets = FileBucketStore(tmp_path / "buckets")
@@ -451,19 +462,19 @@ def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time
     return time_machine
 
 
-def test_who_guesses_secrets_or_codes_must_wait_and_nobody_else(flow: Flow, limited: Any) -> None:
+def test_clients_that_guess_secrets_or_codes_must_wait_and_no_others(oauth_flow: OAuthFlow, rate_limited: Any) -> None:
     def guess(number: int, **options: Any) -> Response:
         wrong = {"client_secret": f"guess-{number}"} if number % 2 else {"code": f"guess-{number}"}
-        values = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret, "code": "none"}
-        return exchange({**values, **wrong}, **options)
+        values = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret, "code": "none"}
+        return exchange_code({**values, **wrong}, **options)
 
     guessed = [guess(number).status_code for number in range(13)]
-    refused = flow.exchange(flow.code())
-    body = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret}
-    nothing = granted()["tokens"]
-    elsewhere = exchange({**body, "code": flow.code()}, REMOTE_ADDR="192.0.2.7")
-    limited.move_to("2026-03-02T12:00:06Z", tick=False)
-    later = flow.exchange(flow.code())
+    refused = oauth_flow.exchange(oauth_flow.code())
+    body = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret}
+    nothing = snapshot_grants()["tokens"]
+    elsewhere = exchange_code({**body, "code": oauth_flow.code()}, REMOTE_ADDR="192.0.2.7")
+    rate_limited.move_to("2026-03-02T12:00:06Z", tick=False)
+    later = oauth_flow.exchange(oauth_flow.code())
 
     assert (guessed[0], guessed[1]) == (400, 401)
     assert guessed[10:] == [429] * 3
@@ -477,16 +488,16 @@ def test_who_guesses_secrets_or_codes_must_wait_and_nobody_else(flow: Flow, limi
     assert (elsewhere.status_code, later.status_code) == (200, 200)
 
 
-def test_right_exchanges_are_never_too_many(shop: Shop, limited: Any) -> None:
+def test_right_exchanges_are_never_too_many(shop: Shop, rate_limited: Any) -> None:
     app = factories.make_installation(shop, ("read_products",), distribution="custom").app
     body = {"client_id": app.api_key, "client_secret": app.api_secret, "grant_type": "client_credentials"}
 
-    assert {exchange(body).status_code for _ in range(30)} == {200}
+    assert {exchange_code(body).status_code for _ in range(30)} == {200}
 
 
-def test_who_tries_many_keys_is_counted_by_the_network(db: None, limited: Any) -> None:
+def test_who_tries_many_keys_is_counted_by_the_network(db: None, rate_limited: Any) -> None:
     def guess(number: int, address: str) -> int:
-        return exchange({"client_id": f"app-{number}", "client_secret": "x"}, REMOTE_ADDR=address).status_code
+        return exchange_code({"client_id": f"app-{number}", "client_secret": "x"}, REMOTE_ADDR=address).status_code
 
     tried = [guess(number, f"2001:db8::{number:x}") for number in range(102)]
 
@@ -502,18 +513,18 @@ def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Sh
     app = installation.app
     body = {"client_id": app.api_key, "client_secret": app.api_secret, "grant_type": "client_credentials"}
 
-    alone = exchange(body)
-    by_host = exchange(body, headers={"host": shop.domain})
-    by_name = exchange({**body, "shop": shop.domain})
-    elsewhere = exchange({**body, "shop": other_shop.domain})
+    alone = exchange_code(body)
+    by_host = exchange_code(body, headers={"host": shop.domain})
+    by_name = exchange_code({**body, "shop": shop.domain})
+    elsewhere = exchange_code({**body, "shop": other_shop.domain})
     app_installation.install_app(app, other_shop, scopes="", actor="system", at=timezone.now())
-    unclear = exchange(body)
+    unclear = exchange_code(body)
     App.objects.filter(pk=app.pk).update(distribution="public")
-    public = exchange({**body, "shop": shop.domain})
+    public = exchange_code({**body, "shop": shop.domain})
 
     assert [item.status_code for item in (alone, by_host, by_name)] == [200, 200, 200]
     assert (alone.json()["scope"], alone.json()["expires_in"]) == ("read_products", 86399)
-    assert status(alone.json()["access_token"], "products.json") == 200
+    assert get_status(alone.json()["access_token"], "products.json") == 200
     assert [item.json()["error"] for item in (elsewhere, unclear, public)] == [
         "invalid_request",
         "invalid_request",
@@ -524,28 +535,28 @@ def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Sh
 # --- tokens of a staff member ---
 
 
-def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) -> None:
+def test_a_token_of_a_person_does_what_the_person_may(oauth_flow: OAuthFlow, shop: Shop) -> None:
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
         memberships.change_permissions(membership, permissions=["applications", "orders"], by=owner, at=timezone.now())
     scopes = "write_orders,write_products"
-    page = flow.show(scope=scopes, **{"grant_options[]": ["per-user"]}).content.decode()
-    response = flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
+    page = oauth_flow.show(scope=scopes, **{"grant_options[]": ["per-user"]}).content.decode()
+    response = oauth_flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
     token = response["access_token"]
     scope_response = Client(headers={"X-Platform-Access-Token": token}).get("/admin/oauth/access_scopes.json").json()
-    first = [status(token, path) for path in ("orders.json", "products.json")]
+    first = [get_status(token, path) for path in ("orders.json", "products.json")]
     with shop_scope(shop):
         memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
         installation = Installation.objects.get().pk
-    second = [status(token, path) for path in ("orders.json", "products.json")]
+    second = [get_status(token, path) for path in ("orders.json", "products.json")]
     panel = Panel(owner, shop)
 
     assert "For one day, the app also acts on your behalf" in page
     assert "Stock sync (app), on behalf of Sam" in panel.get("shops_installation_change", installation).content.decode()
     assert response["associated_user_scope"] == "read_orders"
     assert response["associated_user"] == {
-        "id": flow.panel.user.pk, "first_name": "Sam", "last_name": "", "email": "ada@example.com",
+        "id": oauth_flow.panel.user.pk, "first_name": "Sam", "last_name": "", "email": "ada@example.com",
         "email_verified": True, "account_owner": False, "locale": "en", "collaborator": False,
     }  # fmt: skip
     assert response["expires_in"] == 86399
@@ -553,8 +564,8 @@ def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) ->
     assert (first, second) == ([200, 403], [403, 200]), "a change of permissions counts from the next request"
 
 
-def test_replacing_an_apps_tokens_lets_none_live_longer(flow: Flow, shop: Shop) -> None:
-    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+def test_replacing_an_apps_tokens_lets_none_live_longer(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
     with shop_scope(shop):
         row = AccessToken.objects.get(digest=hash_token(token))
         before = row.expires_at
@@ -564,23 +575,23 @@ def test_replacing_an_apps_tokens_lets_none_live_longer(flow: Flow, shop: Shop) 
     assert row.expires_at == before
 
 
-def test_asking_for_a_person_takes_nothing_from_the_app(flow: Flow, shop: Shop) -> None:
-    flow.token(scope="read_orders,read_products")
+def test_asking_for_a_person_takes_nothing_from_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    oauth_flow.token(scope="read_orders,read_products")
 
-    flow.token(scope="read_customers", **{"grant_options[]": ["per-user"]})
+    oauth_flow.token(scope="read_customers", **{"grant_options[]": ["per-user"]})
 
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_customers", "read_orders", "read_products"]
 
 
 @pytest.mark.parametrize("how", ["removed", "deactivated", "deleted place", "uninstalled"])
-def test_a_token_of_a_person_dies_with_their_place(flow: Flow, shop: Shop, how: str) -> None:
+def test_a_token_of_a_person_dies_with_their_place(oauth_flow: OAuthFlow, shop: Shop, how: str) -> None:
     owner = factories.make_member(shop, owner=True)
-    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
-    assert status(token) == 200
+    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    assert get_status(token) == 200
     now = timezone.now()
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
         if how == "removed":
             memberships.remove_member(membership, by=owner, at=now)
         elif how == "deactivated":
@@ -591,37 +602,37 @@ def test_a_token_of_a_person_dies_with_their_place(flow: Flow, shop: Shop, how: 
         else:
             app_installation.uninstall_app(Installation.objects.get(), actor="system", at=now)
 
-    assert status(token) == 401
+    assert get_status(token) == 401
 
 
-def test_a_person_uninstalls_through_an_app_only_what_they_may(flow: Flow, shop: Shop) -> None:
-    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+def test_a_person_uninstalls_through_an_app_only_what_they_may(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
         memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
 
     response = Client(headers={"X-Platform-Access-Token": token}).delete("/admin/api_permissions/current.json")
 
     assert response.status_code == 403
-    assert status(token) == 200
+    assert get_status(token) == 200
 
 
-def test_what_a_person_does_through_an_app_bears_their_name(flow: Flow, shop: Shop) -> None:
+def test_what_a_person_does_through_an_app_bears_their_name(oauth_flow: OAuthFlow, shop: Shop) -> None:
     from apps.events.models import Event
 
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
         names = ["applications", "products"]
         memberships.change_permissions(membership, permissions=names, by=owner, at=timezone.now())
-    token = flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+    token = oauth_flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
 
     client = ApiClient(token, Installation._base_manager.get())
     client.post("products.json", {"product": {"title": "Mug"}})
 
     with shop_scope(shop):
-        assert Event.objects.get(topic="products/create").actor == f"staff:{flow.panel.user.pk}"
+        assert Event.objects.get(topic="products/create").actor == f"staff:{oauth_flow.panel.user.pk}"
 
 
 def test_every_scope_has_the_permissions_that_it_needs() -> None:
@@ -636,10 +647,12 @@ def test_every_scope_has_the_permissions_that_it_needs() -> None:
     assert get_delegated_scopes([], NAMES) == {scope for scope in SCOPES if scope.startswith("read_")}
 
 
-def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) -> None:
+def test_who_may_only_view_lends_no_writing_to_an_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     with shop_scope(shop):
-        Membership.objects.filter(user=flow.panel.user).update(permissions=["applications"], view_only=["products"])
-    token = flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+        Membership.objects.filter(user=oauth_flow.panel.user).update(
+            permissions=["applications"], view_only=["products"]
+        )
+    token = oauth_flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
 
     client = ApiClient(token, Installation._base_manager.get())
 
@@ -653,12 +666,12 @@ def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) ->
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_without_the_deletion_a_code_works_twice")
-def test_of_two_who_have_a_code_one_gets_a_token(flow: Flow, shop: Shop) -> None:
-    code = flow.code()
+def test_of_two_who_have_a_code_one_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    code = oauth_flow.code()
 
-    results = at_once(
+    results = run_concurrently(
         shop,
-        *[lambda: oauth.exchange_code(flow.app, code, at=timezone.now())] * 4,
+        *[lambda: oauth.exchange_code(oauth_flow.app, code, at=timezone.now())] * 4,
         expected_errors=oauth.OAuthError,
     )
 
@@ -667,20 +680,22 @@ def test_of_two_who_have_a_code_one_gets_a_token(flow: Flow, shop: Shop) -> None
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_deletion_a_code_works_twice(flow: Flow, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_deletion_a_code_works_twice(
+    oauth_flow: OAuthFlow, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Control: two requests read the code, neither waits for the other's deletion, and both get a token."""
-    code = flow.code()
+    code = oauth_flow.code()
     monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))
 
     for _ in range(2):
-        oauth.exchange_code(flow.app, code, at=timezone.now())
+        oauth.exchange_code(oauth_flow.app, code, at=timezone.now())
 
     with all_shops_scope():
         assert AccessToken.objects.count() == 2
 
 
-def test_codes_that_nobody_fetched_are_cleared(flow: Flow) -> None:
-    flow.code()
+def test_unused_codes_are_cleared(oauth_flow: OAuthFlow) -> None:
+    oauth_flow.code()
 
     with all_shops_scope():
         early, late = (
@@ -694,13 +709,13 @@ def test_codes_that_nobody_fetched_are_cleared(flow: Flow) -> None:
 # --- tokens and their owners ---
 
 
-def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(flow: Flow, shop: Shop) -> None:
+def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(oauth_flow: OAuthFlow, shop: Shop) -> None:
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
-        membership = Membership.objects.get(user=flow.panel.user)
+        membership = Membership.objects.get(user=oauth_flow.panel.user)
         memberships.change_permissions(membership, permissions=["applications", "themes"], by=owner, at=timezone.now())
-    own = flow.token(scope="write_script_tags")["access_token"]
-    person = flow.token(scope="write_script_tags", **{"grant_options[]": ["per-user"]})["access_token"]
+    own = oauth_flow.token(scope="write_script_tags")["access_token"]
+    person = oauth_flow.token(scope="write_script_tags", **{"grant_options[]": ["per-user"]})["access_token"]
     body = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
     def post(token: str) -> tuple[int, str | None]:
@@ -714,13 +729,13 @@ def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(flow: Flow, s
     assert (persons[1], repeated, persons_again) == (None, (first[0], "true"), (persons[0], "true"))
 
 
-def test_the_current_user_is_whom_the_token_acts_as(flow: Flow, shop: Shop) -> None:
+def test_the_current_user_is_whom_the_token_acts_as(oauth_flow: OAuthFlow, shop: Shop) -> None:
     shop.plan = Shop.Plan.PREMIUM
     shop.save()
     owner = factories.make_member(shop, owner=True, email="kim@example.com")
-    App.objects.filter(pk=flow.app.pk).update(distribution="custom")
-    own = flow.token(scope="read_users")["access_token"]
-    person = flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+    App.objects.filter(pk=oauth_flow.app.pk).update(distribution="custom")
+    own = oauth_flow.token(scope="read_users")["access_token"]
+    person = oauth_flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
 
     results = [
         Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
@@ -729,14 +744,14 @@ def test_the_current_user_is_whom_the_token_acts_as(flow: Flow, shop: Shop) -> N
 
     for item in results:
         assert_fits("user", "GET /users/current.json", item)
-    assert [item["user"]["id"] for item in results] == [owner.pk, flow.panel.user.pk]
+    assert [item["user"]["id"] for item in results] == [owner.pk, oauth_flow.panel.user.pk]
     assert [item["user"]["account_owner"] for item in results] == [True, False]
     assert results[1]["user"]["permissions"] == ["applications"]
 
 
-def test_a_person_who_does_not_manage_the_staff_sees_only_themselves(flow: Flow, shop: Shop) -> None:
+def test_a_person_who_does_not_manage_the_staff_sees_only_themselves(oauth_flow: OAuthFlow, shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.PREMIUM)
-    App.objects.filter(pk=flow.app.pk).update(distribution="custom")
-    person = flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+    App.objects.filter(pk=oauth_flow.app.pk).update(distribution="custom")
+    person = oauth_flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
 
-    assert [status(person, path) for path in ("users/current.json", "users.json")] == [200, 403]
+    assert [get_status(person, path) for path in ("users/current.json", "users.json")] == [200, 403]

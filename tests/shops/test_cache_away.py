@@ -11,7 +11,7 @@ from tests.panel.conftest import Panel
 
 
 @pytest.fixture(autouse=True)
-def _nobody_listens(settings: Any) -> None:
+def _unreachable_redis(settings: Any) -> None:
     settings.CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",

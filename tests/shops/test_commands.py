@@ -12,7 +12,7 @@ from tests.conftest import ApiClient
 pytestmark = pytest.mark.django_db
 
 
-def run(command: str, *arguments: str) -> dict[str, str]:
+def run_command(command: str, *arguments: str) -> dict[str, str]:
     out = StringIO()
     call_command(command, *arguments, "--json", stdout=out)
     result: dict[str, str] = json.loads(out.getvalue())
@@ -20,8 +20,10 @@ def run(command: str, *arguments: str) -> dict[str, str]:
 
 
 def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
-    run("create_shop", "Fresh.example", "--timezone", "Asia/Tokyo", "--currency", "jpy", "--country", "jp")
-    keys = run("create_app", "Scripts", "--shop", "fresh.example", "--scopes", "read_products, write_script_tags")
+    run_command("create_shop", "Fresh.example", "--timezone", "Asia/Tokyo", "--currency", "jpy", "--country", "jp")
+    keys = run_command(
+        "create_app", "Scripts", "--shop", "fresh.example", "--scopes", "read_products, write_script_tags"
+    )
 
     shop_body = ApiClient(keys["access_token"], None).get("shop.json").json()["shop"]  # type: ignore[arg-type]
 
@@ -45,7 +47,7 @@ def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
 )
 def test_a_shop_that_cannot_be_is_refused_in_a_sentence(shop: Shop, arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError) as error_info:
-        run("create_shop", *arguments)
+        run_command("create_shop", *arguments)
 
     assert message in str(error_info.value)
     assert list(Shop.objects.all()) == [shop]
@@ -64,7 +66,7 @@ def test_an_app_that_cannot_be_is_refused_in_a_sentence(
     shop: Shop, name: str, domain: str, scopes: str, message: str
 ) -> None:
     with pytest.raises(CommandError) as error_info:
-        run("create_app", name, "--shop", domain, "--scopes", scopes)
+        run_command("create_app", name, "--shop", domain, "--scopes", scopes)
 
     assert message in str(error_info.value)
     assert not App.objects.exists()

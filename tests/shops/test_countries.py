@@ -55,7 +55,7 @@ def test_a_region_is_completed_from_names_or_codes(values: dict[str, str]) -> No
     assert complete_region(**values) == Region(CANADA, "Quebec", "QC")
 
 
-def test_a_province_that_nobody_knows_is_kept_as_written() -> None:
+def test_an_unknown_province_is_kept_as_written() -> None:
     assert complete_region(country="Canada", province="Middle Earth") == Region(CANADA, "Middle Earth", None)
 
 

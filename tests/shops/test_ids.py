@@ -17,13 +17,13 @@ from tests import factories
 from tests.conftest import ApiClient
 
 
-def tables() -> dict[str, type[Model]]:
+def get_tables() -> dict[str, type[Model]]:
     """Return our tables with an integer primary key."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
     return {model._meta.db_table: model for model in ours if isinstance(model._meta.pk, AutoField)}
 
 
-def given_last(table: str) -> int:
+def get_last_id(table: str) -> int:
     """Return the last id that a table assigned, or the start value."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -34,7 +34,7 @@ def given_last(table: str) -> int:
     return int(row[0] or 0) if row else 0
 
 
-def set_back(table: str, last: int) -> None:
+def reset_sequence(table: str, last: int) -> None:
     """Reset a table's sequence as in an installation that is older than the rule."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -44,8 +44,8 @@ def set_back(table: str, last: int) -> None:
 
 
 def test_ids_of_every_table_begin_above_a_million(db: None) -> None:
-    assert len(tables()) > 40
-    assert {table: last for table in tables() if (last := given_last(table)) < LAST_RESERVED_ID} == {}
+    assert len(get_tables()) > 40
+    assert {table: last for table in get_tables() if (last := get_last_id(table)) < LAST_RESERVED_ID} == {}
 
 
 def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
@@ -65,8 +65,8 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
     app = factories.make_installation(shop).app
     with all_shops_scope():
         old = ScriptTag.objects.create(pk=7, shop=shop, app=app, src="https://a.example/old.js")
-        set_back("content_scripttag", 7)
-        set_back("jobs_job", 5_000_000)
+        reset_sequence("content_scripttag", 7)
+        reset_sequence("jobs_job", 5_000_000)
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
                 # A table that never had a row.
@@ -77,7 +77,7 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
         new = ScriptTag.objects.create(shop=shop, app=app, src="https://a.example/new.js")
         job = Job.objects.create(shop=shop, task="x")
         assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_RESERVED_ID + 1, 5_000_001)
-        assert given_last("content_theme") >= LAST_RESERVED_ID
+        assert get_last_id("content_theme") >= LAST_RESERVED_ID
 
 
 @pytest.mark.django_db(transaction=True)

@@ -19,17 +19,17 @@ from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery
 from tests import factories
 from tests.shops.factories import make_purchase
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 TOPIC = "app_purchases_one_time/update"
 MEMBERS = {"admin_graphql_api_id", "name", "status", "admin_graphql_api_shop_id", "created_at", "updated_at"}
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "system", "at": timezone.now()}
 
 
-def told(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
+def get_deliveries(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
     """Return the pending deliveries with the app of each."""
     while fan_out.create_deliveries().events:
         continue
@@ -38,18 +38,18 @@ def told(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
         return [(row.app_id, orjson.loads(bytes(row.payload.body))["app_purchase_one_time"]) for row in rows]
 
 
-def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> None:
+def test_only_the_requesting_app_gets_a_webhook_for_every_step(shop: Shop) -> None:
     mine, other = factories.make_installation(shop, ()), factories.make_installation(shop, ())
     for installation in (mine, other):
-        subscribe(installation, f"https://apps.example.com/{installation.pk}", topic=TOPIC)
+        make_subscription(installation, f"https://apps.example.com/{installation.pk}", topic=TOPIC)
     with all_shops_scope():
         mine = Installation.objects.select_related("shop").get(pk=mine.pk)
 
     purchase = make_purchase(mine, name="Setting up")
     with shop_scope(mine.shop):
-        purchases.decide_purchase(purchase, approve=True, **by())
+        purchases.decide_purchase(purchase, approve=True, **get_actor_arguments())
 
-    deliveries = told(shop)
+    deliveries = get_deliveries(shop)
     assert [app for app, _ in deliveries] == [mine.app_id, mine.app_id]
     assert [payload["status"] for _, payload in deliveries] == ["PENDING", "ACTIVE"]
     first = deliveries[0][1]
@@ -61,16 +61,16 @@ def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> No
 def test_a_purchase_is_decided_once(in_shop: Shop) -> None:
     purchase = make_purchase(factories.make_installation(in_shop, ()))
     stale = AppPurchase.objects.get(pk=purchase.pk)
-    purchases.decide_purchase(purchase, approve=False, **by())
+    purchases.decide_purchase(purchase, approve=False, **get_actor_arguments())
 
     with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is already declined\.$"):
-        purchases.decide_purchase(stale, approve=True, **by())
+        purchases.decide_purchase(stale, approve=True, **get_actor_arguments())
 
     assert AppPurchase.objects.get().status == "declined"
     assert Event.objects.filter(topic=TOPIC).count() == 2
 
 
-def test_what_nobody_decided_expires_after_two_days(in_shop: Shop) -> None:
+def test_an_undecided_purchase_expires_after_two_days(in_shop: Shop) -> None:
     now = timezone.now()
     installation = factories.make_installation(in_shop, ())
     late = make_purchase(installation, at=now - timedelta(days=2))
@@ -100,7 +100,7 @@ def test_what_cannot_be_asked_is_refused_with_its_field(in_shop: Shop) -> None:
         with pytest.raises(purchases.InvalidPurchase) as refused:
             make_purchase(installation, **values)
         assert list(refused.value.errors) == [field], values
-    app_installation.uninstall_app(installation, **by())
+    app_installation.uninstall_app(installation, **get_actor_arguments())
     with pytest.raises(app_installation.NotInstalled):
         make_purchase(installation)
 

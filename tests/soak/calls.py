@@ -15,7 +15,7 @@ PREFIX = "/admin/api/2026-07/"
 
 
 @dataclass
-class Call:
+class ApiRequest:
     """A request: method, path below the version, body."""
 
     method: str
@@ -24,7 +24,7 @@ class Call:
 
 
 @dataclass
-class Fates:
+class RequestStatistics:
     """Statistics of requests.
 
     Attributes:
@@ -49,14 +49,14 @@ class Fates:
         return statistics.quantiles(self.seconds, n=100)[hundredth - 1] * 1000
 
 
-class Caller:
+class PersistentClient:
     """A persistent connection with one token."""
 
-    def __init__(self, port: int, token: str, fates: Fates) -> None:
+    def __init__(self, port: int, token: str, fates: RequestStatistics) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._token, self._fates = token, fates
 
-    def call(self, call: Call) -> int:
+    def call(self, call: ApiRequest) -> int:
         """Send a request, record the result and return the status, 0 for a broken connection."""
         body = None if call.body is None else json.dumps(call.body)
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
@@ -92,13 +92,13 @@ class Caller:
         self._connection.close()
 
 
-def all_at_once(port: int, token: str, call: Call, times: int) -> Fates:
+def send_concurrently(port: int, token: str, call: ApiRequest, times: int) -> RequestStatistics:
     """Send the same request over ``times`` connections at the same time."""
-    fates = Fates()
+    fates = RequestStatistics()
     ready = threading.Barrier(times)
 
     def run() -> None:
-        caller = Caller(port, token, fates)
+        caller = PersistentClient(port, token, fates)
         ready.wait(60)
         caller.call(call)
         caller.close()
@@ -107,16 +107,16 @@ def all_at_once(port: int, token: str, call: Call, times: int) -> Fates:
     return fates
 
 
-def steadily(
+def send_at_rate(
     port: int,
     tokens: list[str],
-    choose: Callable[[int, random.Random], Call],
+    choose: Callable[[int, random.Random], ApiRequest],
     *,
     rate: float,
     seconds: float,
     callers: int,
-    fates: Fates | None = None,
-) -> Fates:
+    fates: RequestStatistics | None = None,
+) -> RequestStatistics:
     """Send requests at a constant rate; each free client sends the next, and a slow server gets no more time.
 
     Args:
@@ -128,14 +128,14 @@ def steadily(
         callers: The number of connections for each token.
         fates: Statistics to update while the requests run; a new object by default.
     """
-    fates = Fates() if fates is None else fates
+    fates = RequestStatistics() if fates is None else fates
     began = time.monotonic()
     numbers = iter(range(int(rate * seconds)))
     lock = threading.Lock()
 
     def run() -> None:
         chance = random.Random()
-        lines = [Caller(port, token, fates) for token in tokens]
+        lines = [PersistentClient(port, token, fates) for token in tokens]
         while True:
             with lock:
                 number = next(numbers, None)

@@ -15,9 +15,9 @@ from pathlib import Path
 import psycopg
 
 from tests import parts
-from tests.client.conftest import free_port
-from tests.faults.clusters import programs
-from tests.machine import until
+from tests.client.conftest import find_free_port
+from tests.faults.clusters import find_programs
+from tests.machine import wait_until
 
 # Seconds after which a silent server counts as lost and an isolated primary stops itself; and seconds after which the
 # other server may be sure that the primary has stopped.
@@ -36,14 +36,15 @@ _SERVER = "checkpoint_completion_target = 0"
 _REPLICATED_STATES = {"primary", "secondary"}
 
 
-class Pair:
+class PostgresPair:
     """A pair of servers below ``folder`` with an empty database."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._program = parts.need("pg_autoctl", shutil.which("pg_autoctl"))
+        self._program = parts.require_service("pg_autoctl", shutil.which("pg_autoctl"))
+        programs = parts.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
         self._env = {
-            "PATH": f"{parts.need('the programs of a PostgreSQL server', str(programs() or '') or None)}:/usr/bin:/bin",
+            "PATH": f"{programs}:/usr/bin:/bin",
             "HOME": str(folder),
             "LANG": "C.UTF-8",
             "XDG_RUNTIME_DIR": str(folder),
@@ -53,7 +54,7 @@ class Pair:
         if os.getuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
             self._as = {"user": "postgres", "group": "postgres"}
-        self.ports = {name: free_port() for name in ("monitor", "one", "two")}
+        self.ports = {name: find_free_port() for name in ("monitor", "one", "two")}
         servers = ",".join(f"127.0.0.1:{self.ports[name]}" for name in ("one", "two"))
         self.url = f"postgres://postgres@{servers}/restored?target_session_attrs=read-write"
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -63,7 +64,7 @@ class Pair:
         self._create("monitor")
         self._tell("monitor", _MONITOR)
         self.start("monitor")
-        until(lambda: parts.listens(self.ports["monitor"]), bool, seconds=30)
+        wait_until(lambda: parts.is_listening(self.ports["monitor"]), bool, seconds=30)
         for name in ("one", "two"):
             monitor = f"postgres://autoctl_node@127.0.0.1:{self.ports['monitor']}/pg_auto_failover"
             name_options = ("--name", name, "--dbname", "restored", "--username", "postgres")
@@ -81,7 +82,7 @@ class Pair:
 
     def await_whole(self) -> None:
         """Wait until each write is on both servers."""
-        until(lambda: set(self.states().values()), _REPLICATED_STATES.__eq__, seconds=120)
+        wait_until(lambda: set(self.states().values()), _REPLICATED_STATES.__eq__, seconds=120)
 
     def start(self, name: str) -> None:
         """Start one server, as after a reboot."""
@@ -139,10 +140,10 @@ def _stop_process_tree(pid: int) -> list[int]:
 
 
 @contextmanager
-def own_pair() -> Iterator[Pair]:
+def run_pair() -> Iterator[PostgresPair]:
     """Run a pair of servers for the block and delete both afterwards."""
     with tempfile.TemporaryDirectory(prefix="pair") as folder:
-        pair = Pair(Path(folder))
+        pair = PostgresPair(Path(folder))
         try:
             pair.make()
             yield pair

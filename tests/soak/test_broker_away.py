@@ -20,8 +20,8 @@ from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
-from tests.client.conftest import Server, database_url, end, free_port
-from tests.machine import soaked, until
+from tests.client.conftest import LiveServer, find_free_port, get_database_url, stop_process
+from tests.machine import scale_for_soak, wait_until
 from tests.soak.calls import PREFIX
 
 pytestmark = [
@@ -32,16 +32,16 @@ pytestmark = [
 ]
 
 RATE = float(os.environ.get("SOAK_WRITES", "50"))
-SECONDS = float(os.environ.get("SOAK_SECONDS") or soaked(60))
+SECONDS = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(60))
 WRITERS = 16
 P95_SECONDS = 1.0
 
 
-class Broker:
+class StoppableRedis:
     """A Redis server that a test can stop."""
 
     def __init__(self) -> None:
-        self.port = free_port()
+        self.port = find_free_port()
         self.start()
 
     def start(self) -> None:
@@ -54,16 +54,16 @@ class Broker:
 
 
 @pytest.fixture
-def broker() -> Iterator[Broker]:
-    broker = Broker()
+def broker() -> Iterator[StoppableRedis]:
+    broker = StoppableRedis()
     yield broker
     broker.kill()
 
 
-class Sellers:
+class OrderClients:
     """Clients that create orders with a receipt, which is one job each, at a common rate."""
 
-    def __init__(self, server: Server, token: str) -> None:
+    def __init__(self, server: LiveServer, token: str) -> None:
         self.seconds: list[float] = []
         self.statuses: list[int] = []
         self._port, self._token = server.port, token
@@ -95,16 +95,16 @@ class Sellers:
 
 
 def test_writes_go_on_while_the_broker_is_away(
-    transactional_db: None, shop: Shop, broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    transactional_db: None, shop: Shop, broker: StoppableRedis, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     token = factories.make_token(factories.make_installation(shop))
     environment = {"BROKER_URL": f"redis://127.0.0.1:{broker.port}/0", "EMAIL_URL": "dummymail://"}
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
+    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
     processes = [server.start(f"backoffice.{name}") for name in ("worker", "scheduler")]
-    sellers = Sellers(server, token)
+    sellers = OrderClients(server, token)
     try:
-        until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
+        wait_until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
         broker.kill()
         first = len(sellers.seconds)
         time.sleep(SECONDS)
@@ -126,8 +126,8 @@ def test_writes_go_on_while_the_broker_is_away(
     with shop_scope(shop):
         assert Order.objects.count() == len(sellers.statuses)
         receipts = Job.objects.filter(task="orders.receipt")
-        until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
+        wait_until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
         assert receipts.count() == len(sellers.statuses)
     for process in processes:
-        end(process)
+        stop_process(process)
     server.stop()

@@ -19,12 +19,12 @@ import pytest
 from apps.shops.models import Shop
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.client.conftest import Server, database_url, end
-from tests.faults.test_restarts import copy
-from tests.machine import soaked, until
-from tests.soak.pairs import Pair, own_pair
-from tests.soak.test_kills import SOON, TOPIC, Writers
-from tests.webhooks.worlds import subscribe
+from tests.client.conftest import LiveServer, get_database_url, stop_process
+from tests.faults.test_restarts import copy_database
+from tests.machine import scale_for_soak, wait_until
+from tests.soak.pairs import PostgresPair, run_pair
+from tests.soak.test_kills import COMPLETION_SECONDS, TOPIC, OrderWriters
+from tests.webhooks.worlds import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -43,24 +43,24 @@ _LEFT = """
 
 
 @pytest.fixture
-def pair(transactional_db: None) -> Iterator[Pair]:
-    with own_pair() as servers:
+def pair(transactional_db: None) -> Iterator[PostgresPair]:
+    with run_pair() as servers:
         yield servers
 
 
-def asked(pair: Pair, sql: str) -> list[Any]:
+def run_query(pair: PostgresPair, sql: str) -> list[Any]:
     with psycopg.connect(pair.url, autocommit=True) as other:
         return [value for (value,) in other.execute(sql)]
 
 
-def fail_over(pair: Pair, writers: Writers) -> float:
+def fail_over(pair: PostgresPair, writers: OrderWriters) -> float:
     """Kill the primary and return the seconds until the other server acknowledged a write."""
     name = pair.kill_primary()
     killed = time.monotonic()
     before = len(writers.acknowledged)
     # Responses sent before the primary died may still arrive: count writes after the promotion only.
-    until(lambda: "wait_primary" in pair.states().values(), bool, seconds=120)
-    until(lambda: len(writers.acknowledged), lambda count: count > before + 4, seconds=120)
+    wait_until(lambda: "wait_primary" in pair.states().values(), bool, seconds=120)
+    wait_until(lambda: len(writers.acknowledged), lambda count: count > before + 4, seconds=120)
     seconds = time.monotonic() - killed
     pair.start(name)
     pair.await_whole()
@@ -68,34 +68,34 @@ def fail_over(pair: Pair, writers: Writers) -> float:
 
 
 def test_a_killed_primary_is_replaced_and_loses_no_write(
-    shop: Shop, pair: Pair, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, pair: PostgresPair, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
     listener = factories.make_installation(shop, ("read_orders",))
     with WebhookReceiver([listener.app.api_secret]) as catcher:
-        subscribe(listener, catcher.url, topic=TOPIC)
-        copy(database_url(), pair.url)
-        server = Server(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
+        make_subscription(listener, catcher.url, topic=TOPIC)
+        copy_database(get_database_url(), pair.url)
+        server = LiveServer(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
         processes = [server.start(f"backoffice.{name}") for name in ("worker", "webhooks", "scheduler")]
         server.wait()
-        writers = Writers(server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
+        writers = OrderWriters(server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
         writers.start()
         seconds = []
         try:
-            for _ in range(int(os.environ.get("SOAK_FAILOVERS") or soaked(10))):
+            for _ in range(int(os.environ.get("SOAK_FAILOVERS") or scale_for_soak(10))):
                 time.sleep(BETWEEN_SECONDS)
                 seconds.append(fail_over(pair, writers))
         finally:
             writers.stop()
-        until(lambda: asked(pair, _LEFT), [0].__eq__, seconds=SOON)
+        wait_until(lambda: run_query(pair, _LEFT), [0].__eq__, seconds=COMPLETION_SECONDS)
         ended = [process.poll() for process in (server.process, *processes)]
         for process in processes:
-            end(process)
+            stop_process(process)
         server.stop()
 
-    notes = Counter(asked(pair, "SELECT note FROM orders_order"))
-    events = asked(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
+    notes = Counter(run_query(pair, "SELECT note FROM orders_order"))
+    events = run_query(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
     delivered_notes = {json.loads(request.body)["note"] for request in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201

@@ -28,10 +28,10 @@ from apps.shops.models import Shop
 from apps.webhooks.models import Delivery, Pending
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.client.conftest import Server, database_url, end
-from tests.machine import soaked, until
+from tests.client.conftest import LiveServer, get_database_url, stop_process
+from tests.machine import scale_for_soak, wait_until
 from tests.soak.calls import PREFIX
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -44,17 +44,17 @@ TOPIC = "orders/create"
 EVERY_SECONDS = 5.0
 WRITERS = 4
 # A lease lasts half a minute, and a sweep finds jobs that wait for a lease.
-SOON = 120
+COMPLETION_SECONDS = 120
 
 
-def children(pid: int) -> list[int]:
+def get_child_processes(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-class Processes:
+class KillableProcesses:
     """Two web processes, replaced by their supervisor, and two workers, restarted like a service."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: LiveServer) -> None:
         self.server = server
         self.workers = [self._worker(), self._worker()]
         self.others = [server.start("backoffice.webhooks"), server.start("backoffice.scheduler")]
@@ -65,14 +65,14 @@ class Processes:
 
     def kill_web(self) -> None:
         """Kill a web process in the middle of its work."""
-        if process_ids := children(self.server.process.pid):
+        if process_ids := get_child_processes(self.server.process.pid):
             os.kill(random.choice(process_ids), signal.SIGKILL)
             self.killed["web"] += 1
 
     def kill_worker(self) -> None:
         """Kill the older worker with its children and start another one."""
         worker = self.workers.pop(0)
-        for pid in (worker.pid, *children(worker.pid)):
+        for pid in (worker.pid, *get_child_processes(worker.pid)):
             os.kill(pid, signal.SIGKILL)
         worker.wait(30)
         self.workers.append(self._worker())
@@ -80,20 +80,20 @@ class Processes:
 
     def stop(self) -> None:
         for process in (*self.others, *self.workers):
-            end(process)
+            stop_process(process)
 
 
 @pytest.fixture
-def processes(transactional_db: None, tmp_path: Path) -> Iterator[Processes]:
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
+def killable_processes(transactional_db: None, tmp_path: Path) -> Iterator[KillableProcesses]:
+    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
     server.wait()
-    running = Processes(server)
+    running = KillableProcesses(server)
     yield running
     running.stop()
     server.stop()
 
 
-class Writers:
+class OrderWriters:
     """Clients that create orders and repeat each request with its idempotency key until it succeeds."""
 
     def __init__(self, port: int, token: str, rate: float) -> None:
@@ -138,7 +138,7 @@ class Writers:
         return status
 
 
-def left(shop: Shop) -> int:
+def count_pending(shop: Shop) -> int:
     """Return the number of jobs, events and deliveries that are not done."""
     with shop_scope(shop):
         job_count = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING)).count()
@@ -146,19 +146,19 @@ def left(shop: Shop) -> int:
 
 
 def test_killed_processes_lose_no_write_and_no_event(
-    shop: Shop, processes: Processes, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, killable_processes: KillableProcesses, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(120))
+    seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(120))
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
     listener = factories.make_installation(shop, ("read_orders",))
-    writers = Writers(processes.server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
+    writers = OrderWriters(killable_processes.server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
     with WebhookReceiver([listener.app.api_secret]) as catcher:
-        subscribe(listener, catcher.url, topic=TOPIC)
+        make_subscription(listener, catcher.url, topic=TOPIC)
         writers.start()
         try:
             until_then = time.monotonic() + seconds
-            for kill in cycle((processes.kill_web, processes.kill_worker)):
+            for kill in cycle((killable_processes.kill_web, killable_processes.kill_worker)):
                 time.sleep(EVERY_SECONDS)
                 if time.monotonic() > until_then:
                     break
@@ -166,7 +166,7 @@ def test_killed_processes_lose_no_write_and_no_event(
         finally:
             writers.stop()
         ended = time.monotonic()
-        until(lambda: left(shop), lambda count: count == 0, seconds=SOON)
+        wait_until(lambda: count_pending(shop), lambda count: count == 0, seconds=COMPLETION_SECONDS)
         drained = time.monotonic() - ended
 
     with shop_scope(shop):
@@ -176,7 +176,7 @@ def test_killed_processes_lose_no_write_and_no_event(
     delivered_ids = {request.get_header("-Webhook-Id") for request in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201
-            f"\n{seconds:.0f} seconds, killed {dict(processes.killed)}: {len(writers.acknowledged)} orders "
+            f"\n{seconds:.0f} seconds, killed {dict(killable_processes.killed)}: {len(writers.acknowledged)} orders "
             f"acknowledged, statuses {dict(writers.statuses)} (0: broken), {len(notes)} stored, {events} events, "
             f"{len(delivered_ids)} told; all done {drained:.1f} seconds after the last"
         )

@@ -16,12 +16,12 @@ from django.db import connection
 from apps.ground.tenancy import all_shops_scope
 from benchmarks.data import fill_customers
 from benchmarks.goods import fill_orders, fill_products
-from benchmarks.servers import Running
+from benchmarks.servers import RunningServer
 from tests import factories
-from tests.client.conftest import Server, database_url, end
-from tests.machine import soaked
-from tests.soak.calls import Call, Fates, steadily
-from tests.soak.watching import Watch
+from tests.client.conftest import LiveServer, get_database_url, stop_process
+from tests.machine import scale_for_soak
+from tests.soak.calls import ApiRequest, RequestStatistics, send_at_rate
+from tests.soak.watching import ProcessMonitor
 
 pytestmark = [
     pytest.mark.soak,
@@ -42,39 +42,43 @@ READS = (
 )
 
 
-class Loaded:
+class LoadedServer:
     """A server with filled shops, under configurable load."""
 
-    def __init__(self, server: Server, tokens: list[str]) -> None:
+    def __init__(self, server: LiveServer, tokens: list[str]) -> None:
         self.server, self.tokens = server, tokens
 
-    def run(self, rate: float, seconds: float, fates: Fates | None = None) -> Fates:
+    def run(self, rate: float, seconds: float, fates: RequestStatistics | None = None) -> RequestStatistics:
         callers = max(4, int(rate / 4))
         port, tokens = self.server.port, self.tokens
-        return steadily(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
+        return send_at_rate(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
 
     def memory(self) -> float:
         """Return the megabytes of the largest web process."""
-        return Running("soak", self.server.port, self.server.process, 0).memory()
+        return RunningServer("soak", self.server.port, self.server.process, 0).memory()
 
     @staticmethod
-    def _choose(shop_index: int, chance: random.Random) -> Call:
+    def _choose(shop_index: int, chance: random.Random) -> ApiRequest:
         """Choose nine reads of ten requests, of this shop's customers; every write creates a row."""
         customer_index = shop_index * CUSTOMERS + chance.randint(1, CUSTOMERS)
         if chance.random() < 0.9:
-            return Call("GET", chance.choice(READS).format(id=customer_index))
+            return ApiRequest("GET", chance.choice(READS).format(id=customer_index))
         return chance.choice(
             [
-                Call("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}}),
-                Call("POST", "orders.json", {"order": ORDER}),
-                Call("POST", "products.json", {"product": {"title": "Mug", "variants": [{"price": "10.00"}]}}),
-                Call("PUT", f"customers/{customer_index}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}),
+                ApiRequest(
+                    "POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}}
+                ),
+                ApiRequest("POST", "orders.json", {"order": ORDER}),
+                ApiRequest("POST", "products.json", {"product": {"title": "Mug", "variants": [{"price": "10.00"}]}}),
+                ApiRequest(
+                    "PUT", f"customers/{customer_index}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}
+                ),
             ]
         )
 
 
 @pytest.fixture
-def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
+def loaded_server(transactional_db: None, tmp_path: Path) -> Iterator[LoadedServer]:
     tokens = []
     for number in range(SHOPS):
         shop = factories.make_shop(domain=f"soak-{number}.example", name=f"Soak {number}")
@@ -88,9 +92,9 @@ def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
         cursor.execute("ANALYZE")
     # The render cache reaches its full size before the measurement begins.
     environment = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
+    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
-    yield Loaded(server, tokens)
+    yield LoadedServer(server, tokens)
     server.stop()
 
 
@@ -98,7 +102,7 @@ Printed = Callable[[str], None]
 
 
 @pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+def print_line(capsys: pytest.CaptureFixture[str]) -> Printed:
     """Return a function that prints a line past pytest's capture."""
 
     def show(line: str) -> None:
@@ -108,14 +112,14 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
     return show
 
 
-def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printed) -> None:
-    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(600))
-    loaded.run(rate=20, seconds=5)
+def test_mixed_load_is_answered_without_an_error(loaded_server: LoadedServer, print_line: Printed) -> None:
+    seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(600))
+    loaded_server.run(rate=20, seconds=5)
 
-    fates = loaded.run(RATE, seconds)
+    fates = loaded_server.run(RATE, seconds)
 
     rate = len(fates.seconds) / seconds
-    printed(
+    print_line(
         f"{len(fates.seconds)} answers, {rate:.0f} per second, {SHOPS} shops, {SHOPS * CUSTOMERS} customers: "
         f"p50 {fates.percentile(50):.0f}, p95 {fates.percentile(95):.0f}, p99 {fates.percentile(99):.0f} ms, "
         f"statuses {dict(fates.statuses)}"
@@ -126,21 +130,23 @@ def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printe
     assert fates.percentile(99) < float(os.environ.get("SOAK_P99_MS", "800"))
 
 
-def test_memory_and_connections_stay_where_they_are(loaded: Loaded, printed: Printed) -> None:
-    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(3600))
-    processes = [loaded.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
+def test_memory_and_connections_stay_where_they_are(loaded_server: LoadedServer, print_line: Printed) -> None:
+    seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(3600))
+    processes = [loaded_server.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
     # Warm the caches up.
-    loaded.run(RATE / 2, seconds / 10)
+    loaded_server.run(RATE / 2, seconds / 10)
 
-    answered = Fates()
-    with Watch(loaded.memory, [process.pid for process in processes], answered.count, every=seconds / 60) as watch:
-        loaded.run(RATE / 2, seconds, answered)
+    answered = RequestStatistics()
+    with ProcessMonitor(
+        loaded_server.memory, [process.pid for process in processes], answered.count, every=seconds / 60
+    ) as watch:
+        loaded_server.run(RATE / 2, seconds, answered)
     for process in processes:
-        end(process)
+        stop_process(process)
 
     (web, web_late), (rest, rest_late) = watch.means("web"), watch.means("others")
     connections, waiting = watch.highest("connections"), watch.highest("waiting")
-    printed(
+    print_line(
         f"{seconds:.0f} seconds at {RATE / 2:.0f} per second, {answered.count()} answers {dict(answered.statuses)}: "
         f"web {web:.1f} and {web_late:.1f} MB ({web_late / web - 1:+.1%}), other processes {rest:.1f} and "
         f"{rest_late:.1f} MB ({rest_late / rest - 1:+.1%}), at most {connections[0]} connections in the first half "

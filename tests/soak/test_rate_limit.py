@@ -11,24 +11,24 @@ from pathlib import Path
 import pytest
 
 from tests import factories
-from tests.client.conftest import Server, database_url
-from tests.machine import soaked
-from tests.soak.calls import Call, Caller, Fates, all_at_once, steadily
+from tests.client.conftest import LiveServer, get_database_url
+from tests.machine import scale_for_soak
+from tests.soak.calls import ApiRequest, PersistentClient, RequestStatistics, send_at_rate, send_concurrently
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0), pytest.mark.django_db(transaction=True)]
 
-SECONDS = float(os.environ.get("SOAK_RATE_SECONDS") or soaked(60))
-SHOP = Call("GET", "shop.json")
+SECONDS = float(os.environ.get("SOAK_RATE_SECONDS") or scale_for_soak(60))
+SHOP = ApiRequest("GET", "shop.json")
 
 
 @pytest.fixture
-def serve(transactional_db: None, tmp_path: Path) -> Iterator[Callable[[int], Server]]:
+def run_server(transactional_db: None, tmp_path: Path) -> Iterator[Callable[[int], LiveServer]]:
     """Return a function that starts a server with the default limit: ``serve(processes)``."""
-    started: list[Server] = []
+    started: list[LiveServer] = []
 
-    def start(processes: int) -> Server:
-        server = Server(
-            database_url(),
+    def start(processes: int) -> LiveServer:
+        server = LiveServer(
+            get_database_url(),
             tmp_path,
             BACKOFFICE_BRAND="platform",
             BACKOFFICE_RATE_LIMIT="on",
@@ -44,21 +44,21 @@ def serve(transactional_db: None, tmp_path: Path) -> Iterator[Callable[[int], Se
 
 
 @pytest.mark.parametrize("processes", [1, 4])
-def test_eighty_at_once_and_then_two_per_second(serve: Callable[[int], Server], processes: int) -> None:
+def test_eighty_at_once_and_then_two_per_second(run_server: Callable[[int], LiveServer], processes: int) -> None:
     shop, other = factories.make_shop(), factories.make_shop(domain="other.example", name="Other")
     tokens = [factories.make_token(factories.make_installation(owner)) for owner in (shop, shop, other)]
-    server = serve(processes)
+    server = run_server(processes)
     # Warm every process up before the measurement; the bucket is empty again afterwards.
-    steadily(server.port, tokens[1:], lambda *_: SHOP, rate=8, seconds=5, callers=8)
+    send_at_rate(server.port, tokens[1:], lambda *_: SHOP, rate=8, seconds=5, callers=8)
 
-    burst = all_at_once(server.port, tokens[0], SHOP, 80)
-    other_statistics = Fates()
+    burst = send_concurrently(server.port, tokens[0], SHOP, 80)
+    other_statistics = RequestStatistics()
     for token in tokens[1:]:
-        caller = Caller(server.port, token, other_statistics)
+        caller = PersistentClient(server.port, token, other_statistics)
         caller.call(SHOP)
         caller.close()
     time.sleep(max(float(headers["Retry-After"]) for headers in burst.headers))
-    after = steadily(server.port, tokens[:1], lambda *_: SHOP, rate=2, seconds=SECONDS, callers=2)
+    after = send_at_rate(server.port, tokens[:1], lambda *_: SHOP, rate=2, seconds=SECONDS, callers=2)
 
     # The bucket leaks while eighty requests arrive, so a few more pass.
     assert set(burst.statuses) == {200, 429}

@@ -18,10 +18,10 @@ from apps.shops.models import Shop
 from apps.webhooks.models import Delivery, Pending
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.client.conftest import Server, database_url, end
-from tests.machine import soaked, until
-from tests.soak.calls import Call, steadily
-from tests.webhooks.worlds import subscribe
+from tests.client.conftest import LiveServer, get_database_url, stop_process
+from tests.machine import scale_for_soak, wait_until
+from tests.soak.calls import ApiRequest, send_at_rate
+from tests.webhooks.worlds import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -32,34 +32,34 @@ pytestmark = [
 
 RECEIVERS = 5
 # Seconds from the last write to the last delivery.
-SOON = 60
+DELIVERY_SECONDS = 60
 
 
 @pytest.fixture
-def server(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
-    running = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
+def server(transactional_db: None, tmp_path: Path) -> Iterator[LiveServer]:
+    running = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
     running.wait()
     dispatcher = running.start("backoffice.webhooks")
     yield running
-    end(dispatcher)
+    stop_process(dispatcher)
     running.stop()
 
 
-def write(_: int, chance: random.Random) -> Call:
-    return Call("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}})
+def build_write(_: int, chance: random.Random) -> ApiRequest:
+    return ApiRequest("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}})
 
 
-def left(shop: Shop) -> int:
+def count_pending(shop: Shop) -> int:
     """Return the number of events and deliveries that are not done."""
     with shop_scope(shop):
         return Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
 
 
 def test_writes_reach_five_receivers(
-    shop: Shop, server: Server, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, server: LiveServer, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(600))
+    seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(600))
     rate = float(os.environ.get("SOAK_WRITES", "20"))
     writer = factories.make_token(factories.make_installation(shop, ("write_customers",)))
     with ExitStack() as stack:
@@ -67,11 +67,13 @@ def test_writes_reach_five_receivers(
         for _ in range(RECEIVERS):
             listener = factories.make_installation(shop, ("read_customers",))
             catchers.append(stack.enter_context(WebhookReceiver([listener.app.api_secret])))
-            subscribe(listener, catchers[-1].url, topic="customers/create")
+            make_subscription(listener, catchers[-1].url, topic="customers/create")
 
-        fates = steadily(server.port, [writer], write, rate=rate, seconds=seconds, callers=max(4, int(rate / 2)))
+        fates = send_at_rate(
+            server.port, [writer], build_write, rate=rate, seconds=seconds, callers=max(4, int(rate / 2))
+        )
         ended = time.monotonic()
-        until(lambda: left(shop), lambda count: count == 0, seconds=SOON)
+        wait_until(lambda: count_pending(shop), lambda count: count == 0, seconds=DELIVERY_SECONDS)
 
         drained = time.monotonic() - ended
         with capsys.disabled():

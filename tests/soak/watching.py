@@ -14,11 +14,11 @@ from typing import Self
 
 from django.db import connection
 
-from benchmarks.servers import family_megabytes
+from benchmarks.servers import get_family_megabytes
 
 
 @dataclass(frozen=True)
-class Sample:
+class LoadSample:
     """A measurement at one moment.
 
     Attributes:
@@ -38,7 +38,7 @@ class Sample:
     answers: int
 
 
-class Watch:
+class ProcessMonitor:
     """A thread that takes samples at an interval until the block ends.
 
     Args:
@@ -51,7 +51,7 @@ class Watch:
     def __init__(
         self, web: Callable[[], float], other_processes: Sequence[int], answered: Callable[[], int], *, every: float
     ) -> None:
-        self.samples: list[Sample] = []
+        self.samples: list[LoadSample] = []
         self._web, self._others, self._answered, self._every = web, other_processes, answered, every
         self._began, self._over = time.monotonic(), threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -77,7 +77,7 @@ class Watch:
         return max(values[:half]), max(values[half:] or values)
 
     def _run(self) -> None:
-        _append_sample("\t".join(field.name for field in fields(Sample)))
+        _append_sample("\t".join(field.name for field in fields(LoadSample)))
         try:
             while not self._over.wait(self._every):
                 self.samples.append(self._sample())
@@ -85,11 +85,13 @@ class Watch:
         finally:
             connection.close()
 
-    def _sample(self) -> Sample:
+    def _sample(self) -> LoadSample:
         connections, waiting = _count_connections_and_pending()
-        other_megabytes = sum(family_megabytes(pid) for pid in self._others)
+        other_megabytes = sum(get_family_megabytes(pid) for pid in self._others)
         second = round(time.monotonic() - self._began)
-        return Sample(second, round(self._web(), 1), round(other_megabytes, 1), connections, waiting, self._answered())
+        return LoadSample(
+            second, round(self._web(), 1), round(other_megabytes, 1), connections, waiting, self._answered()
+        )
 
 
 def _count_connections_and_pending() -> tuple[int, int]:

@@ -12,7 +12,7 @@ _UNPACK = {"gzip": gzip.decompress, "br": brotli.decompress}
 
 
 @contextmanager
-def intake(take: Callable[[bytes], object]) -> Iterator[int]:
+def run_telemetry_server(take: Callable[[bytes], object]) -> Iterator[int]:
     """Run the server, pass each decompressed body to ``take`` and yield the port."""
 
     class Intake(BaseHTTPRequestHandler):

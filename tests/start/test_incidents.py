@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from backoffice import heartbeat
-from tests.start.intake import intake
+from tests.start.intake import run_telemetry_server
 
 FAILS = """
 import django
@@ -33,15 +33,15 @@ sentry_sdk.flush(10)
 
 
 @pytest.fixture
-def told() -> Iterator[tuple[str, list[str]]]:
+def sentry() -> Iterator[tuple[str, list[str]]]:
     """Yield a Sentry URL and the list of reports that it receives."""
     bodies: list[str] = []
 
-    with intake(lambda body: bodies.append(body.decode())) as port:
+    with run_telemetry_server(lambda body: bodies.append(body.decode())) as port:
         yield f"http://key@127.0.0.1:{port}/1", bodies
 
 
-def run(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def run_code(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *(("-c", code) if "\n" in code else ("-m", *code.split()))],
         cwd=settings.BASE_DIR,
@@ -58,12 +58,12 @@ def run(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_an_error_is_told_with_its_place_and_without_what_is_a_buyers(
-    told: tuple[str, list[str]], tmp_path: Path
+def test_an_error_is_reported_with_its_location_and_without_personal_data(
+    sentry: tuple[str, list[str]], tmp_path: Path
 ) -> None:
-    address, bodies = told
+    address, bodies = sentry
 
-    ended = run(FAILS, tmp_path, SENTRY_DSN=address)
+    ended = run_code(FAILS, tmp_path, SENTRY_DSN=address)
 
     assert ended.returncode == 0, ended.stderr
     (event,) = [json.loads(line) for body in bodies for line in body.splitlines() if '"exception"' in line]
@@ -74,9 +74,9 @@ def test_an_error_is_told_with_its_place_and_without_what_is_a_buyers(
     assert not [secret for secret in ("ann@", "of ann", "abcdefghijkl") if secret in json.dumps(event)]
 
 
-def test_processes_that_nobody_can_ask_say_that_they_live(tmp_path: Path) -> None:
+def test_processes_without_a_port_write_heartbeats(tmp_path: Path) -> None:
     env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    before = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    before = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
     process = subprocess.Popen([sys.executable, "-m", "backoffice.scheduler"], cwd=settings.BASE_DIR, env=env)
     try:
         for _ in range(600):
@@ -84,17 +84,17 @@ def test_processes_that_nobody_can_ask_say_that_they_live(tmp_path: Path) -> Non
                 break
             process.poll()
             threading.Event().wait(0.1)
-        during = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+        during = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
     finally:
         process.terminate()
         process.wait(30)
     (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
     old = beat.stat().st_mtime - heartbeat.MAX_SILENCE_SECONDS - 1
     os.utime(beat, (old, old))
-    after = run("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
-    web = run("backoffice.heartbeat web", tmp_path, PORT="1")
+    after = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    web = run_code("backoffice.heartbeat web", tmp_path, PORT="1")
 
     assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)
     assert after.stderr == "No heartbeat of a scheduler process for 60 seconds.\n"
     assert (web.returncode, web.stderr) == (1, "The web server does not answer on port 1.\n")
-    assert run("backoffice.heartbeat nobody", tmp_path).returncode == 1
+    assert run_code("backoffice.heartbeat nobody", tmp_path).returncode == 1

@@ -12,7 +12,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from backoffice.middleware import get_client_address
 from tests import factories
-from tests.each import Each
+from tests.each import Subtests
 
 PROXY = "10.0.0.1"
 
@@ -34,12 +34,12 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def trusted(settings: Any) -> None:
+def trusted_proxy(settings: Any) -> None:
     settings.TRUSTED_PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
 def test_the_address_is_that_of_the_last_hop_that_is_no_proxy_of_ours() -> None:
-    with Each() as subtest:
+    with Subtests() as subtest:
         for peer, forwarded, address in CASES:
             with subtest(peer, forwarded):
                 assert get_client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.client.conftest import free_port
-from tests.each import Each
+from tests.client.conftest import find_free_port
+from tests.each import Subtests
 
 SECONDS = 60
 BAD = {
@@ -50,7 +50,7 @@ BAD = {
 }
 
 
-def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_product(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a process of the product with these variables and none of the test's own."""
     ours = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "PORT")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -93,14 +93,14 @@ for name, value in {pairs!r}:
 """
 
 
-def test_every_bad_value_is_told_in_one_sentence_that_names_its_variable(tmp_path: Path) -> None:
+def test_every_bad_value_gives_one_sentence_that_names_its_variable(tmp_path: Path) -> None:
     pairs = [(name, value) for name, values in BAD.items() for value in values]
 
-    ended = run(tmp_path, "-c", ALL_AT_ONCE.format(pairs=pairs))
+    ended = run_product(tmp_path, "-c", ALL_AT_ONCE.format(pairs=pairs))
 
     lines = ended.stdout.splitlines()
     assert len(lines) == len(pairs), ended.stdout + ended.stderr
-    with Each() as subtest:
+    with Subtests() as subtest:
         for (name, value), line in zip(pairs, lines, strict=True):
             with subtest(name, value):
                 assert line.startswith("Backoffice cannot start: ")
@@ -119,25 +119,25 @@ def test_every_bad_value_is_told_in_one_sentence_that_names_its_variable(tmp_pat
     ],
 )
 def test_every_process_says_so_and_ends(tmp_path: Path, arguments: list[str]) -> None:
-    ended = run(tmp_path, *arguments, PORT=str(free_port()), BACKOFFICE_RATE_LIMIT="perhaps")
+    ended = run_product(tmp_path, *arguments, PORT=str(find_free_port()), BACKOFFICE_RATE_LIMIT="perhaps")
 
     assert_one_sentence(ended, "BACKOFFICE_RATE_LIMIT")
 
 
 def test_passwords_in_addresses_are_not_repeated(tmp_path: Path) -> None:
-    ended = run(tmp_path, "manage.py", "check", BROKER_URL="rediss3://user:hunter2@broker:6379/0")
+    ended = run_product(tmp_path, "manage.py", "check", BROKER_URL="rediss3://user:hunter2@broker:6379/0")
 
     assert_one_sentence(ended, "BROKER_URL")
     assert "hunter2" not in ended.stderr
 
 
-def test_a_port_that_somebody_has_is_told_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_written(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     with socket.socket() as listening_socket:
         listening_socket.bind(("127.0.0.1", 0))
         listening_socket.listen()
         port = str(listening_socket.getsockname()[1])
-        ended = run(folder, "-m", "backoffice.run_all", PORT=port)
+        ended = run_product(folder, "-m", "backoffice.run_all", PORT=port)
 
     assert_one_sentence(ended, f"127.0.0.1:{port}")
     assert not folder.exists()
@@ -155,9 +155,9 @@ def test_a_port_that_somebody_has_is_told_before_anything_is_written(tmp_path: P
     ],
 )
 def test_a_part_that_does_not_answer_is_named_in_seconds(tmp_path: Path, variable: str, value: str) -> None:
-    values = {"PORT": str(free_port()), variable: value.format(port=free_port())}
+    values = {"PORT": str(find_free_port()), variable: value.format(port=find_free_port())}
 
-    ended = run(tmp_path, "-m", "backoffice.run_all", **values)
+    ended = run_product(tmp_path, "-m", "backoffice.run_all", **values)
 
     assert_one_sentence(ended, variable)
     assert "secret" not in ended.stderr

@@ -15,9 +15,9 @@ from django.conf import settings
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests import factories
-from tests.client.conftest import WORKER, Server, database_url
-from tests.machine import patience
-from tests.start.intake import intake
+from tests.client.conftest import WORKER, LiveServer, get_database_url
+from tests.machine import get_time_limit
+from tests.start.intake import run_telemetry_server
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -29,7 +29,7 @@ class Collector(list[Any]):
         self.text = ""
 
     def wait_for(self, matches: Callable[[Any], bool]) -> Any:
-        until = time.monotonic() + patience(30)
+        until = time.monotonic() + get_time_limit(30)
         while time.monotonic() < until:
             if matching := [span for span in list(self) if matches(span)]:
                 return matching[0]
@@ -37,7 +37,7 @@ class Collector(list[Any]):
         raise AssertionError([span.name for span in self])
 
 
-def said(span: Any) -> dict[str, Any]:
+def get_attributes(span: Any) -> dict[str, Any]:
     """Return the attributes of a span."""
     return {attribute.key: attribute.value.int_value or attribute.value.string_value for attribute in span.attributes}
 
@@ -52,15 +52,15 @@ def collector() -> Iterator[tuple[str, Collector]]:
         spans.text += str(request)
         spans.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
 
-    with intake(take) as port:
+    with run_telemetry_server(take) as port:
         yield f"http://127.0.0.1:{port}", spans
 
 
 @pytest.fixture
-def traced(transactional_db: None, collector: tuple[str, Collector], tmp_path: Path) -> Iterator[Server]:
+def traced_server(transactional_db: None, collector: tuple[str, Collector], tmp_path: Path) -> Iterator[LiveServer]:
     """Run a server that exports its spans twice a second."""
-    started = Server(
-        database_url(),
+    started = LiveServer(
+        get_database_url(),
         tmp_path,
         OTEL_EXPORTER_OTLP_ENDPOINT=collector[0],
         OTEL_BSP_SCHEDULE_DELAY="500",
@@ -71,7 +71,7 @@ def traced(transactional_db: None, collector: tuple[str, Collector], tmp_path: P
     started.stop()
 
 
-def ask(server: Server, path: str, token: str, *, source: str = "127.0.0.1", body: Any = None) -> None:
+def send_request(server: LiveServer, path: str, token: str, *, source: str = "127.0.0.1", body: Any = None) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(source, 0))
     headers = {"X-Shopify-Access-Token": token, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
     if body is not None:
@@ -84,18 +84,18 @@ def ask(server: Server, path: str, token: str, *, source: str = "127.0.0.1", bod
 
 @pytest.mark.slow
 def test_a_request_and_its_job_are_traced_without_what_is_a_buyers(
-    traced: Server, collector: tuple[str, Collector]
+    traced_server: LiveServer, collector: tuple[str, Collector]
 ) -> None:
     shop = factories.make_shop()
     installation = factories.make_installation(shop)
     token = factories.make_token(installation)
     _, spans = collector
-    traced.start("celery", *WORKER)
+    traced_server.start("celery", *WORKER)
 
-    ask(traced, "/admin/api/2026-07/customers/search.json?query=ann@example.com", token)
-    ask(traced, "/admin/api/2026-07/shop.json", token, source="127.0.0.2")
-    ask(
-        traced,
+    send_request(traced_server, "/admin/api/2026-07/customers/search.json?query=ann@example.com", token)
+    send_request(traced_server, "/admin/api/2026-07/shop.json", token, source="127.0.0.2")
+    send_request(
+        traced_server,
         "/admin/api/2026-07/orders.json",
         token,
         body={"order": {"line_items": [{"title": "Mug", "price": "1"}]}},
@@ -104,30 +104,32 @@ def test_a_request_and_its_job_are_traced_without_what_is_a_buyers(
     search = spans.wait_for(lambda span: span.name.endswith("customers/search.json"))
     proxied = spans.wait_for(lambda span: span.name.endswith("/shop.json"))
     job = spans.wait_for(lambda span: span.name == "fulfillment.route")
-    facts = said(search)
+    facts = get_attributes(search)
     assert search.name == "GET " + facts["http.route"]
     assert (facts["http.request.method"], facts["http.response.status_code"]) == ("GET", 200)
     assert (facts["backoffice.shop"], facts["backoffice.app"]) == (str(shop.pk), str(installation.app_id))
-    statements = [said(span)["db.query.text"] for span in list(spans) if span.parent_span_id == search.span_id]
+    statements = [
+        get_attributes(span)["db.query.text"] for span in list(spans) if span.parent_span_id == search.span_id
+    ]
     assert [text for text in statements if text.startswith("SELECT") and "customers_customer" in text]
     assert [span for span in list(spans) if span.parent_span_id == job.span_id]
-    assert said(job)["backoffice.shop"] == str(shop.pk)
+    assert get_attributes(job)["backoffice.shop"] == str(shop.pk)
     # Only a trusted proxy may set the parent of a trace.
     assert proxied.trace_id.hex() == TRACE != search.trace_id.hex()
     assert not [secret for secret in ("ann@", token, "Mug") if secret in spans.text]
 
 
 @pytest.mark.slow
-def test_what_waits_is_told_when_the_server_stops(
+def test_pending_spans_are_sent_when_the_server_stops(
     transactional_db: None, collector: tuple[str, Collector], tmp_path: Path
 ) -> None:
     token = factories.make_token(factories.make_installation(factories.make_shop()))
-    server = Server(
-        database_url(), tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector[0], OTEL_BSP_SCHEDULE_DELAY="600000"
+    server = LiveServer(
+        get_database_url(), tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector[0], OTEL_BSP_SCHEDULE_DELAY="600000"
     )
     try:
         server.wait()
-        ask(server, "/admin/api/2026-07/shop.json", token)
+        send_request(server, "/admin/api/2026-07/shop.json", token)
         before = len(collector[1])
     finally:
         server.stop()

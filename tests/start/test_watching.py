@@ -22,14 +22,14 @@ from apps.shops.models import Shop
 from backoffice import logs
 from backoffice.metrics import database_gauges
 from tests import factories
-from tests.client.conftest import Server, database_url
+from tests.client.conftest import LiveServer, get_database_url
 
 TOKEN = "a-token-of-operators"
 SERIES = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 SAMPLES = Path(settings.BASE_DIR, "docs", "samples")
 
 
-class Watched(Server):
+class MonitoredServer(LiveServer):
     """A server with a readable log."""
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
@@ -43,14 +43,14 @@ class Watched(Server):
         return (self.data_dir / "log").read_text()
 
 
-def scrape(server: Watched, token: str = TOKEN) -> str:
+def fetch_metrics(server: MonitoredServer, token: str = TOKEN) -> str:
     with urlopen(
         Request(f"{server.url}/metrics", headers={"Authorization": f"Bearer {token}"}), timeout=30
     ) as response:
         return str(response.read().decode())
 
 
-def value(metrics: str, name: str, *labels: str) -> float:
+def get_value(metrics: str, name: str, *labels: str) -> float:
     """Return the sum of the series with this name and these labels."""
     return sum(
         float(number)
@@ -60,10 +60,10 @@ def value(metrics: str, name: str, *labels: str) -> float:
 
 
 @pytest.fixture
-def server(transactional_db: None, tmp_path: Path) -> Any:
+def monitored_server(transactional_db: None, tmp_path: Path) -> Any:
     """Run two web processes with metrics and a log file."""
-    started = Watched(
-        database_url(),
+    started = MonitoredServer(
+        get_database_url(),
         tmp_path,
         WEB_PROCESSES="2",
         BACKOFFICE_METRICS_TOKEN=TOKEN,
@@ -76,58 +76,62 @@ def server(transactional_db: None, tmp_path: Path) -> Any:
     started.stop()
 
 
-def call(server: Watched, path: str, **headers: str) -> dict[str, str]:
+def send_request(server: MonitoredServer, path: str, **headers: str) -> dict[str, str]:
     with urlopen(Request(f"{server.url}{path}", headers=headers), timeout=30) as response:
         response.read()
         return dict(response.headers)
 
 
 @pytest.mark.slow
-def test_figures_add_up_over_the_processes_and_each_request_is_a_line(server: Watched, shop: Shop) -> None:
+def test_figures_add_up_over_the_processes_and_each_request_is_a_line(
+    monitored_server: MonitoredServer, shop: Shop
+) -> None:
     token = factories.make_token(factories.make_installation(shop))
     for _ in range(20):
-        answered = call(
-            server,
+        answered = send_request(
+            monitored_server,
             "/admin/api/2026-07/shop.json?name=Ann",
             **{"X-Shopify-Access-Token": token, "X-Request-Id": "0af7651916cd43dd8448eb211c80319c"},
         )
-    call(server, "/accounts/login/")
+    send_request(monitored_server, "/accounts/login/")
     with shop_scope(shop):
         Job.objects.create(shop=shop, task="none")
 
-    metrics = scrape(server)
+    metrics = fetch_metrics(monitored_server)
 
     route = 'route="admin/api/<str:version>/shop.json"'
     assert answered["X-Request-Id"] == "0af7651916cd43dd8448eb211c80319c"
-    assert value(metrics, "backoffice_requests_total", route, 'status="200"', 'method="GET"') == 20
-    assert value(metrics, "backoffice_request_seconds_count", route) == 20
-    assert 0 < value(metrics, "backoffice_request_database_seconds_total", route) < 20
-    assert value(metrics, "backoffice_request_database_exchanges_total", route) >= 20
-    assert value(metrics, "backoffice_requests_total", 'route="accounts/login/"') == 1
-    assert value(metrics, "backoffice_web_processes") == 2
-    assert value(metrics, "backoffice_up") == 1
-    assert value(metrics, "backoffice_jobs", 'state="due"') == 1
-    server.stop()
-    lines = [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
+    assert get_value(metrics, "backoffice_requests_total", route, 'status="200"', 'method="GET"') == 20
+    assert get_value(metrics, "backoffice_request_seconds_count", route) == 20
+    assert 0 < get_value(metrics, "backoffice_request_database_seconds_total", route) < 20
+    assert get_value(metrics, "backoffice_request_database_exchanges_total", route) >= 20
+    assert get_value(metrics, "backoffice_requests_total", 'route="accounts/login/"') == 1
+    assert get_value(metrics, "backoffice_web_processes") == 2
+    assert get_value(metrics, "backoffice_up") == 1
+    assert get_value(metrics, "backoffice_jobs", 'state="due"') == 1
+    monitored_server.stop()
+    lines = [json.loads(line) for line in monitored_server.log().splitlines() if line.startswith("{")]
     ours = [line for line in lines if line["logger"] == "backoffice.access" and line["path"].endswith("/shop.json")]
     assert len(ours) == 20
     assert {(line["request_id"], line["shop"], line["status"], line["method"]) for line in ours} == {
         ("0af7651916cd43dd8448eb211c80319c", shop.pk, 200, "GET")
     }
     assert all(line["app"] and line["milliseconds"] > 0 and line["bytes"] > 0 for line in ours)
-    assert token not in server.log()
-    assert "Ann" not in server.log()
+    assert token not in monitored_server.log()
+    assert "Ann" not in monitored_server.log()
 
 
-def names(text: str) -> set[str]:
+def get_series_names(text: str) -> set[str]:
     """Return the series that an expression uses."""
     return {re.sub("_bucket$", "", name) for name in re.findall(r"\bbackoffice_\w+", text)}
 
 
 @pytest.mark.slow
-def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(server: Watched, shop: Shop) -> None:
-    call(server, "/accounts/login/")
-    metrics = scrape(server)
+def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(
+    monitored_server: MonitoredServer, shop: Shop
+) -> None:
+    send_request(monitored_server, "/accounts/login/")
+    metrics = fetch_metrics(monitored_server)
     there = {name for name, _, _ in SERIES.findall(metrics)} | set(re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE))
     # Exported if the installation has a replica (``faults/test_replica.py``).
     there |= {"backoffice_replica_up", "backoffice_replica_lag_seconds"}
@@ -135,13 +139,13 @@ def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(server: 
     expressions = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ()))
     alarms = (SAMPLES / "alarms.yml").read_text()
 
-    assert len(names(expressions)) > 8
-    assert names(expressions) - there == set()
-    assert names(alarms) - there == set()
+    assert len(get_series_names(expressions)) > 8
+    assert get_series_names(expressions) - there == set()
+    assert get_series_names(alarms) - there == set()
 
 
 @pytest.mark.django_db
-def test_without_its_token_nobody_learns_the_figures(client: Client, settings: Any) -> None:
+def test_metrics_need_the_token(client: Client, settings: Any) -> None:
     settings.METRICS_TOKEN = ""
     switched_off = client.get("/metrics").status_code
     settings.METRICS_TOKEN = TOKEN

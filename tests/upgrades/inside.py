@@ -32,14 +32,14 @@ PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 CHECKS = ("check_money", "check_stock", "check_blobs")
 
 
-def printed(command: str, *arguments: str) -> str:
+def run_command(command: str, *arguments: str) -> str:
     """Return the output of a management command."""
     output = io.StringIO()
     call_command(command, *arguments, stdout=output)
     return output.getvalue()
 
 
-class Caller:
+class AppClient:
     """A client with an app's token."""
 
     def __init__(self, token: str) -> None:
@@ -57,9 +57,9 @@ class Caller:
         return thing
 
 
-def write(token: str, mark: str) -> list[str]:
+def create_objects(token: str, mark: str) -> list[str]:
     """Create one object of each kind and return the paths for reading them."""
-    caller = Caller(token)
+    caller = AppClient(token)
     picture = {"attachment": PIXEL, "filename": f"{mark}.gif"}
     variants = [{"option1": "Red", "price": "19.95"}, {"option1": "Blue", "price": "21.50"}]
     product = caller.post(
@@ -98,41 +98,41 @@ def write(token: str, mark: str) -> list[str]:
     ]
 
 
-def answers(token: str, paths: list[str]) -> dict[str, Any]:
+def read_paths(token: str, paths: list[str]) -> dict[str, Any]:
     """Return the response of the interface for each path."""
-    caller = Caller(token)
+    caller = AppClient(token)
     return {path: caller.get(path) for path in paths}
 
 
-def check() -> None:
+def run_checks() -> None:
     """Run the checks of an installation; the first difference ends with an error."""
     for command in CHECKS:
-        printed(command)
+        run_command(command)
 
 
-def fill() -> dict[str, Any]:
+def fill_database() -> dict[str, Any]:
     """Migrate an empty database, create a shop and return the token and the responses for it."""
-    printed("migrate", "--verbosity", "0")
-    printed("create_shop", DOMAIN, "--name", "Kept", "--currency", "EUR", "--country", "DE")
-    credentials = json.loads(printed("create_app", "Kept app", "--shop", DOMAIN, "--scopes", SCOPES, "--json"))
+    run_command("migrate", "--verbosity", "0")
+    run_command("create_shop", DOMAIN, "--name", "Kept", "--currency", "EUR", "--country", "DE")
+    credentials = json.loads(run_command("create_app", "Kept app", "--shop", DOMAIN, "--scopes", SCOPES, "--json"))
     token = credentials["access_token"]
-    paths = [path for mark in ("first", "second", "third") for path in write(token, mark)]
-    check()
-    return {"token": token, "answers": answers(token, paths)}
+    paths = [path for mark in ("first", "second", "third") for path in create_objects(token, mark)]
+    run_checks()
+    return {"token": token, "answers": read_paths(token, paths)}
 
 
 def main(work: str, *arguments: str) -> Any:
     if work == "fill":
-        return fill()
+        return fill_database()
     if work == "migrate":
-        return printed("migrate", "--verbosity", "0")
+        return run_command("migrate", "--verbosity", "0")
     if work == "check":
-        return check()
+        return run_checks()
     if work == "write":
         (token,) = arguments
-        return answers(token, write(token, "besides"))
+        return read_paths(token, create_objects(token, "besides"))
     token, *paths = arguments
-    return answers(token, paths)
+    return read_paths(token, paths)
 
 
 if __name__ == "__main__":

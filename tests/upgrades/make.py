@@ -17,14 +17,14 @@ from typing import Any
 from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
 
 
-def code_of(ref: str, folder: Path) -> Path:
+def extract_release(ref: str, folder: Path) -> Path:
     """Extract the files of a release from git."""
     packed = subprocess.run(["git", "archive", ref], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
     return folder
 
 
-def dumped(url: str) -> str:
+def dump_database(url: str) -> str:
     """Return the database as SQL for every version of psql, without commands that only the newest version knows."""
     process = subprocess.run(
         ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--column-inserts", url],
@@ -48,7 +48,7 @@ def make_postgres(code: Path, data: Path, server: str) -> Any:
     """Fill a database and dump it; its files are in a temporary folder."""
     with scratch_database(server) as url:
         facts = run_inside(code, data, url, "fill")
-        (RELEASE / "postgres.sql.xz").write_bytes(lzma.compress(dumped(url).encode()))
+        (RELEASE / "postgres.sql.xz").write_bytes(lzma.compress(dump_database(url).encode()))
     with tarfile.open(RELEASE / "postgres-files.tar.xz", "w:xz") as packed:
         packed.add(data, arcname=".")
     return facts
@@ -66,7 +66,7 @@ def main() -> None:
         folders = [Path(temporary_folder) / name for name in ("code", "sqlite", "postgres")]
         for folder in folders:
             folder.mkdir()
-        code = code_of(commit, folders[0])
+        code = extract_release(commit, folders[0])
         facts = {
             "release": commit,
             "sqlite": make_sqlite(code, folders[1]),

@@ -21,9 +21,9 @@ import pytest
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from tests.client.conftest import database_url
-from tests.parts import need, on_postgres
-from tests.upgrades.make import code_of
+from tests.client.conftest import get_database_url
+from tests.parts import is_postgres, require_service
+from tests.upgrades.make import extract_release
 from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.own_sessions]
@@ -35,7 +35,7 @@ MADE_BY_MIGRATIONS = {"django_migrations", "django_content_type", "auth_permissi
 Rows = dict[str, list[dict[str, Any]]]
 
 
-class Installation:
+class ReleasedInstallation:
     """An installation created by the last release."""
 
     def __init__(self, database: str, data: Path) -> None:
@@ -103,21 +103,21 @@ class Installation:
         }
 
 
-def unpack(name: str, folder: Path) -> None:
+def unpack_fixture(name: str, folder: Path) -> None:
     with tarfile.open(RELEASE / name) as packed:
         packed.extractall(folder, filter="data")
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Iterator[Installation]:
+def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
     """Return the installation as the release created it."""
-    if not on_postgres():
-        unpack("sqlite.tar.xz", tmp_path)
-        yield Installation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
+    if not is_postgres():
+        unpack_fixture("sqlite.tar.xz", tmp_path)
+        yield ReleasedInstallation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
         return
-    psql = need("psql", shutil.which("psql"))
-    unpack("postgres-files.tar.xz", tmp_path)
-    with scratch_database(database_url()) as url:
+    psql = require_service("psql", shutil.which("psql"))
+    unpack_fixture("postgres-files.tar.xz", tmp_path)
+    with scratch_database(get_database_url()) as url:
         dump = lzma.decompress((RELEASE / "postgres.sql.xz").read_bytes())
         subprocess.run(
             [psql, "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url],
@@ -125,19 +125,21 @@ def left(tmp_path: Path) -> Iterator[Installation]:
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        yield Installation(url, tmp_path)
+        yield ReleasedInstallation(url, tmp_path)
 
 
-def kept(before: Any, after: Any) -> bool:
+def is_contained(before: Any, after: Any) -> bool:
     """Return True if everything in ``before`` is also in ``after``."""
     if isinstance(before, dict):
-        return isinstance(after, dict) and all(name in after and kept(before[name], after[name]) for name in before)
+        return isinstance(after, dict) and all(
+            name in after and is_contained(before[name], after[name]) for name in before
+        )
     if isinstance(before, list):
-        return isinstance(after, list) and len(before) == len(after) and all(map(kept, before, after))
+        return isinstance(after, list) and len(before) == len(after) and all(map(is_contained, before, after))
     return bool(before == after)
 
 
-def put_back(plain: Any, table: str, row: dict[str, Any]) -> None:
+def delete_and_insert(plain: Any, table: str, row: dict[str, Any]) -> None:
     """Delete the row and insert it with the columns it has."""
     mark = "?" if connection.vendor == "sqlite" else "%s"
     values = [Jsonb(value) if isinstance(value, dict | list) else value for value in row.values()]
@@ -156,12 +158,17 @@ def put_back(plain: Any, table: str, row: dict[str, Any]) -> None:
         plain.execute("ROLLBACK")
 
 
-def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(left: Installation) -> None:
-    rows, files, columns, demanding = left.rows(), left.files(), left.columns(), left.demanding()
+def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(released_installation: ReleasedInstallation) -> None:
+    rows, files, columns, demanding = (
+        released_installation.rows(),
+        released_installation.files(),
+        released_installation.columns(),
+        released_installation.demanding(),
+    )
 
-    left.do("migrate")
+    released_installation.do("migrate")
 
-    now, schema = left.rows(), left.columns()
+    now, schema = released_installation.rows(), released_installation.columns()
     for table in rows.keys() - MADE_BY_MIGRATIONS:
         old = [{name: row[name] for name in columns[table]} for row in now[table]]
         key = repr
@@ -169,34 +176,42 @@ def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(left: Install
             (sorted(row.items()) for row in rows[table]), key=key
         ), table
     assert {table: names - schema[table] for table, names in columns.items() if names - schema[table]} == {}
-    assert {column for column in left.demanding() - demanding if column[0] in columns} == set()
-    plain = left.connect()
+    assert {column for column in released_installation.demanding() - demanding if column[0] in columns} == set()
+    plain = released_installation.connect()
     for table in rows.keys() - MADE_BY_MIGRATIONS:
         for row in rows[table][:1]:
-            put_back(plain, table, row)
+            delete_and_insert(plain, table, row)
     plain.close()
-    assert files.items() <= left.files().items()
-    left.do("check")
-    responses = left.do("ask", left.facts["token"], *left.facts["answers"])
-    assert {path for path, response in left.facts["answers"].items() if not kept(response, responses[path])} == set()
+    assert files.items() <= released_installation.files().items()
+    released_installation.do("check")
+    responses = released_installation.do(
+        "ask", released_installation.facts["token"], *released_installation.facts["answers"]
+    )
+    assert {
+        path
+        for path, response in released_installation.facts["answers"].items()
+        if not is_contained(response, responses[path])
+    } == set()
 
 
 @pytest.mark.soak
 def test_the_last_release_goes_on_on_the_new_schema(
-    left: Installation, tmp_path_factory: pytest.TempPathFactory
+    released_installation: ReleasedInstallation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     release = FACTS["release"]
     is_available = (
         subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False).returncode == 0
     )
-    need("git's history", release if is_available else None)
-    code = code_of(release, tmp_path_factory.mktemp("code"))
-    left.do("migrate")
+    require_service("git's history", release if is_available else None)
+    code = extract_release(release, tmp_path_factory.mktemp("code"))
+    released_installation.do("migrate")
 
-    responses = left.do("ask", left.facts["token"], *left.facts["answers"], code=code)
-    created = left.do("write", left.facts["token"], code=code)
+    responses = released_installation.do(
+        "ask", released_installation.facts["token"], *released_installation.facts["answers"], code=code
+    )
+    created = released_installation.do("write", released_installation.facts["token"], code=code)
 
-    assert responses == left.facts["answers"]
-    responses_after = left.do("ask", left.facts["token"], *created)
-    assert {path for path, response in created.items() if not kept(response, responses_after[path])} == set()
-    left.do("check")
+    assert responses == released_installation.facts["answers"]
+    responses_after = released_installation.do("ask", released_installation.facts["token"], *created)
+    assert {path for path, response in created.items() if not is_contained(response, responses_after[path])} == set()
+    released_installation.do("check")

@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.each import Each
+from tests.each import Subtests
 
 # Invalid Liquid and a part of the expected error.
 BROKEN = {
@@ -36,13 +36,13 @@ BROKEN = {
 }
 
 
-def test_every_flaw_is_said_in_the_readers_language(tmp_path: Path, node_packages: Path) -> None:
+def test_every_liquid_error_is_translated(tmp_path: Path, node_packages: Path) -> None:
     script = tmp_path / "flaws.cjs"
     options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={script}")
     subprocess.run([node_packages / ".bin" / "esbuild", str(Path(__file__).parent / "flaws.js"), *options], check=True)
     process = subprocess.run(["node", script], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
 
-    with Each() as subtest:
+    with Subtests() as subtest:
         for (text, expected), message in zip(BROKEN.items(), json.loads(process.stdout), strict=True):
             with subtest(text):
                 assert message.startswith("«")

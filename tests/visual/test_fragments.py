@@ -22,12 +22,12 @@ AROUND = (
 )
 
 
-def fragments() -> list[str]:
+def read_fragments() -> list[str]:
     """Return the fragments, more than two hundred."""
     return (HERE / "fragments.txt").read_bytes().decode().split("\n=====\n")
 
 
-def texts_of(pieces: list[str]) -> list[str]:
+def build_texts(pieces: list[str]) -> list[str]:
     """Return each fragment by itself, between two others, and inside another fragment's wrapper."""
     neighbors = zip(pieces, pieces[7:] + pieces[:7], pieces[31:] + pieces[:31], strict=True)
     combined = [f"{first}\n{second}{third}" for first, second, third in neighbors]
@@ -40,8 +40,8 @@ def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path, node_packages: 
     options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={script}")
     subprocess.run([node_packages / ".bin" / "esbuild", str(HERE / "check.js"), *options], check=True)
 
-    pieces = fragments()
-    texts = texts_of(pieces)
+    pieces = read_fragments()
+    texts = build_texts(pieces)
     process = subprocess.run(["node", script], input=json.dumps(texts), check=True, capture_output=True, text=True)
 
     result = json.loads(process.stdout)

@@ -9,7 +9,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain.delivery_tests import send_test_delivery
 from apps.webhooks.models import Attempt, Delivery, Subscription
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 URI = "https://apps.example.com/hooks"
 
@@ -18,7 +18,7 @@ def make_delivery(
     installation: Installation, subscription: Subscription | None = None, *, at: datetime | None = None, **values: Any
 ) -> Delivery:
     """Create a delivery for a subscription, which is created if missing, and set further values."""
-    reported_subscription = subscription or subscribe(installation, URI, topic="shop/update")
+    reported_subscription = subscription or make_subscription(installation, URI, topic="shop/update")
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
         delivery = send_test_delivery(reported_subscription, shop_id=installation.shop_id, at=at or timezone.now())
         Delivery.objects.filter(pk=delivery.pk).update(**values)

@@ -18,8 +18,8 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.models import Attempt, Delivery, Pending
 from tests import factories
-from tests.races import at_once
-from tests.webhooks.worlds import happen, subscribe
+from tests.races import run_concurrently
+from tests.webhooks.worlds import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URI = "http://127.0.0.1:9/"
@@ -35,26 +35,26 @@ def installation(shop: Shop) -> Installation:
     return factories.make_installation(shop, scopes=["read_content"])
 
 
-def waiting(shop: Shop, installation: Installation, count: int = 1, **values: Any) -> list[Delivery]:
-    subscribe(installation, URI, **values)
-    happen(shop, count)
+def make_due_deliveries(shop: Shop, installation: Installation, count: int = 1, **values: Any) -> list[Delivery]:
+    make_subscription(installation, URI, **values)
+    create_blogs(shop, count)
     fan_out.create_deliveries()
     with shop_scope(shop):
         return list(Delivery.objects.order_by("pk"))
 
 
-def claimed(rows: list[Delivery], free: int = 10, turn: AttemptKind = AttemptKind.DUE) -> list[Claim]:
+def claim_deliveries_of(rows: list[Delivery], free: int = 10, turn: AttemptKind = AttemptKind.DUE) -> list[Claim]:
     return claims.claim_deliveries({rows[0].endpoint_id: free}, turn)
 
 
-def done(claim: Claim, state: str = "done") -> DeliveryResult:
+def build_done_result(claim: Claim, state: str = "done") -> DeliveryResult:
     return DeliveryResult(claim, state, outcome="ok", status=200, total_ms=5)
 
 
-def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation, 5)
+def test_a_claim_leases_the_oldest_deliveries_exclusively(shop: Shop, installation: Installation) -> None:
+    rows = make_due_deliveries(shop, installation, 5)
 
-    first, second, third = claimed(rows, 3), claimed(rows, 3), claimed(rows, 3)
+    first, second, third = claim_deliveries_of(rows, 3), claim_deliveries_of(rows, 3), claim_deliveries_of(rows, 3)
 
     assert sorted(item.pk for item in first) == [row.pk for row in rows[:3]]
     assert sorted(item.pk for item in second) == [row.pk for row in rows[3:]]
@@ -64,18 +64,18 @@ def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop
 
 
 def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation)
-    (late,) = claimed(rows)
+    rows = make_due_deliveries(shop, installation)
+    (late,) = claim_deliveries_of(rows)
     with all_shops_scope():
         Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert maintenance.expire_leases() == 1
-    (timely,) = claimed(rows, turn=AttemptKind.RETRY)
+    (timely,) = claim_deliveries_of(rows, turn=AttemptKind.RETRY)
 
-    fenced = results.write_results([done(late, "dead")])
+    fenced = results.write_results([build_done_result(late, "dead")])
     assert fenced == {late.pk}
     with shop_scope(shop):
         assert Delivery.objects.get().state == "leased"
-    assert results.write_results([done(timely)]) == set()
+    assert results.write_results([build_done_result(timely)]) == set()
 
     with shop_scope(shop):
         row = Delivery.objects.get()
@@ -85,15 +85,15 @@ def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, inst
 
 
 def test_a_lease_that_lasts_is_not_reaped(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation)
-    claimed(rows)
+    rows = make_due_deliveries(shop, installation)
+    claim_deliveries_of(rows)
 
     assert maintenance.expire_leases() == 0
 
 
 def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation, 2)
-    first, second = claimed(rows)
+    rows = make_due_deliveries(shop, installation, 2)
+    first, second = claim_deliveries_of(rows)
     past = timezone.now() - timedelta(seconds=1)
     with all_shops_scope():
         Delivery.objects.update(lease_until=past)
@@ -110,9 +110,9 @@ def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Sh
 
 def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installation: Installation) -> None:
     for number in range(3):
-        subscribe(installation, f"{URI}{number}")
-    subscribe(installation, f"{URI}part", include_fields=["title"])
-    happen(shop, 2)
+        make_subscription(installation, f"{URI}{number}")
+    make_subscription(installation, f"{URI}part", include_fields=["title"])
+    create_blogs(shop, 2)
     fan_out.create_deliveries()
     with shop_scope(shop):
         bodies = {row.pk: bytes(row.payload.body) for row in Delivery.objects.select_related("payload")}
@@ -125,10 +125,10 @@ def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installatio
 
 
 def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation)
+    rows = make_due_deliveries(shop, installation)
     states = []
     for number in range(20):
-        claimed(rows, turn=AttemptKind.RETRY if number else AttemptKind.DUE)
+        claim_deliveries_of(rows, turn=AttemptKind.RETRY if number else AttemptKind.DUE)
         with all_shops_scope():
             Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
             maintenance.expire_leases()
@@ -138,19 +138,19 @@ def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installati
 
 
 def test_results_of_deliveries_that_are_gone_lose_no_others(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation, 2)
-    first, second = sorted(claimed(rows), key=lambda delivery: delivery.pk)
+    rows = make_due_deliveries(shop, installation, 2)
+    first, second = sorted(claim_deliveries_of(rows), key=lambda delivery: delivery.pk)
     with shop_scope(shop):
         Delivery.objects.filter(pk=first.pk).delete()
 
-    assert results.write_results([done(first), done(second)]) == {first.pk}
+    assert results.write_results([build_done_result(first), build_done_result(second)]) == {first.pk}
     with shop_scope(shop):
         assert Delivery.objects.get().state == "done"
 
 
-def test_results_hold_whatever_receivers_say(shop: Shop, installation: Installation) -> None:
-    (claim,) = claimed(waiting(shop, installation))
-    result = done(claim)
+def test_results_are_stored_for_any_response(shop: Shop, installation: Installation) -> None:
+    (claim,) = claim_deliveries_of(make_due_deliveries(shop, installation))
+    result = build_done_result(claim)
     result.headers = {"X-Strange": 'é"\\ \u2028', "Y": "ü"}
     result.excerpt, result.message, result.remote_ip = "<script>'\\u0000 😀", "x" * 255, "2001:db8::1"
 
@@ -163,7 +163,7 @@ def test_results_hold_whatever_receivers_say(shop: Shop, installation: Installat
 
 
 def test_endpoints_are_found_at_which_something_waits(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation, 3)
+    rows = make_due_deliveries(shop, installation, 3)
     with shop_scope(shop):
         Delivery.objects.filter(pk=rows[0].pk).update(state="retry", next_at=timezone.now() + timedelta(seconds=60))
         Delivery.objects.filter(pk=rows[1].pk).update(state="done")
@@ -189,9 +189,11 @@ def test_breakers_are_known_to_other_processes() -> None:
 @pytest.mark.postgres
 @pytest.mark.race(control="test_without_the_lock_two_claims_take_the_same")
 def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Installation) -> None:
-    rows = waiting(shop, installation, 60)
+    rows = make_due_deliveries(shop, installation, 60)
 
-    used_results = at_once(shop, *(lambda: [delivery.pk for delivery in claimed(rows, 20)] for _ in range(4)))
+    used_results = run_concurrently(
+        shop, *(lambda: [delivery.pk for delivery in claim_deliveries_of(rows, 20)] for _ in range(4))
+    )
 
     everything = [pk for pks in used_results for pk in pks]
     assert sorted(everything) == sorted({*everything})
@@ -203,13 +205,15 @@ def test_without_the_lock_two_claims_take_the_same(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: a claim that does not lock its rows leases a delivery twice."""
-    rows = waiting(shop, installation, 60)
+    rows = make_due_deliveries(shop, installation, 60)
     unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace(
         "SELECT w.id, w.next_at", "SELECT w.id, w.next_at, pg_sleep(0.02)::text AS slept"
     )
     monkeypatch.setattr(claims, "_CLAIM", unlocked)
 
-    used_results = at_once(shop, *(lambda: [delivery.pk for delivery in claimed(rows, 20)] for _ in range(4)))
+    used_results = run_concurrently(
+        shop, *(lambda: [delivery.pk for delivery in claim_deliveries_of(rows, 20)] for _ in range(4))
+    )
 
     everything = [pk for pks in used_results for pk in pks]
     assert len(everything) > len({*everything})
@@ -218,10 +222,10 @@ def test_without_the_lock_two_claims_take_the_same(
 @pytest.mark.postgres
 @pytest.mark.race(no_guard="the unique constraint of deliveries stands behind the lock, and cannot be turned off")
 def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installation: Installation) -> None:
-    subscribe(installation, URI)
-    happen(shop, 40)
+    make_subscription(installation, URI)
+    create_blogs(shop, 40)
 
-    reported_results = at_once(shop, *(lambda: fan_out.create_deliveries(15).deliveries for _ in range(5)))
+    reported_results = run_concurrently(shop, *(lambda: fan_out.create_deliveries(15).deliveries for _ in range(5)))
     while fan_out.create_deliveries(15).events:
         pass
 
@@ -234,8 +238,8 @@ def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installati
 def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subscribe(installation, URI)
-    happen(shop, 3)
+    make_subscription(installation, URI)
+    create_blogs(shop, 3)
 
     def fail(_: object) -> None:
         raise ZeroDivisionError
@@ -256,10 +260,10 @@ def test_a_filter_that_fails_loses_no_other_delivery(
     def fail(_: object) -> bool:
         raise ZeroDivisionError
 
-    broken = subscribe(installation, f"{URI}broken", filter="id:*")
-    subscribe(installation, f"{URI}well")
+    broken = make_subscription(installation, f"{URI}broken", filter="id:*")
+    make_subscription(installation, f"{URI}well")
     monkeypatch.setattr(matching, "compile_filter", lambda text: fail)
-    happen(shop)
+    create_blogs(shop)
     fan_out.create_deliveries()
 
     with all_shops_scope():
@@ -272,7 +276,7 @@ def test_what_one_action_tells_twice_counts_once(shop: Shop, installation: Insta
     from apps.content.domain.blogs import create_blog, update_blog
     from apps.events.domain.context import event_context
 
-    subscribe(installation, URI, topic="blogs/update")
+    make_subscription(installation, URI, topic="blogs/update")
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
         with event_context(request_id="one"):
@@ -291,8 +295,8 @@ def test_an_extract_that_repeats_itself_is_not_sent_for_a_while(
 ) -> None:
     from apps.content.domain.blogs import create_blog, update_blog
 
-    subscribe(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])
-    subscribe(installation, f"{URI}whole", topic="blogs/update")
+    make_subscription(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])
+    make_subscription(installation, f"{URI}whole", topic="blogs/update")
     new_shop = Shop.objects.get(pk=shop.pk)
     with shop_scope(new_shop):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())

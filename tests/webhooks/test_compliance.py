@@ -29,7 +29,7 @@ from tests.orders.factories import make_order
 pytestmark = pytest.mark.django_db
 
 
-def wanted(shop: Shop, *scopes: str) -> Installation:
+def create_subscribed_app(shop: Shop, *scopes: str) -> Installation:
     """Create an app whose configuration file subscribes to all three privacy topics."""
     installation = factories.make_installation(shop, scopes)
     for topic in sorted(topics.COMPLIANCE_TOPICS):
@@ -38,12 +38,12 @@ def wanted(shop: Shop, *scopes: str) -> Installation:
     return installation
 
 
-def person(shop: Shop) -> Customer:
+def create_customer_with_order(shop: Shop) -> Customer:
     with shop_scope(shop):
         return make_customer(email="ada@example.com")
 
 
-def told(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
+def get_pending_deliveries(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
     """Return the pending deliveries by app and topic."""
     while fan_out.create_deliveries().events:
         continue
@@ -52,7 +52,7 @@ def told(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
         return [(row.app_id, row.topic, orjson.loads(bytes(row.payload.body))) for row in rows]
 
 
-def due(shop: Shop, task: str) -> list[datetime]:
+def run_due_jobs(shop: Shop, task: str) -> list[datetime]:
     with shop_scope(shop):
         return list(Job.objects.filter(task=task).order_by("pk").values_list("due_at", flat=True))
 
@@ -65,92 +65,94 @@ def let_time_pass(shop: Shop, task: str) -> None:
         assert queue.run_job(key)
 
 
-def about(shop: Shop) -> dict[str, Any]:
+def get_shop_payload(shop: Shop) -> dict[str, Any]:
     return {"shop_id": shop.pk, "shop_domain": shop.domain}
 
 
 def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> None:
-    sees, _ = wanted(shop, "read_customers"), wanted(shop, "read_products")
-    customer = person(shop)
+    sees, _ = create_subscribed_app(shop, "read_customers"), create_subscribed_app(shop, "read_products")
+    customer = create_customer_with_order(shop)
     order = make_order(shop, customer={"id": customer.pk})
 
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         personal_data.export_data(customer, actor="system", at=timezone.now())
 
-    ((app, topic, payload),) = told(shop)
+    ((app, topic, payload),) = get_pending_deliveries(shop)
     assert (app, topic) == (sees.app_id, "customers/data_request")
     assert payload.pop("data_request")["id"] > 0
     contact = {"id": customer.pk, "email": "ada@example.com", "phone": None}
-    assert payload == {**about(shop), "customer": contact, "orders_requested": [order.pk]}
+    assert payload == {**get_shop_payload(shop), "customer": contact, "orders_requested": [order.pk]}
 
 
-def test_all_apps_are_told_to_forget_ten_days_later_and_by_number(shop: Shop) -> None:
-    first, two = wanted(shop, "read_customers"), wanted(shop, "read_products")
+def test_all_apps_receive_the_erasure_request_after_ten_days_by_number(shop: Shop) -> None:
+    first, two = create_subscribed_app(shop, "read_customers"), create_subscribed_app(shop, "read_products")
     now = timezone.now()
-    customer = person(shop)
+    customer = create_customer_with_order(shop)
     with shop_scope(shop):
         personal_data.redact_customer(customer, actor="system", at=now)
-    before = told(shop)
+    before = get_pending_deliveries(shop)
 
-    assert due(shop, "customers.tell_redact") == [now + timedelta(days=10)]
+    assert run_due_jobs(shop, "customers.tell_redact") == [now + timedelta(days=10)]
     let_time_pass(shop, "customers.tell_redact")
 
     contact = {"id": customer.pk, "email": None, "phone": None}
-    payload = {**about(shop), "customer": contact, "orders_to_redact": []}
+    payload = {**get_shop_payload(shop), "customer": contact, "orders_to_redact": []}
     assert before == []
-    assert told(shop) == [(app, "customers/redact", payload) for app in sorted((first.app_id, two.app_id))]
+    assert get_pending_deliveries(shop) == [
+        (app, "customers/redact", payload) for app in sorted((first.app_id, two.app_id))
+    ]
 
 
-def test_whose_last_order_may_be_disputed_is_forgotten_after_half_a_year(shop: Shop) -> None:
-    wanted(shop)
-    customer = person(shop)
+def test_customers_with_a_disputable_order_are_redacted_after_half_a_year(shop: Shop) -> None:
+    create_subscribed_app(shop)
+    customer = create_customer_with_order(shop)
     order = make_order(shop, customer={"id": customer.pk})
     with shop_scope(shop):
         personal_data.redact_customer(customer, actor="system", at=timezone.now())
         placed = Order.objects.get(pk=order.pk).processed_at
 
-    assert due(shop, "customers.tell_redact") == [placed + timedelta(days=183)]
+    assert run_due_jobs(shop, "customers.tell_redact") == [placed + timedelta(days=183)]
     let_time_pass(shop, "customers.tell_redact")
 
-    ((_, _, payload),) = told(shop)
+    ((_, _, payload),) = get_pending_deliveries(shop)
     assert payload["orders_to_redact"] == [order.pk]
 
 
-def test_an_app_that_left_is_told_to_forget_the_shop_two_days_later(shop: Shop) -> None:
-    leaves, stays, now = wanted(shop), wanted(shop), timezone.now()
+def test_an_uninstalled_app_receives_the_shop_erasure_after_two_days(shop: Shop) -> None:
+    leaves, stays, now = create_subscribed_app(shop), create_subscribed_app(shop), timezone.now()
     uninstall_app(leaves, actor="system", at=now)
-    before = told(shop)
+    before = get_pending_deliveries(shop)
 
-    assert due(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
+    assert run_due_jobs(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
     let_time_pass(shop, "webhooks.tell_shop_redact")
 
     assert before == []
-    assert told(shop) == [(leaves.app_id, "shop/redact", about(shop))]
+    assert get_pending_deliveries(shop) == [(leaves.app_id, "shop/redact", get_shop_payload(shop))]
     assert stays.uninstalled_at is None
 
 
 def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
-    installation = wanted(shop)
+    installation = create_subscribed_app(shop)
     uninstall_app(installation, actor="system", at=timezone.now())
     install_app(installation.app, shop, scopes=(), actor="system", at=timezone.now())
 
     let_time_pass(shop, "webhooks.tell_shop_redact")
 
-    assert told(shop) == []
+    assert get_pending_deliveries(shop) == []
 
 
 def test_an_app_that_asked_for_nothing_leaves_nothing_behind(shop: Shop) -> None:
     uninstall_app(factories.make_installation(shop, ()), actor="system", at=timezone.now())
 
-    assert due(shop, "webhooks.tell_shop_redact") == []
+    assert run_due_jobs(shop, "webhooks.tell_shop_redact") == []
 
 
 def test_what_was_asked_for_is_erased_with_the_person(shop: Shop) -> None:
-    wanted(shop, "read_customers")
-    customer = person(shop)
+    create_subscribed_app(shop, "read_customers")
+    customer = create_customer_with_order(shop)
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         personal_data.export_data(customer, actor="system", at=timezone.now())
-    ((_, _, payload),) = told(shop)
+    ((_, _, payload),) = get_pending_deliveries(shop)
 
     with shop_scope(shop):
         personal_data.redact_customer(customer, actor="system", at=timezone.now())

@@ -54,7 +54,7 @@ def app(shop: Shop) -> App:
 
 
 @pytest.fixture
-def apply(app: App, tmp_path: Path) -> Any:
+def apply_configuration(app: App, tmp_path: Path) -> Any:
     """Return a function that applies a configuration text and returns the command's output."""
 
     def run(text: str, *options: str) -> list[str]:
@@ -67,42 +67,42 @@ def apply(app: App, tmp_path: Path) -> Any:
     return run
 
 
-def configured(app: App) -> dict[str, tuple[str, str, str | None]]:
+def get_configured(app: App) -> dict[str, tuple[str, str, str | None]]:
     with all_shops_scope():
         return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.get_configured_subscriptions(app)}
 
 
-def test_a_file_says_how_fast_and_in_which_order(app: App, apply: Any) -> None:
+def test_a_file_says_how_fast_and_in_which_order(app: App, apply_configuration: Any) -> None:
     def paces() -> set[tuple[bool, int, int | None]]:
         with all_shops_scope():
             rows = subscriptions.get_configured_subscriptions(app)
             return set(rows.values_list("ordered", "max_in_flight", "max_per_second"))
 
     pace = 'name = "cheap-products"\nordered = true\nmax_in_flight = 2\nmax_per_second = 5\n'
-    apply(FILE.replace('name = "cheap-products"\n', pace))
+    apply_configuration(FILE.replace('name = "cheap-products"\n', pace))
     rates = paces()
-    apply(FILE)
+    apply_configuration(FILE)
 
     assert rates == {(True, 2, 5), (False, 10, None)}
     assert paces() == {(False, 10, None)}
 
 
-def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None:
-    before = configured(app)
-    output = apply(FILE, "--dry-run")
-    untouched = configured(app)
-    finished_output = apply(FILE)
+def test_a_file_is_the_whole_truth(app: App, apply_configuration: Any, api: ApiClient) -> None:
+    before = get_configured(app)
+    output = apply_configuration(FILE, "--dry-run")
+    untouched = get_configured(app)
+    finished_output = apply_configuration(FILE)
     app.refresh_from_db()
-    first = configured(app)
+    first = get_configured(app)
     with all_shops_scope():
         ids = dict(subscriptions.get_configured_subscriptions(app).values_list("topic", "pk"))
-    second_output = apply(FILE)
-    moved = apply(
+    second_output = apply_configuration(FILE)
+    moved = apply_configuration(
         FILE.replace("10.00", "20.00").replace('"products/create", ', "").replace("privacy_compliance", "x", 0)
     )
     with all_shops_scope():
         later = dict(subscriptions.get_configured_subscriptions(app).values_list("topic", "pk"))
-    emptied = apply('client_id = "{key}"\n')
+    emptied = apply_configuration('client_id = "{key}"\n')
 
     hooks = ("https://app.example/webhooks", "variants.price:>=10.00", "cheap-products")
     assert (before, untouched) == ({}, {})
@@ -125,7 +125,7 @@ def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None
     assert moved[1].startswith("~ products/update → https://app.example/webhooks: filter")
     assert later["products/update"] == ids["products/update"], "changed in place, so nothing that waits is lost"
     assert len(emptied) == 4
-    assert configured(app) == {}
+    assert get_configured(app) == {}
     assert api.get("webhooks.json").json() == {"webhooks": []}
 
 
@@ -186,11 +186,11 @@ WRONG = {
 }
 
 
-def test_mistakes_are_told_with_their_place_and_change_nothing(app: App, apply: Any) -> None:
+def test_errors_are_reported_with_their_position_and_change_nothing(app: App, apply_configuration: Any) -> None:
     results = {}
     for text in WRONG:
         with pytest.raises(CommandError) as error:
-            apply(text, "--app", app.api_key)
+            apply_configuration(text, "--app", app.api_key)
         results[text] = str(error.value).removeprefix("base ")
 
     assert results == WRONG
@@ -198,24 +198,24 @@ def test_mistakes_are_told_with_their_place_and_change_nothing(app: App, apply: 
         assert not Subscription.objects.exists()
 
 
-def test_a_file_registers_an_app(apply: Any, shop: Shop) -> None:
+def test_a_file_registers_an_app(apply_configuration: Any, shop: Shop) -> None:
     text = FILE.replace('client_id = "{key}"', 'distribution = "public"')
 
-    printed = apply(text, "--create")
+    printed = apply_configuration(text, "--create")
     with pytest.raises(CommandError, match="already has a client_id"):
-        apply(FILE, "--create")
+        apply_configuration(FILE, "--create")
     with pytest.raises(CommandError, match="no name"):
-        apply("", "--create")
+        apply_configuration("", "--create")
 
     new_app = App.objects.get(name="Cheap mugs")
     assert printed[-2:] == [f"client_id: {new_app.api_key}", f"client_secret: {new_app.api_secret}"]
     assert (new_app.distribution, new_app.requested_scopes, new_app.owner) == ("public", ["read_products"], None)
     assert new_app.redirect_urls == ["https://app.example/auth"]
-    assert len(configured(new_app)) == 5
+    assert len(get_configured(new_app)) == 5
 
 
-def test_the_app_must_be_known(app: App, apply: Any) -> None:
+def test_the_app_must_be_known(app: App, apply_configuration: Any) -> None:
     with pytest.raises(CommandError, match=r"app.s key with --app"):
-        apply("")
+        apply_configuration("")
     with pytest.raises(CommandError, match="No app has the key nobody"):
-        apply("", "--app", "nobody")
+        apply_configuration("", "--app", "nobody")

@@ -30,8 +30,8 @@ from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests import factories, parts
-from tests.machine import until
-from tests.webhooks.worlds import dispatching, happen, settled, subscribe
+from tests.machine import wait_until
+from tests.webhooks.worlds import create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,36 +46,36 @@ def installation(shop: Shop) -> Installation:
     return factories.make_installation(shop, scopes=["read_content"])
 
 
-def delivered(shop: Shop) -> list[Delivery]:
+def run_deliveries(shop: Shop) -> list[Delivery]:
     with shop_scope(shop):
         return list(Delivery.objects.select_related("event", "payload").order_by("event_id", "subscription_id"))
 
 
-def attempts(shop: Shop) -> list[Attempt]:
+def get_attempts(shop: Shop) -> list[Attempt]:
     with shop_scope(shop):
         return list(Attempt.objects.order_by("id"))
 
 
-def state_of(subscription: Subscription) -> str:
+def get_state(subscription: Subscription) -> str:
     with all_shops_scope():
         return Subscription.objects.values_list("state", flat=True).get(pk=subscription.pk)
 
 
-def due_again(shop: Shop) -> None:
+def make_due_again(shop: Shop) -> None:
     """Make waiting deliveries due."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
-        subscribe(installation, catcher.url, name="mine")
-        happen(shop)
+    with WebhookReceiver([installation.app.api_secret]) as catcher, run_dispatchers():
+        make_subscription(installation, catcher.url, name="mine")
+        create_blogs(shop)
         (caught,) = catcher.wait_for(1)
-        assert settled(shop) == {"done": 1}
+        assert wait_until_settled(shop) == {"done": 1}
 
-    (delivery,) = delivered(shop)
-    (attempt,) = attempts(shop)
+    (delivery,) = run_deliveries(shop)
+    (attempt,) = get_attempts(shop)
     event = delivery.event
     assert event is not None
     moment = event.created_at.isoformat().replace("+00:00", "Z")
@@ -101,14 +101,14 @@ def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, i
 
 
 def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver() as catcher, dispatching():
-        subscribe(installation, f"{catcher.url}all")
-        subscribe(installation, f"{catcher.url}some", filter="title:News*", include_fields=["id", "title"])
-        subscribe(installation, f"{catcher.url}none", filter="title:Other*")
-        happen(shop)
-        happen(shop, title="Old")
+    with WebhookReceiver() as catcher, run_dispatchers():
+        make_subscription(installation, f"{catcher.url}all")
+        make_subscription(installation, f"{catcher.url}some", filter="title:News*", include_fields=["id", "title"])
+        make_subscription(installation, f"{catcher.url}none", filter="title:Other*")
+        create_blogs(shop)
+        create_blogs(shop, title="Old")
         catcher.wait_for(3)
-        assert settled(shop) == {"done": 3}
+        assert wait_until_settled(shop) == {"done": 3}
 
     by_path = {
         (request.path, json.loads(request.body)["title"]): json.loads(request.body) for request in catcher.requests
@@ -123,26 +123,26 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
 def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Shop, installation: Installation) -> None:
     with (
         WebhookReceiver([installation.app.api_secret], behaviour=ReceiverBehavior(500, failure_count=2)) as catcher,
-        dispatching(),
+        run_dispatchers(),
     ):
-        subscribe(installation, catcher.url)
-        happen(shop)
+        make_subscription(installation, catcher.url)
+        create_blogs(shop)
         for count in (1, 2):
             catcher.wait_for(count)
-            until(lambda: len(attempts(shop)), count.__eq__)
-            (waiting,) = delivered(shop)
+            wait_until(lambda: len(get_attempts(shop)), count.__eq__)
+            (waiting,) = run_deliveries(shop)
             planned = RETRY_SECONDS[count - 1]
             remaining_seconds = (waiting.next_at - timezone.now()).total_seconds()
             assert (waiting.state, waiting.error) == ("retry", "status_500")
             assert 0.75 * planned < remaining_seconds < 1.25 * planned
-            due_again(shop)
+            make_due_again(shop)
         catcher.wait_for(3)
-        assert until(lambda: settled(shop), lambda states: states == {"done": 1})
+        assert wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
 
     assert len({request.body for request in catcher.requests}) == 1
     assert len({request.get_header("-Webhook-Id") for request in catcher.requests}) == 1
     assert all(all(request.verified.values()) for request in catcher.requests)
-    assert [(row.number, row.status, row.outcome) for row in attempts(shop)] == [
+    assert [(row.number, row.status, row.outcome) for row in get_attempts(shop)] == [
         (1, 500, "status"),
         (2, 500, "status"),
         (3, 200, "ok"),
@@ -150,28 +150,28 @@ def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Sh
 
 
 def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher, dispatching():
-        subscribe(installation, catcher.url)
-        happen(shop)
+    with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher, run_dispatchers():
+        make_subscription(installation, catcher.url)
+        create_blogs(shop)
         for count in range(1, 10):
-            until(lambda: len(attempts(shop)), count.__eq__)
-            due_again(shop)
-        until(lambda: delivered(shop)[0].state, lambda state: state == "dead")
+            wait_until(lambda: len(get_attempts(shop)), count.__eq__)
+            make_due_again(shop)
+        wait_until(lambda: run_deliveries(shop)[0].state, lambda state: state == "dead")
 
-    (dead,) = delivered(shop)
+    (dead,) = run_deliveries(shop)
     assert (dead.attempts, dead.error) == (9, "status_500")
     assert dead.finished_at
     assert len(catcher.requests) == 9
 
 
 def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher, dispatching():
-        subscription = subscribe(installation, catcher.url)
-        happen(shop)
+    with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher, run_dispatchers():
+        subscription = make_subscription(installation, catcher.url)
+        create_blogs(shop)
         catcher.wait_for(1)
-        until(lambda: state_of(subscription), "disabled".__eq__)
-        happen(shop)
-        until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 1})
+        wait_until(lambda: get_state(subscription), "disabled".__eq__)
+        create_blogs(shop)
+        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"dead": 1, "held": 1})
 
     with all_shops_scope():
         subscription.refresh_from_db()
@@ -182,11 +182,11 @@ def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, 
 def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Installation) -> None:
     message = {"60": (59, 61), "-1": (7, 13), "1e9": (7, 13), "99999999": (13_000, 14_500), "soon": (7, 13)}
     for text, (least, most) in message.items():
-        with WebhookReceiver(behaviour=ReceiverBehavior(429, {"Retry-After": text})) as catcher, dispatching():
-            subscription = subscribe(installation, f"{catcher.url}")
-            happen(shop)
+        with WebhookReceiver(behaviour=ReceiverBehavior(429, {"Retry-After": text})) as catcher, run_dispatchers():
+            subscription = make_subscription(installation, f"{catcher.url}")
+            create_blogs(shop)
             catcher.wait_for(1)
-            row = until(lambda: delivered(shop)[-1], lambda row: row.state == "retry")
+            row = wait_until(lambda: run_deliveries(shop)[-1], lambda row: row.state == "retry")
             remaining_seconds = (row.next_at - timezone.now()).total_seconds()
         assert least - 3 < remaining_seconds < most + 1, text
         with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -198,21 +198,23 @@ def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Inst
         WebhookReceiver() as elsewhere,
         WebhookReceiver(behaviour=ReceiverBehavior(307, {"Location": elsewhere.url})) as catcher,
     ):
-        with dispatching():
-            subscribe(installation, catcher.url)
-            happen(shop)
+        with run_dispatchers():
+            make_subscription(installation, catcher.url)
+            create_blogs(shop)
             catcher.wait_for(1)
-            until(lambda: delivered(shop)[0].error, lambda error: error == "status_307")
+            wait_until(lambda: run_deliveries(shop)[0].error, lambda error: error == "status_307")
         assert elsewhere.requests == []
 
 
 def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Installation, settings: Any) -> None:
     with WebhookReceiver() as catcher:
-        subscribe(installation, catcher.url)
+        make_subscription(installation, catcher.url)
         settings.OUTGOING_ALLOW = []
-        happen(shop)
-        with dispatching() as dispatcher:
-            until(lambda: [row.error for row in delivered(shop)], lambda errors: errors == ["blocked_address"])
+        create_blogs(shop)
+        with run_dispatchers() as dispatcher:
+            wait_until(
+                lambda: [row.error for row in run_deliveries(shop)], lambda errors: errors == ["blocked_address"]
+            )
             assert dispatcher.counts.blocked == 1
         assert catcher.requests == []
 
@@ -221,17 +223,20 @@ def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
     shop: Shop, installation: Installation
 ) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(500, failure_count=2)) as first, WebhookReceiver() as second:
-        moved, ended = subscribe(installation, f"{first.url}a"), subscribe(installation, f"{first.url}b")
-        with dispatching():
-            happen(shop)
+        moved, ended = (
+            make_subscription(installation, f"{first.url}a"),
+            make_subscription(installation, f"{first.url}b"),
+        )
+        with run_dispatchers():
+            create_blogs(shop)
             first.wait_for(2)
-            until(lambda: [row.state for row in delivered(shop)], lambda states: states == ["retry"] * 2)
+            wait_until(lambda: [row.state for row in run_deliveries(shop)], lambda states: states == ["retry"] * 2)
             with shop_scope(Shop.objects.get(pk=shop.pk)):
                 values = {"uri": second.url}
                 subscriptions.update_subscription(moved, values, actor="system", at=timezone.now())
                 subscriptions.delete_subscription(ended, actor="system", at=timezone.now())
-            due_again(shop)
-            until(lambda: settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
+            make_due_again(shop)
+            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
         assert [request.path for request in first.requests][2:] == ["/a"]
         assert second.requests == []
 
@@ -239,16 +244,16 @@ def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
 def test_an_app_that_is_gone_hears_of_that_and_of_nothing_else(shop: Shop, installation: Installation) -> None:
     other = factories.make_installation(shop, scopes=["read_content"])
     with WebhookReceiver() as catcher:
-        subscribe(installation, f"{catcher.url}blogs")
-        subscribe(installation, f"{catcher.url}gone", topic="app/uninstalled")
-        subscribe(other, f"{catcher.url}other", topic="app/uninstalled")
-        happen(shop)
+        make_subscription(installation, f"{catcher.url}blogs")
+        make_subscription(installation, f"{catcher.url}gone", topic="app/uninstalled")
+        make_subscription(other, f"{catcher.url}other", topic="app/uninstalled")
+        create_blogs(shop)
         with all_shops_scope():
             new_installation = Installation.objects.select_related("shop").get(pk=installation.pk)
         app_installation.uninstall_app(new_installation, actor="system", at=timezone.now())
-        with dispatching():
+        with run_dispatchers():
             catcher.wait_for(1)
-            states = settled(shop)
+            states = wait_until_settled(shop)
 
     assert [request.path for request in catcher.requests] == ["/gone"]
     # The blog's event matched while the app was installed; at fan-out its subscription is gone.
@@ -256,34 +261,34 @@ def test_an_app_that_is_gone_hears_of_that_and_of_nothing_else(shop: Shop, insta
 
 
 def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver() as catcher, dispatching():
-        subscription = subscribe(installation, catcher.url)
+    with WebhookReceiver() as catcher, run_dispatchers():
+        subscription = make_subscription(installation, catcher.url)
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             subscriptions.pause_subscription(subscription, actor="staff:1", at=timezone.now())
-        happen(shop)
-        until(lambda: settled(shop), lambda states: states == {"held": 1})
+        create_blogs(shop)
+        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"held": 1})
         assert catcher.requests == []
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             subscriptions.resume_subscription(subscription, actor="staff:1", at=timezone.now())
-        happen(shop)
+        create_blogs(shop)
         catcher.wait_for(1)
-        assert until(lambda: settled(shop), lambda states: states == {"held": 1, "done": 1})
+        assert wait_until(lambda: wait_until_settled(shop), lambda states: states == {"held": 1, "done": 1})
 
 
 def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Installation) -> None:
     app, old = installation.app, installation.app.api_secret
     new = app_secrets.rotate_secret(app, at=timezone.now())
     with WebhookReceiver([old]) as by_old, WebhookReceiver([new]) as by_new:
-        subscribe(installation, by_old.url)
-        subscribe(installation, by_new.url)
-        with dispatching():
-            happen(shop)
+        make_subscription(installation, by_old.url)
+        make_subscription(installation, by_new.url)
+        with run_dispatchers():
+            create_blogs(shop)
             by_old.wait_for(1)
             by_new.wait_for(1)
-            until(lambda: settled(shop), lambda states: states == {"done": 1, "retry": 1})
+            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1, "retry": 1})
         app_secrets.revoke_old_secrets(app, at=timezone.now())
-        with dispatching():
-            happen(shop)
+        with run_dispatchers():
+            create_blogs(shop)
             by_old.wait_for(2)
             by_new.wait_for(2)
 
@@ -293,8 +298,8 @@ def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Install
 
 
 def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installation) -> None:
-    subscribe(installation, "http://127.0.0.1:9/")
-    happen(shop)
+    make_subscription(installation, "http://127.0.0.1:9/")
+    create_blogs(shop)
     with shop_scope(shop):
         (row,) = Pending.objects.select_related("event")
         Event.objects.create(
@@ -304,24 +309,24 @@ def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installati
         Pending.objects.filter(pk=row.pk).update(event=Event.objects.order_by("-id").first())
     create_deliveries()
 
-    (delivery,) = delivered(shop)
+    (delivery,) = run_deliveries(shop)
     assert (delivery.state, delivery.error) == ("dead", "payload_too_large")
 
 
 def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(500)) as catcher:
-        subscribe(installation, catcher.url, topic="blogs/update", ordered=True)
+        make_subscription(installation, catcher.url, topic="blogs/update", ordered=True)
         new_shop = Shop.objects.get(pk=shop.pk)
         with shop_scope(new_shop):
             first, second = (create_blog({"title": t}, actor="system", at=timezone.now()) for t in ("a", "b"))
             for title in ("a1", "a2", "a3"):
                 update_blog(first, {"title": title}, actor="system", at=timezone.now())
             update_blog(second, {"title": "b1"}, actor="system", at=timezone.now())
-        with dispatching():
-            until(lambda: [row.state for row in delivered(shop)], ["retry", "due", "due", "retry"].__eq__)
+        with run_dispatchers():
+            wait_until(lambda: [row.state for row in run_deliveries(shop)], ["retry", "due", "due", "retry"].__eq__)
             catcher.behavior = ReceiverBehavior()
-            due_again(shop)
-            until(lambda: settled(shop), lambda states: states == {"done": 4})
+            make_due_again(shop)
+            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 4})
     titles = [json.loads(request.body)["title"] for request in catcher.requests]
     assert {*titles[:2]} == {"a1", "b1"}
     assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
@@ -329,13 +334,13 @@ def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, ins
 
 def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behaviour=ReceiverBehavior(410)) as catcher:
-        subscription = subscribe(installation, catcher.url)
-        with dispatching():
-            happen(shop)
-            until(lambda: state_of(subscription), "disabled".__eq__)
-            happen(shop, 3)
-            until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 3})
-        before = {row.pk: row.key for row in delivered(shop)}
+        subscription = make_subscription(installation, catcher.url)
+        with run_dispatchers():
+            create_blogs(shop)
+            wait_until(lambda: get_state(subscription), "disabled".__eq__)
+            create_blogs(shop, 3)
+            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"dead": 1, "held": 3})
+        before = {row.pk: row.key for row in run_deliveries(shop)}
         catcher.behavior = ReceiverBehavior()
         at = timezone.now()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -343,11 +348,11 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
             subscriptions.resume_subscription(subscription, actor="staff:1", at=at)
             job = replay.replay_since(subscription, since=at - timedelta(hours=1), actor="staff:1", at=at)
         assert queue.run_job(job.key)
-        with dispatching():
+        with run_dispatchers():
             catcher.wait_for(5)
-            until(lambda: settled(shop), lambda states: states == {"done": 4})
+            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 4})
 
-    assert {row.pk: row.key for row in delivered(shop)} == before
+    assert {row.pk: row.key for row in run_deliveries(shop)} == before
     redelivery_headers = {
         request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]
     }
@@ -357,24 +362,24 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
     assert (job.state, job.progress_done) == ("done", 4)
 
 
-def test_one_delivery_is_sent_once_more(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver() as catcher, dispatching():
-        subscribe(installation, catcher.url)
-        happen(shop)
-        until(lambda: settled(shop), lambda states: states == {"done": 1})
-        (row,) = delivered(shop)
+def test_one_delivery_is_sent_again(shop: Shop, installation: Installation) -> None:
+    with WebhookReceiver() as catcher, run_dispatchers():
+        make_subscription(installation, catcher.url)
+        create_blogs(shop)
+        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
+        (row,) = run_deliveries(shop)
         with shop_scope(shop):
             assert replay.replay_deliveries([row.pk], at=timezone.now()) == 1
         first, second = catcher.wait_for(2)
-        until(lambda: settled(shop), lambda states: states == {"done": 1})
+        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
 
     assert (first.body, first.get_header("-Webhook-Id")) == (second.body, second.get_header("-Webhook-Id"))
     assert (first.get_header("-Redelivery"), second.get_header("-Redelivery")) == ("", "true")
 
 
 def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installation: Installation) -> None:
-    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
-        subscription = subscribe(installation, catcher.url, filter="title:Never")
+    with WebhookReceiver([installation.app.api_secret]) as catcher, run_dispatchers():
+        subscription = make_subscription(installation, catcher.url, filter="title:Never")
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             subscriptions.pause_subscription(subscription, actor="staff:1", at=timezone.now())
             delivery_tests.send_test_delivery(subscription, shop_id=shop.pk, at=timezone.now())
@@ -385,8 +390,8 @@ def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installat
 
 
 def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, installation: Installation) -> None:
-    subscription = subscribe(installation, "http://127.0.0.1:9/")
-    happen(shop)
+    subscription = make_subscription(installation, "http://127.0.0.1:9/")
+    create_blogs(shop)
     with shop_scope(shop):
         (event,) = delivery_tests.get_recent_events(subscription)
     tried = {
@@ -403,7 +408,7 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
 def test_warnings_come_in_stages_and_the_last_one_disables(
     shop: Shop, installation: Installation, mailoutbox: list[Any]
 ) -> None:
-    subscription = subscribe(installation, "http://127.0.0.1:9/")
+    subscription = make_subscription(installation, "http://127.0.0.1:9/")
     with all_shops_scope():
         Health.objects.create(subscription=subscription, failing_since=timezone.now() - timedelta(hours=5))
     messages = []
@@ -430,13 +435,13 @@ def test_warnings_come_in_stages_and_the_last_one_disables(
     assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
 
 
-def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_shop_is_told(
+def test_with_the_setting_a_failing_subscription_is_deleted_and_reported_to_the_shop(
     shop: Shop, installation: Installation, mailoutbox: list[Any], settings: Any
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
     failing, deleted_subscription = (
-        subscribe(installation, "http://127.0.0.1:9/"),
-        subscribe(installation, "http://127.0.0.1:9/gone"),
+        make_subscription(installation, "http://127.0.0.1:9/"),
+        make_subscription(installation, "http://127.0.0.1:9/gone"),
     )
     with all_shops_scope():
         since = timezone.now() - timedelta(hours=5)
@@ -481,26 +486,26 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
 
 
-def test_what_nobody_rang_for_is_found_by_looking(
+def test_deliveries_without_notification_are_found_by_polling(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notify, "notify_dispatchers", lambda: None)
-    with WebhookReceiver() as catcher, dispatching():
-        subscribe(installation, catcher.url)
-        happen(shop)
+    with WebhookReceiver() as catcher, run_dispatchers():
+        make_subscription(installation, catcher.url)
+        create_blogs(shop)
         catcher.wait_for(1)
 
-    assert settled(shop) == {"done": 1}
+    assert wait_until_settled(shop) == {"done": 1}
 
 
 def test_retention_of_attempts_ends_where_all_are_young(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
-    subscribe(installation, "http://127.0.0.1:9/")
-    happen(shop, 1)
+    make_subscription(installation, "http://127.0.0.1:9/")
+    create_blogs(shop, 1)
     create_deliveries()
-    (delivery,) = delivered(shop)
+    (delivery,) = run_deliveries(shop)
     now = timezone.now()
     with all_shops_scope():
         for number, days in enumerate((9, 9, 9, 6, 6, 6, 8), start=1):
@@ -513,10 +518,10 @@ def test_retention_of_attempts_ends_where_all_are_young(
 
 
 def test_retention_finds_what_a_shop_brought_from_another_cell(shop: Shop, installation: Installation) -> None:
-    subscribe(installation, "http://127.0.0.1:9/")
-    happen(shop, 1)
+    make_subscription(installation, "http://127.0.0.1:9/")
+    create_blogs(shop, 1)
     create_deliveries()
-    (delivery,) = delivered(shop)
+    (delivery,) = run_deliveries(shop)
     now = timezone.now()
     with all_shops_scope():
         for number, (cell, days) in enumerate(((0, 1), (2, 9), (2, 1), (3, 1), (5, 9)), start=1):
@@ -557,7 +562,7 @@ def test_retention_empties_old_events_without_reading_all(
         holding = {*Event.objects.filter(payload__isnull=False).values_list("pk", flat=True)}
         walk = next(query["sql"] for query in queries if 'FROM "events_event" WHERE' in query["sql"])
         with connection.cursor() as cursor:
-            cursor.execute(("EXPLAIN " if parts.on_postgres() else "EXPLAIN QUERY PLAN ") + walk)
+            cursor.execute(("EXPLAIN " if parts.is_postgres() else "EXPLAIN QUERY PLAN ") + walk)
             text = str(cursor.fetchall())
 
     # The last old row comes after a whole step of young rows.
@@ -566,10 +571,10 @@ def test_retention_empties_old_events_without_reading_all(
 
 
 def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:
-    subscribe(installation, "http://127.0.0.1:9/")
-    happen(shop, 5)
+    make_subscription(installation, "http://127.0.0.1:9/")
+    create_blogs(shop, 5)
     create_deliveries()
-    rows = delivered(shop)
+    rows = run_deliveries(shop)
     now = timezone.now()
     ages = {"done": 31, "dead": 31, "cancelled": 29, "due": 400, "retry": 400}
     with all_shops_scope():

@@ -11,7 +11,7 @@ from apps.webhooks.domain.metrics import SAMPLE_PERIOD, collect_webhook_metrics
 from apps.webhooks.models import Attempt, Delivery, Host
 from tests import factories
 from tests.webhooks.factories import URI, make_attempt, make_delivery
-from tests.webhooks.worlds import subscribe
+from tests.webhooks.worlds import make_subscription
 
 pytestmark = pytest.mark.django_db
 
@@ -34,15 +34,15 @@ def test_nothing_happened() -> None:
     ) == (0, 0, {}, 0, {})
 
 
-def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(installation: Installation) -> None:
-    now, mine = timezone.now(), subscribe(installation, URI)
+def test_recent_attempts_are_reported_by_outcome_and_lag(installation: Installation) -> None:
+    now, mine = timezone.now(), make_subscription(installation, URI)
     for number in range(20):
         delivery = make_delivery(installation, mine, triggered_at=now - timedelta(seconds=number + 1))
-        stamp(make_attempt(delivery, outcome="ok" if number else "timeout", fenced=number == 0), now)
+        set_times(make_attempt(delivery, outcome="ok" if number else "timeout", fenced=number == 0), now)
     second_delivery = make_delivery(installation, mine, triggered_at=now - timedelta(hours=1))
-    stamp(make_attempt(second_delivery, number=2), now)
+    set_times(make_attempt(second_delivery, number=2), now)
     old = make_delivery(installation, mine, triggered_at=now - timedelta(hours=2))
-    stamp(make_attempt(old, outcome="connect"), now - SAMPLE_PERIOD - timedelta(minutes=1))
+    set_times(make_attempt(old, outcome="connect"), now - SAMPLE_PERIOD - timedelta(minutes=1))
 
     with all_shops_scope():
         webhook_metrics = collect_webhook_metrics()
@@ -53,7 +53,7 @@ def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(instal
 
 
 def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installation) -> None:
-    now, mine = timezone.now(), subscribe(installation, URI)
+    now, mine = timezone.now(), make_subscription(installation, URI)
     make_delivery(installation, mine, state=Delivery.State.RETRY, next_at=now + timedelta(hours=1))
     with all_shops_scope():
         planned = collect_webhook_metrics().oldest_due_seconds
@@ -70,6 +70,6 @@ def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installati
     assert webhook_metrics.paused_hosts == 1
 
 
-def stamp(attempt: Attempt, at: object) -> None:
+def set_times(attempt: Attempt, at: object) -> None:
     with all_shops_scope():
         Attempt.objects.filter(pk=attempt.pk).update(created_at=at)

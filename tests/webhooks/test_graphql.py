@@ -13,7 +13,7 @@ from apps.ground.tenancy import all_shops_scope
 from apps.webhooks.domain import endpoints, subscriptions
 from apps.webhooks.models import Subscription
 from tests.conftest import ApiClient, ClientWith
-from tests.graphql.test_graphql import ask, codes, data
+from tests.graphql.test_graphql import execute, get_data, get_error_codes
 
 URI = "https://app.example/hooks"
 FIELDS = """
@@ -71,16 +71,16 @@ mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
 """
 
 
-def created(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: Any) -> dict[str, Any]:
+def post_subscription(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: Any) -> dict[str, Any]:
     input_values = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
-    webhook_subscription_create = data(api, CREATE, input_values)["webhookSubscriptionCreate"]
+    webhook_subscription_create = get_data(api, CREATE, input_values)["webhookSubscriptionCreate"]
     assert webhook_subscription_create["userErrors"] == []
     row: dict[str, Any] = webhook_subscription_create["webhookSubscription"]
     return row
 
 
-def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, client_with: ClientWith) -> None:
-    row = created(
+def test_the_life_of_a_subscription(api: ApiClient, other_shop_api: ApiClient, client_with: ClientWith) -> None:
+    row = post_subscription(
         api,
         filter="id:*",
         includeFields=["id", "title"],
@@ -90,13 +90,13 @@ def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, clie
     )
     first = {"id": row["id"]}
     text = "query ($id: ID!) { webhookSubscription(id: $id) { id } node(id: $id) { __typename } }"
-    strangers = [data(item, text, first) for item in (foreign_api, client_with("read_products", name="Other"))]
-    refusals = [ask(item, DELETE, first)["data"]["webhookSubscriptionDelete"] for item in (foreign_api,)]
+    strangers = [get_data(item, text, first) for item in (other_shop_api, client_with("read_products", name="Other"))]
+    refusals = [execute(item, DELETE, first)["data"]["webhookSubscriptionDelete"] for item in (other_shop_api,)]
     rest = api.get(f"webhooks/{row['legacyResourceId']}.json").json()["webhook"]
-    changed = data(api, UPDATE, {**first, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
-    matching_data = data(api, text, first)
-    deleted_data = data(api, DELETE, first)
-    second_data = data(api, DELETE, first)
+    changed = get_data(api, UPDATE, {**first, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
+    matching_data = get_data(api, text, first)
+    deleted_data = get_data(api, DELETE, first)
+    second_data = get_data(api, DELETE, first)
 
     assert row["topic"] == "PRODUCTS_UPDATE"
     assert row["endpoint"] == {"__typename": "WebhookHttpEndpoint", "callbackUrl": URI}
@@ -121,18 +121,18 @@ def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, clie
 def test_the_node_library_registers_its_webhooks(api: ApiClient) -> None:
     for version in ("2024-10", "2025-10", "2026-07"):
         client = api.at(version)
-        before = data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
-        webhook_subscription_create = data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
-        after = data(client, NODE_CHECK)["webhookSubscriptions"]
+        before = get_data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
+        webhook_subscription_create = get_data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
+        after = get_data(client, NODE_CHECK)["webhookSubscriptions"]
 
         assert (before, webhook_subscription_create["userErrors"]) == ([], [])
         assert [edge["node"]["endpoint"]["callbackUrl"] for edge in after["edges"]] == [URI]
         assert after["pageInfo"]["hasNextPage"] is False
-        data(client, DELETE, {"id": webhook_subscription_create["webhookSubscription"]["id"]})
+        get_data(client, DELETE, {"id": webhook_subscription_create["webhookSubscription"]["id"]})
 
 
 def test_the_python_library_subscribes(api: ApiClient) -> None:
-    new_data = data(api, PYTHON_CREATE, {"topic": "ORDERS_CREATE", "callbackUrl": URI}, operationName=None)
+    new_data = get_data(api, PYTHON_CREATE, {"topic": "ORDERS_CREATE", "callbackUrl": URI}, operationName=None)
 
     assert new_data["webhookSubscriptionCreate"]["webhookSubscription"]["id"].startswith("gid://platform/Webhook")
 
@@ -160,7 +160,7 @@ WRONG = {
 def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> None:
     results = {}
     for field, values in WRONG.values():
-        server_data = data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
+        server_data = get_data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
         webhook_subscription_create = server_data["webhookSubscriptionCreate"]
         assert webhook_subscription_create["webhookSubscription"] is None
         results[webhook_subscription_create["userErrors"][0]["message"]] = (
@@ -174,11 +174,11 @@ def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> 
 
 
 def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
-    first = created(api, name="mine")
-    second = created(api, uri=f"{URI}/2")
+    first = post_subscription(api, name="mine")
+    second = post_subscription(api, uri=f"{URI}/2")
 
     def told(document: str, values: dict[str, Any]) -> Any:
-        server_data = data(api, document, values)
+        server_data = get_data(api, document, values)
         return next(iter(server_data.values()))["userErrors"]
 
     topic = {"topic": "PRODUCTS_UPDATE"}
@@ -194,12 +194,12 @@ def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
 
 def test_a_topic_needs_its_scope(client_with: ClientWith) -> None:
     poor = client_with("read_orders")
-    reply = ask(poor, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": URI}})
+    reply = execute(poor, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": URI}})
 
-    assert codes(reply) == ["ACCESS_DENIED"]
+    assert get_error_codes(reply) == ["ACCESS_DENIED"]
     assert reply["errors"][0]["extensions"]["requiredAccess"] == "`read_products` access scope."
     assert reply["errors"][0]["path"] == ["webhookSubscriptionCreate"]
-    created(poor, "ORDERS_CREATE")
+    post_subscription(poor, "ORDERS_CREATE")
 
 
 PUBSUB = """mutation ($input: PubSubWebhookSubscriptionInput!) {
@@ -222,13 +222,15 @@ BRIDGE_UPDATE = BRIDGE.replace("Create(topic: PRODUCTS_UPDATE", "Update(id: $id"
 def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = {"input": {"pubSubProject": "my-project", "pubSubTopic": "products"}}
     arn = f"arn:aws:events:eu-west-1::event-source/aws.partner/backoffice/{api.installation.app_id}/mine"
-    absent = data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
+    absent = get_data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
     monkeypatch.setattr(endpoints, "_enabled", {"pubsub", "arn"})
 
-    created_row, errors = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
-    bridge = data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
-    wrong = data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
-    moved = data(
+    created_row, errors = (
+        get_data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2)
+    )
+    bridge = get_data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
+    wrong = get_data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
+    moved = get_data(
         api, BRIDGE_UPDATE, {"id": created_row["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}}
     )
 
@@ -255,7 +257,7 @@ LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reve
 }"""
 
 
-def several(api: ApiClient) -> tuple[datetime, list[int]]:
+def create_five_subscriptions(api: ApiClient) -> tuple[datetime, list[int]]:
     """Create five subscriptions an hour apart, the third and the fourth at the same time."""
     start, ids = timezone.now(), []
     for number, hour in enumerate((0, 1, 2, 2, 3)):
@@ -274,19 +276,19 @@ def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
     node = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
     lists = " ".join(f"a{index}: webhookSubscriptions(first: 60) {{ nodes {{ {node} }} }}" for index in range(4))
 
-    matching_data = data(api, f"{{ {lists} }}")
+    matching_data = get_data(api, f"{{ {lists} }}")
 
     assert [len(item["nodes"]) for item in matching_data.values()] == [60] * 4
 
 
 @pytest.mark.usefixtures("in_shop")
 def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
-    start, ids = several(api)
+    start, ids = create_five_subscriptions(api)
     configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
     subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 
     def page(**arguments: Any) -> tuple[str, dict[str, Any]]:
-        webhook_subscriptions = data(api, LIST, arguments)["webhookSubscriptions"]
+        webhook_subscriptions = get_data(api, LIST, arguments)["webhookSubscriptions"]
         return "".join(node["uri"][-1] for node in webhook_subscriptions["nodes"]), webhook_subscriptions["pageInfo"]
 
     def walk(size: str, cursor: str, end: str, more: str, **arguments: Any) -> list[str]:
@@ -308,7 +310,7 @@ def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     second = page(first=2)[1]["endCursor"]
     assert page(last=1, after=second)[0] == "4"
     assert page(first=5, after=second, before=page(last=1)[1]["startCursor"])[0] == "23"
-    assert codes(ask(api, LIST, {"first": 1, "after": second, "sortKey": "ID"})) == ["BAD_REQUEST"]
+    assert get_error_codes(execute(api, LIST, {"first": 1, "after": second, "sortKey": "ID"})) == ["BAD_REQUEST"]
     assert page(first=0)[0] == ""
 
     assert page(first=9, query=f"id:>{ids[2]}")[0] == "34"
@@ -320,14 +322,14 @@ def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     count = """query ($limit: Int, $query: String) {
       webhookSubscriptionsCount(limit: $limit, query: $query) { count precision }
     }"""
-    assert data(api, count, {"limit": 3})["webhookSubscriptionsCount"] == {"count": 3, "precision": "AT_LEAST"}
-    assert data(api, count, {"query": f"id:{ids[0]}"})["webhookSubscriptionsCount"]["count"] == 1
+    assert get_data(api, count, {"limit": 3})["webhookSubscriptionsCount"] == {"count": 3, "precision": "AT_LEAST"}
+    assert get_data(api, count, {"query": f"id:{ids[0]}"})["webhookSubscriptionsCount"]["count"] == 1
 
 
 def test_another_apps_subscriptions_are_not_listed(api: ApiClient, client_with: ClientWith) -> None:
-    created(api)
+    post_subscription(api)
     other = client_with("read_products", name="Other")
 
-    assert data(other, LIST, {"first": 5})["webhookSubscriptions"]["nodes"] == []
+    assert get_data(other, LIST, {"first": 5})["webhookSubscriptions"]["nodes"] == []
     with all_shops_scope():
         assert Subscription.objects.count() == 1

@@ -24,8 +24,8 @@ from apps.webhooks.models import Attempt, Delivery
 from backoffice import env
 from tests import factories, parts
 from tests.faults.proxy import Fault, Proxy
-from tests.machine import until
-from tests.webhooks.worlds import TOPIC, dispatching, happen, settled, subscribe
+from tests.machine import wait_until
+from tests.webhooks.worlds import TOPIC, create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
 # The library has no types.
 kombu: Any = import_module("kombu")
@@ -38,7 +38,7 @@ def installation(shop: Shop) -> Installation:
     return factories.make_installation(shop, scopes=["read_content"])
 
 
-class Broker:
+class BrokerExchange:
     """A real broker with an exchange for the test; ``bind`` adds a queue."""
 
     def __init__(self, channel: Any) -> None:
@@ -56,48 +56,50 @@ class Broker:
         """Return the next message; fail if there is none."""
         queue = self.queue
         assert queue is not None
-        return until(lambda: queue.get(no_ack=True), bool)
+        return wait_until(lambda: queue.get(no_ack=True), bool)
 
 
 @pytest.fixture
-def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    url = parts.need("RabbitMQ", parts.rabbitmq_url())
+def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BrokerExchange]:
+    url = parts.require_service("RabbitMQ", parts.get_rabbitmq_url())
     with kombu.Connection(url) as connection:
-        new_broker = Broker(connection.channel())
+        new_broker = BrokerExchange(connection.channel())
         settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={new_broker.exchange.name}"}
         monkeypatch.setattr(endpoints, "_enabled", {"amqp"})
         yield new_broker
         new_broker.exchange.delete()
 
 
-def attempts(shop: Shop) -> list[Attempt]:
+def get_attempts(shop: Shop) -> list[Attempt]:
     with shop_scope(shop):
         return list(Attempt.objects.order_by("id"))
 
 
-def ended(shop: Shop, count: int = 1) -> dict[str, int]:
+def wait_for_outcomes(shop: Shop, count: int = 1) -> dict[str, int]:
     """Return how many deliveries have each outcome, once so many exist and none is in progress."""
-    return until(lambda: settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60)
+    return wait_until(
+        lambda: wait_until_settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60
+    )
 
 
-def due_again(shop: Shop) -> None:
+def make_due_again(shop: Shop) -> None:
     """Make waiting deliveries due."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installation, broker: Broker) -> None:
+def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
     broker.bind(f"{installation.app_id}.blogs.*")
-    subscribe(installation, "amqp://warehouse/blogs.new", name="mine")
-    with dispatching():
-        happen(shop)
+    make_subscription(installation, "amqp://warehouse/blogs.new", name="mine")
+    with run_dispatchers():
+        create_blogs(shop)
         message = broker.take()
-        assert ended(shop) == {"done": 1}
+        assert wait_for_outcomes(shop) == {"done": 1}
 
     with all_shops_scope():
         delivery = Delivery.objects.select_related("event", "payload").get()
     body = bytes(message.body)
-    (attempt,) = attempts(shop)
+    (attempt,) = get_attempts(shop)
     assert body == bytes(delivery.payload.body)
     assert message.delivery_info["routing_key"] == f"{installation.app_id}.blogs.new"
     assert message.properties["message_id"] == str(delivery.key) == message.headers["X-Platform-Webhook-Id"]
@@ -111,17 +113,17 @@ def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installa
     assert (attempt.outcome, attempt.status, attempt.excerpt) == ("ok", None, "")
 
 
-def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installation, broker: Broker) -> None:
-    subscribe(installation, "amqp://warehouse/lost")
-    with dispatching():
-        happen(shop)
-        assert ended(shop) == {"retry": 1}
+def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
+    make_subscription(installation, "amqp://warehouse/lost")
+    with run_dispatchers():
+        create_blogs(shop)
+        assert wait_for_outcomes(shop) == {"retry": 1}
         broker.bind("#")
-        due_again(shop)
+        make_due_again(shop)
         message = broker.take()
-        assert ended(shop) == {"done": 1}
+        assert wait_for_outcomes(shop) == {"done": 1}
 
-    first, second = attempts(shop)
+    first, second = get_attempts(shop)
     assert (first.outcome, first.error) == ("not_taken", "no queue is bound to the routing key")
     assert second.outcome == "ok"
     with all_shops_scope():
@@ -131,49 +133,49 @@ def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installati
 # The library drops one of its coroutines if a connection ends while being opened.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_that_broke_is_made_again(
-    shop: Shop, installation: Installation, broker: Broker, settings: Any
+    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Any
 ) -> None:
     broker.bind("#")
     address = settings.WEBHOOK_BROKERS["warehouse"]
     with Proxy(5672).running() as proxy:
         settings.WEBHOOK_BROKERS = {"warehouse": address.replace(":5672/", f":{proxy.port}/")}
-        subscribe(installation, "amqp://warehouse/all")
-        with dispatching():
-            happen(shop)
+        make_subscription(installation, "amqp://warehouse/all")
+        with run_dispatchers():
+            create_blogs(shop)
             broker.take()
-            assert ended(shop) == {"done": 1}  # The broker has stored the message before it confirms.
+            assert wait_for_outcomes(shop) == {"done": 1}  # The broker has stored the message before it confirms.
             proxy.suffer(Fault.RESET)
-            happen(shop)
-            assert ended(shop, 2) == {"done": 1, "retry": 1}
+            create_blogs(shop)
+            assert wait_for_outcomes(shop, 2) == {"done": 1, "retry": 1}
             proxy.heal()
-            due_again(shop)
+            make_due_again(shop)
             broker.take()
-            assert ended(shop, 2) == {"done": 2}
+            assert wait_for_outcomes(shop, 2) == {"done": 2}
 
-    assert [attempt.outcome for attempt in attempts(shop)] == ["ok", "unreachable", "ok"]
+    assert [attempt.outcome for attempt in get_attempts(shop)] == ["ok", "unreachable", "ok"]
 
 
-def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Installation, broker: Broker) -> None:
+def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
     broker.exchange.delete()
-    subscribe(installation, "amqp://warehouse/all")
-    with dispatching():
-        happen(shop)
-        assert ended(shop) == {"retry": 1}
+    make_subscription(installation, "amqp://warehouse/all")
+    with run_dispatchers():
+        create_blogs(shop)
+        assert wait_for_outcomes(shop) == {"retry": 1}
 
-    (attempt,) = attempts(shop)
+    (attempt,) = get_attempts(shop)
     assert (attempt.outcome, attempt.error) == ("unreachable", "the exchange does not exist on the broker")
 
 
-def test_what_is_no_longer_set_up_is_said(
-    shop: Shop, installation: Installation, broker: Broker, settings: Any
+def test_a_removed_configuration_is_reported(
+    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Any
 ) -> None:
-    subscribe(installation, "amqp://warehouse/all")
+    make_subscription(installation, "amqp://warehouse/all")
     settings.WEBHOOK_BROKERS = {}
-    with dispatching():
-        happen(shop)
-        assert ended(shop) == {"retry": 1}
+    with run_dispatchers():
+        create_blogs(shop)
+        assert wait_for_outcomes(shop) == {"retry": 1}
 
-    (attempt,) = attempts(shop)
+    (attempt,) = get_attempts(shop)
     assert attempt.error == "this type of endpoint is no longer configured"
 
 
@@ -188,7 +190,7 @@ def test_what_is_no_longer_set_up_is_said(
     }.items(),
 )
 def test_only_brokers_of_the_operator_can_be_named(
-    shop: Shop, installation: Installation, broker: Broker, uri: str, words: str
+    shop: Shop, installation: Installation, broker: BrokerExchange, uri: str, words: str
 ) -> None:
     values = {"topic": TOPIC, "uri": uri, "api_version": "2026-07"}
     with pytest.raises(SubscriptionRefused) as error, shop_scope(shop):
@@ -205,7 +207,7 @@ def test_brokers_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert env.get_brokers("BROKERS") == dict(pair.split("=", 1) for pair in (first_text, two))
 
 
-class Bus:
+class EventBusQueue:
     """An app's partner event source; a queue receives its events."""
 
     def __init__(self, session: Any, endpoint: str, app_id: int) -> None:
@@ -224,12 +226,12 @@ class Bus:
         events.put_targets(Rule="all", Targets=[target])
 
     def take(self) -> Any:
-        results = until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
+        results = wait_until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
         return json.loads(results[0]["Body"])
 
 
 @pytest.fixture
-def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bus]:
+def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventBusQueue]:
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -245,16 +247,16 @@ def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, value)
     settings.WEBHOOK_EVENTBRIDGE = True
     monkeypatch.setattr(endpoints, "_enabled", {"arn"})
-    yield Bus(boto3.session.Session(), f"http://{host}:{port}", installation.app_id)
+    yield EventBusQueue(boto3.session.Session(), f"http://{host}:{port}", installation.app_id)
     server.stop()
 
 
-def test_an_event_bus_gets_payload_and_headers(shop: Shop, installation: Installation, bus: Bus) -> None:
-    subscribe(installation, bus.arn)
-    with dispatching():
-        happen(shop)
+def test_an_event_bus_gets_payload_and_headers(shop: Shop, installation: Installation, bus: EventBusQueue) -> None:
+    make_subscription(installation, bus.arn)
+    with run_dispatchers():
+        create_blogs(shop)
         event = bus.take()
-        assert ended(shop) == {"done": 1}
+        assert wait_for_outcomes(shop) == {"done": 1}
 
     with all_shops_scope():
         delivery = Delivery.objects.select_related("payload").get()
@@ -266,13 +268,13 @@ def test_an_event_bus_gets_payload_and_headers(shop: Shop, installation: Install
 
 
 def test_an_event_bus_that_is_away_is_tried_again(
-    shop: Shop, installation: Installation, bus: Bus, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, installation: Installation, bus: EventBusQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    subscribe(installation, bus.arn)
-    with dispatching():
-        happen(shop)
-        assert ended(shop) == {"retry": 1}
+    make_subscription(installation, bus.arn)
+    with run_dispatchers():
+        create_blogs(shop)
+        assert wait_for_outcomes(shop) == {"retry": 1}
 
-    (attempt,) = attempts(shop)
+    (attempt,) = get_attempts(shop)
     assert (attempt.outcome, attempt.error) == ("unreachable", "EndpointConnectionError")

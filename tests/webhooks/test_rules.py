@@ -77,7 +77,7 @@ def test_no_text_breaks_the_reading_of_retry_after(text: str) -> None:
 # --- breakers --------------------------------------------------------------------------------------------------------
 
 
-def opened(pause: float = 10.0) -> CircuitBreaker:
+def build_open_breaker(pause: float = 10.0) -> CircuitBreaker:
     breaker = CircuitBreaker()
     for _ in range(circuit_breaker.MAX_FAILURES_IN_A_ROW):
         breaker.record_failure(0.0, silent=True)
@@ -98,7 +98,7 @@ def test_five_silent_failures_in_a_row_open_a_breaker_and_a_success_between_keep
 
 
 def test_after_the_pause_one_call_tries_the_host() -> None:
-    breaker = opened()
+    breaker = build_open_breaker()
     later = breaker.open_until
 
     assert 8 <= later <= 12
@@ -113,7 +113,7 @@ def test_after_the_pause_one_call_tries_the_host() -> None:
 
 
 def test_the_pause_doubles_up_to_ten_minutes() -> None:
-    breaker, now = opened(), 0.0
+    breaker, now = build_open_breaker(), 0.0
     pauses = []
     for _ in range(12):
         pauses.append(breaker.open_until - now)
@@ -144,7 +144,7 @@ def test_half_of_twenty_failures_within_a_minute_open_it() -> None:
 # --- endpoint slots --------------------------------------------------------------------------------------------------
 
 
-def lane(endpoint: int, shop: int = 1, **values: object) -> EndpointSlots:
+def build_lane(endpoint: int, shop: int = 1, **values: object) -> EndpointSlots:
     endpoint_slots = EndpointSlots(endpoint, shop, f"host-{endpoint}", 10, CircuitBreaker())
     endpoint_slots.expect(AttemptKind.DUE, 0.0)
     endpoint_slots.has_responded = True
@@ -153,7 +153,7 @@ def lane(endpoint: int, shop: int = 1, **values: object) -> EndpointSlots:
     return endpoint_slots
 
 
-def lanes_of(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
+def build_lanes(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
     slot_allocator = SlotAllocator(slots)
     for single_lane in lanes:
         slot_allocator.add(single_lane)
@@ -161,14 +161,21 @@ def lanes_of(*lanes: EndpointSlots, slots: int = 200) -> SlotAllocator:
 
 
 def test_a_lane_has_its_slots_and_no_more() -> None:
-    lanes = lanes_of(lane(1), lane(2, in_flight=7), lane(3, has_responded=False), lane(4, limit=3.9))
+    lanes = build_lanes(
+        build_lane(1), build_lane(2, in_flight=7), build_lane(3, has_responded=False), build_lane(4, limit=3.9)
+    )
 
     assert lanes.allocate(AttemptKind.DUE, 1.0) == {1: 10, 2: 3, 3: UNTESTED_SLOTS, 4: 3}
     assert lanes.allocate(AttemptKind.RETRY, 1.0) == {}
 
 
-def test_shops_share_alike_however_many_lanes_they_have() -> None:
-    lanes = lanes_of(*(lane(number, shop=1) for number in range(100)), lane(1000, shop=2), lane(1001, shop=3), slots=30)
+def test_shops_get_equal_shares_for_any_number_of_endpoints() -> None:
+    lanes = build_lanes(
+        *(build_lane(number, shop=1) for number in range(100)),
+        build_lane(1000, shop=2),
+        build_lane(1001, shop=3),
+        slots=30,
+    )
 
     allocation = lanes.allocate(AttemptKind.DUE, 1.0)
 
@@ -177,7 +184,7 @@ def test_shops_share_alike_however_many_lanes_they_have() -> None:
 
 
 def test_another_lane_is_first_each_time() -> None:
-    lanes = lanes_of(*(lane(number) for number in range(10)), slots=1)
+    lanes = build_lanes(*(build_lane(number) for number in range(10)), slots=1)
 
     first = [next(iter(lanes.allocate(AttemptKind.DUE, 1.0))) for _ in range(20)]
 
@@ -185,10 +192,10 @@ def test_another_lane_is_first_each_time() -> None:
 
 
 def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
-    slow = [lane(number, shop=number, average_seconds=5.0) for number in range(50)]
-    new = [lane(100 + number, shop=100 + number, has_responded=False) for number in range(200)]
-    good = [lane(500 + number, shop=500 + number) for number in range(5)]
-    lanes = lanes_of(*slow, *new, *good)
+    slow = [build_lane(number, shop=number, average_seconds=5.0) for number in range(50)]
+    new = [build_lane(100 + number, shop=100 + number, has_responded=False) for number in range(200)]
+    good = [build_lane(500 + number, shop=500 + number) for number in range(5)]
+    lanes = build_lanes(*slow, *new, *good)
 
     allocation = lanes.allocate(AttemptKind.DUE, 1.0)
 
@@ -198,7 +205,7 @@ def test_slow_and_unproven_lanes_leave_room_for_the_others() -> None:
 
 
 def test_further_attempts_take_half_of_the_slots_at_most() -> None:
-    lanes = lanes_of(*(lane(number, shop=number) for number in range(50)))
+    lanes = build_lanes(*(build_lane(number, shop=number) for number in range(50)))
     for single_lane in lanes.by_endpoint.values():
         single_lane.expect(AttemptKind.RETRY, 0.0)
 
@@ -207,15 +214,15 @@ def test_further_attempts_take_half_of_the_slots_at_most() -> None:
 
 
 def test_lanes_of_one_host_share_the_call_that_tries_it() -> None:
-    breaker = opened()
-    lanes = lanes_of(lane(1, breaker=breaker), lane(2, breaker=breaker), lane(3))
+    breaker = build_open_breaker()
+    lanes = build_lanes(build_lane(1, breaker=breaker), build_lane(2, breaker=breaker), build_lane(3))
 
     assert lanes.allocate(AttemptKind.DUE, 1.0) == {3: 10}
     assert sum(count for pk, count in lanes.allocate(AttemptKind.DUE, breaker.open_until).items() if pk < 3) == 1
 
 
 def test_429_halves_and_success_raises_again() -> None:
-    first_lane = lane(1)
+    first_lane = build_lane(1)
     for _ in range(5):
         first_lane.decrease_limit()
     assert first_lane.limit == 1
@@ -225,7 +232,7 @@ def test_429_halves_and_success_raises_again() -> None:
 
 
 def test_news_that_came_while_we_looked_count_more_than_what_we_saw() -> None:
-    first_lane = lane(1)
+    first_lane = build_lane(1)
     first_lane.expect(AttemptKind.DUE, 5.0, noted_at=5.0)
 
     first_lane.expect_nothing(since=4.0)

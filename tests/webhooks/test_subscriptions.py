@@ -31,13 +31,13 @@ ADDRESS = "https://app.example/hooks"
 TOPIC = "products/update"
 
 
-def made(api: ApiClient, **values: Any) -> dict[str, Any]:
+def post_subscription(api: ApiClient, **values: Any) -> dict[str, Any]:
     response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
     assert response.status_code == 201, response.content
     return response.json()["webhook"]
 
 
-def refused(api: ApiClient, **values: Any) -> dict[str, list[str]]:
+def get_create_errors(api: ApiClient, **values: Any) -> dict[str, list[str]]:
     response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
     assert response.status_code == 422, response.content
     assert not Subscription.objects.exists()
@@ -45,7 +45,7 @@ def refused(api: ApiClient, **values: Any) -> dict[str, list[str]]:
 
 
 def test_the_life_of_a_subscription(api: ApiClient) -> None:
-    created = made(api, fields=["id", "title"], metafield_namespaces=["care"])
+    created = post_subscription(api, fields=["id", "title"], metafield_namespaces=["care"])
     path = f"webhooks/{created['id']}.json"
 
     changed = api.put(path, {"webhook": {**created, "address": "https://app.example/other"}})
@@ -105,7 +105,7 @@ def test_addresses_are_refused_in_the_words_that_clients_know(shop: Shop) -> Non
 
 def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None:
     with override_settings(OUTGOING_ALLOW=["127.0.0.1"]):
-        assert made(api, address="http://127.0.0.1:8123/hooks")["address"] == "http://127.0.0.1:8123/hooks"
+        assert post_subscription(api, address="http://127.0.0.1:8123/hooks")["address"] == "http://127.0.0.1:8123/hooks"
 
 
 @pytest.mark.parametrize(
@@ -149,20 +149,20 @@ def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None
     ],
 )
 def test_values_are_refused_all_at_once(api: ApiClient, values: dict[str, Any], errors: Any) -> None:
-    assert refused(api, **values) == errors
+    assert get_create_errors(api, **values) == errors
 
 
 def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, client_with: ClientWith) -> None:
-    first = made(api, filter="id:1", name="mine")
+    first = post_subscription(api, filter="id:1", name="mine")
     second_response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": " id:1 "}})
     response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "name": "mine"}})
-    other_filter = made(api, filter="id:2")
+    other_filter = post_subscription(api, filter="id:2")
     onto = api.put(f"webhooks/{other_filter['id']}.json", {"webhook": {"filter": "id:1"}})
     other_app = client_with("read_products", name="another").post(
         "webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": "id:1", "name": "mine"}}
     )
     api.delete(f"webhooks/{first['id']}.json")
-    once_more = made(api, filter="id:1", name="mine")
+    once_more = post_subscription(api, filter="id:1", name="mine")
 
     errors = {"errors": {"address": ["for this topic has already been taken"]}}
     assert (second_response.status_code, second_response.json()) == (422, errors)
@@ -173,7 +173,7 @@ def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, clien
 
 
 def test_the_topic_stays(api: ApiClient) -> None:
-    created = made(api)
+    created = post_subscription(api)
 
     response = api.put(f"webhooks/{created['id']}.json", {"webhook": {"topic": "products/create"}})
 
@@ -181,7 +181,7 @@ def test_the_topic_stays(api: ApiClient) -> None:
 
 
 def test_an_update_that_changes_nothing_moves_nothing(api: ApiClient, shop: Shop) -> None:
-    created = made(api, fields=["id"], name="mine")
+    created = post_subscription(api, fields=["id"], name="mine")
     number = Shop.objects.get(pk=shop.pk).listening_version
 
     response = api.put(f"webhooks/{created['id']}.json", {"webhook": created})
@@ -197,12 +197,12 @@ def test_the_scope_of_the_topic_is_needed(client_with: ClientWith) -> None:
 
     assert response.status_code == 403
     assert response.json() == {"errors": "[API] This action requires merchant approval for read_orders scope."}
-    assert made(reader)["topic"] == TOPIC
-    assert made(reader, topic="shop/update")["topic"] == "shop/update"
+    assert post_subscription(reader)["topic"] == TOPIC
+    assert post_subscription(reader, topic="shop/update")["topic"] == "shop/update"
 
 
 def test_another_apps_subscriptions_do_not_exist(api: ApiClient, client_with: ClientWith) -> None:
-    path = f"webhooks/{made(api)['id']}.json"
+    path = f"webhooks/{post_subscription(api)['id']}.json"
     other = client_with("read_products", name="another")
 
     assert other.get("webhooks.json").json() == {"webhooks": []}
@@ -243,30 +243,30 @@ def test_what_never_matches_is_foreseen(shop: Shop) -> None:
 # --- which app receives which events ---------------------------------------------------------------------------------
 
 
-def pending(shop: Shop) -> list[tuple[str, list[str]]]:
+def get_pending_events(shop: Shop) -> list[tuple[str, list[str]]]:
     """Return the events that wait for fan-out, with the versions of their payloads."""
     with shop_scope(shop):
         rows = Pending.objects.select_related("event").order_by("id")
         return [(row.event.topic, sorted(row.event.payload or {})) for row in rows]
 
 
-def test_only_what_somebody_listens_to_is_pending(api: ApiClient, shop: Shop) -> None:
+def test_only_subscribed_events_are_pending(api: ApiClient, shop: Shop) -> None:
     api.post("blogs.json", {"blog": {"title": "Before"}})
-    created = made(api, topic="blogs/create")
-    made(api.at("2025-01"), topic="blogs/create", address="https://app.example/older")
+    created = post_subscription(api, topic="blogs/create")
+    post_subscription(api.at("2025-01"), topic="blogs/create", address="https://app.example/older")
     api.post("blogs.json", {"blog": {"title": "Heard"}})
     api.delete(f"webhooks/{created['id']}.json")
     api.post("blogs.json", {"blog": {"title": "Heard in one version"}})
 
-    assert pending(shop) == [("blogs/create", ["2025-01", "2026-07"]), ("blogs/create", ["2025-01"])]
+    assert get_pending_events(shop) == [("blogs/create", ["2025-01", "2026-07"]), ("blogs/create", ["2025-01"])]
 
 
-def test_a_shop_that_nobody_listens_to_costs_no_query(api: ApiClient, shop: Shop) -> None:
+def test_a_shop_without_subscriptions_costs_no_query(api: ApiClient, shop: Shop) -> None:
     api.post("blogs.json", {"blog": {"title": "Warm"}})
     with CaptureQueriesContext(connection) as captured:
         api.post("blogs.json", {"blog": {"title": "One"}})
     alone = [query["sql"] for query in captured]
-    made(api, topic="blogs/create")
+    post_subscription(api, topic="blogs/create")
     api.post("blogs.json", {"blog": {"title": "Warm"}})
     with CaptureQueriesContext(connection) as captured:
         api.post("blogs.json", {"blog": {"title": "Two"}})
@@ -281,16 +281,16 @@ def test_a_shop_that_nobody_listens_to_costs_no_query(api: ApiClient, shop: Shop
 def test_long_work_hears_of_a_subscription_within_a_second(api: ApiClient, shop: Shop) -> None:
     stale = Shop.objects.get(pk=shop.pk)
     stale.listening_read_at = 1.0  # long ago
-    made(api, topic="blogs/create")
+    post_subscription(api, topic="blogs/create")
 
     with shop_scope(stale):
         create_blog({"title": "Heard"}, actor="system", at=timezone.now())
 
-    assert pending(shop) == [("blogs/create", ["2026-07"])]
+    assert get_pending_events(shop) == [("blogs/create", ["2026-07"])]
 
 
-def test_a_change_that_is_rolled_back_is_told_to_nobody(api: ApiClient, shop: Shop) -> None:
-    made(api, topic="blogs/create")
+def test_a_rolled_back_change_is_not_sent(api: ApiClient, shop: Shop) -> None:
+    post_subscription(api, topic="blogs/create")
 
     def fail() -> None:
         create_blog({"title": "Never"}, actor="system", at=timezone.now())
@@ -314,7 +314,7 @@ def test_a_subscription_that_is_rolled_back_listens_to_nothing(api: ApiClient, s
         fail()
     api.post("blogs.json", {"blog": {"title": "Unheard"}})
 
-    assert pending(shop) == []
+    assert get_pending_events(shop) == []
 
 
 def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
@@ -333,16 +333,16 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
             create_blog({"title": "Elsewhere"}, actor="system", at=timezone.now())
 
     blog_elsewhere()
-    unheard = pending(other_shop)
+    unheard = get_pending_events(other_shop)
     app_installation.install_app(app, other_shop, scopes=["read_content"], actor="system", at=timezone.now())
     blog_elsewhere()
-    received = pending(other_shop)
+    received = get_pending_events(other_shop)
     app_installation.install_app(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
     blog_elsewhere()
 
-    assert pending(shop) == [("blogs/create", ["2026-07"])]
+    assert get_pending_events(shop) == [("blogs/create", ["2026-07"])]
     assert (unheard, received) == ([], [("blogs/create", ["2026-07"])])
-    assert pending(other_shop) == received, "the scope is gone"
+    assert get_pending_events(other_shop) == received, "the scope is gone"
     assert api.get("webhooks.json").json() == {"webhooks": []}
     assert api.get(f"webhooks/{configured.pk}.json").status_code == 404
     with pytest.raises(SubscriptionRefused) as error:
@@ -350,9 +350,9 @@ def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
     assert error.value.full_messages == [("uri", "Address for this topic has already been taken")]
 
 
-def test_uninstalling_ends_subscriptions_and_is_told(api: ApiClient, shop: Shop) -> None:
-    made(api, topic="blogs/create")
-    made(api, topic="app/uninstalled")
+def test_uninstalling_ends_subscriptions_and_is_reported(api: ApiClient, shop: Shop) -> None:
+    post_subscription(api, topic="blogs/create")
+    post_subscription(api, topic="app/uninstalled")
 
     with all_shops_scope():
         installation = Installation.objects.get(pk=api.installation.pk)
@@ -360,14 +360,14 @@ def test_uninstalling_ends_subscriptions_and_is_told(api: ApiClient, shop: Shop)
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         create_blog({"title": "Unheard"}, actor="system", at=timezone.now())
 
-    assert pending(shop) == [("app/uninstalled", ["2026-07"])]
+    assert get_pending_events(shop) == [("app/uninstalled", ["2026-07"])]
     with all_shops_scope():
         assert set(Subscription.objects.values_list("removed_by_uninstalling", flat=True)) == {True}
         assert not subscriptions.get_undeleted_subscriptions().exists()
 
 
 def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -> None:
-    made(api, metafield_namespaces=["care"])
+    post_subscription(api, metafield_namespaces=["care"])
     rows = [
         {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"},
         {"namespace": "other", "key": "x", "value": "y", "type": "single_line_text_field"},

@@ -28,8 +28,8 @@ from tests import factories
 from tests.customers.factories import make_customer
 from tests.fulfillment.factories import make_fulfillment_order
 from tests.orders.factories import make_order, make_variant
-from tests.refunds.factories import bogus_order, give_back, work_off
-from tests.webhooks.worlds import subscribe
+from tests.refunds.factories import create_bogus_order, refund_amount, run_refund_jobs
+from tests.webhooks.worlds import make_subscription
 
 VERSION = "2026-07"
 ASPECTS = {
@@ -110,46 +110,46 @@ def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
 
 
 @pytest.fixture
-def listens(shop: Shop) -> Iterator[Shop]:
+def subscribed_app(shop: Shop) -> Iterator[Shop]:
     """Create an app that subscribes to all derived topics."""
     installation = factories.make_installation(shop, sorted(set(ASPECTS.values())))
     for topic in ASPECTS:
-        subscribe(installation, f"https://apps.example.com/{topic}", topic=topic)
+        make_subscription(installation, f"https://apps.example.com/{topic}", topic=topic)
     # Reload the shop: the cached one has no subscribers.
     received_shop = Shop.objects.get(pk=shop.pk)
     with shop_scope(received_shop):
         yield received_shop
 
 
-def told() -> list[tuple[str, Any]]:
+def get_derived_events() -> list[tuple[str, Any]]:
     """Return the derived events in order."""
     rows = Event.objects.filter(topic__in=ASPECTS).order_by("pk")
     return [(row.topic, (row.payload or {}).get(VERSION)) for row in rows]
 
 
-def by() -> dict[str, Any]:
+def get_actor_arguments() -> dict[str, Any]:
     return {"actor": "system", "at": timezone.now()}
 
 
-def do_all(shop: Shop) -> None:
+def trigger_all(shop: Shop) -> None:
     """Trigger every derived topic."""
     variant = make_variant(shop, stock=0)
     item, primary_location = variant.inventory_item, stock.get_primary_location()
     for delta in (2, 1, -3):
-        stock.adjust_available(item.pk, primary_location.pk, delta, **by())
+        stock.adjust_available(item.pk, primary_location.pk, delta, **get_actor_arguments())
     customer = make_customer(tags="red, blue")
-    customers.update_customer(customer, {"tags": "RED, green"}, **by())
-    customers.update_customer(customer, {"note": "Rings twice"}, **by())
+    customers.update_customer(customer, {"tags": "RED, green"}, **get_actor_arguments())
+    customers.update_customer(customer, {"note": "Rings twice"}, **get_actor_arguments())
     row = make_fulfillment_order()
-    transitions.hold_fulfillment_order(row, reason="other", notes="Later", **by())
-    transitions.hold_fulfillment_order(row, reason="incorrect_address", **by())
-    transitions.release_hold(row, **by())
+    transitions.hold_fulfillment_order(row, reason="other", notes="Later", **get_actor_arguments())
+    transitions.hold_fulfillment_order(row, reason="incorrect_address", **get_actor_arguments())
+    transitions.release_hold(row, **get_actor_arguments())
 
 
-def test_each_is_told_once_of_what_changed(listens: Shop) -> None:
-    do_all(listens)
+def test_each_change_creates_one_event(subscribed_app: Shop) -> None:
+    trigger_all(subscribed_app)
 
-    deliveries = told()
+    deliveries = get_derived_events()
     variant, customer = Product.objects.get().variants.get(), Customer.objects.get()
     stocks = [(topic, payload["id"], payload["inventory_quantity"]) for topic, payload in deliveries[:2]]
     assert stocks == [("variants/in_stock", variant.pk, 2), ("variants/out_of_stock", variant.pk, 0)]
@@ -172,31 +172,33 @@ def test_each_is_told_once_of_what_changed(listens: Shop) -> None:
     assert Delivery.objects.filter(topic=released).count() == 2
 
 
-def test_nothing_is_written_for_nobody(in_shop: Shop) -> None:
-    do_all(in_shop)
-    give_back(bogus_order(in_shop), "5.00")
+def test_without_subscribers_nothing_is_written(in_shop: Shop) -> None:
+    trigger_all(in_shop)
+    refund_amount(create_bogus_order(in_shop), "5.00")
 
-    assert told() == []
-
-
-def test_what_is_not_counted_is_never_out_of_stock(listens: Shop) -> None:
-    variant = make_variant(listens)
-
-    stock.adjust_available(variant.inventory_item_id, stock.get_primary_location().pk, 1, **by())
-
-    assert told() == []
+    assert get_derived_events() == []
 
 
-def test_money_is_told_of_when_it_moved(listens: Shop) -> None:
-    order = bogus_order(listens)
-    waits = make_order(listens, transactions=[{"kind": "authorization", "amount": Decimal(20)}])
+def test_what_is_not_counted_is_never_out_of_stock(subscribed_app: Shop) -> None:
+    variant = make_variant(subscribed_app)
+
+    stock.adjust_available(variant.inventory_item_id, stock.get_primary_location().pk, 1, **get_actor_arguments())
+
+    assert get_derived_events() == []
+
+
+def test_transactions_create_events_when_money_moves(subscribed_app: Shop) -> None:
+    order = create_bogus_order(subscribed_app)
+    waits = make_order(subscribed_app, transactions=[{"kind": "authorization", "amount": Decimal(20)}])
     transaction = Transaction.objects.get(order=waits)
-    payments.create_transaction(waits, {"kind": "capture", "parent_id": transaction.pk, "status": "pending"}, **by())
-    refund = give_back(order, "5.00")
-    before = len(told())
-    work_off(listens)
+    payments.create_transaction(
+        waits, {"kind": "capture", "parent_id": transaction.pk, "status": "pending"}, **get_actor_arguments()
+    )
+    refund = refund_amount(order, "5.00")
+    before = len(get_derived_events())
+    run_refund_jobs(subscribed_app)
 
-    deliveries = [payload for _, payload in told()]
+    deliveries = [payload for _, payload in get_derived_events()]
     assert before == 1
     sale, back = deliveries
     assert (sale["order_id"], sale["amount"], sale["currency"]) == (order.pk, "20.00", "USD")
@@ -223,8 +225,8 @@ def test_every_example_is_what_its_topic_sends_by_now() -> None:
         Draft202012Validator(schema).validate(payload)
 
 
-def test_examples_are_made_by_the_topics_own_renderers(listens: Shop) -> None:
-    do_all(listens)
+def test_examples_are_made_by_the_topics_own_renderers(subscribed_app: Shop) -> None:
+    trigger_all(subscribed_app)
 
     examples = topic_examples.render_examples()
 

@@ -14,7 +14,7 @@ from apps.shops.models import Shop
 from apps.webhooks.domain.engine.signing import format_standard_secret
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.webhooks.worlds import dispatching, happen, settled, subscribe
+from tests.webhooks.worlds import create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
 PAGE = (django_settings.BASE_DIR / "docs" / "webhooks.md").read_text()
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,21 +22,21 @@ Sent = tuple[str, dict[str, str], bytes]
 
 
 @pytest.fixture
-def sent(shop: Shop, settings: Any) -> Sent:
+def sent_delivery(shop: Shop, settings: Any) -> Sent:
     """Return the app's secret, and a delivery's headers and body under the header names of the client."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.BRAND = "shopify"
     installation = factories.make_installation(shop, ["read_content"])
-    with WebhookReceiver([installation.app.api_secret]) as catcher, dispatching():
-        subscribe(installation, catcher.url, name="mine")
-        happen(shop, title="Müsli")
+    with WebhookReceiver([installation.app.api_secret]) as catcher, run_dispatchers():
+        make_subscription(installation, catcher.url, name="mine")
+        create_blogs(shop, title="Müsli")
         (caught,) = catcher.wait_for(1)
-        settled(shop)
+        wait_until_settled(shop)
     return installation.app.api_secret, dict(caught.headers), caught.body
 
 
-def test_the_library_of_standard_webhooks_verifies_them(sent: Sent) -> None:
-    secret, headers, body = sent
+def test_the_library_of_standard_webhooks_verifies_them(sent_delivery: Sent) -> None:
+    secret, headers, body = sent_delivery
     receiver = Webhook(format_standard_secret(secret))
 
     assert receiver.verify(body, headers)["title"] == "Müsli 0"
@@ -46,14 +46,14 @@ def test_the_library_of_standard_webhooks_verifies_them(sent: Sent) -> None:
         Webhook(format_standard_secret("another")).verify(body, headers)
 
 
-def snippet(language: str) -> str:
+def get_snippet(language: str) -> str:
     """Return the snippet of docs/webhooks.md for Standard Webhooks in a language."""
     (code,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     return str(code)
 
 
-def test_docs_list_every_header(sent: Sent) -> None:
-    _, headers, _ = sent
+def test_docs_list_every_header(sent_delivery: Sent) -> None:
+    _, headers, _ = sent_delivery
     section = PAGE.split("## Headers")[1].split("## ")[0].replace("X-Platform-", "X-Shopify-")
     documented = set(re.findall(r"`((?:X-|Content-|webhook-)[A-Za-z0-9-]+)`", section))
 
@@ -62,10 +62,10 @@ def test_docs_list_every_header(sent: Sent) -> None:
     assert documented == {*sent_names, "X-Shopify-Redelivery"}
 
 
-def test_documented_python_line_verifies_deliveries(sent: Sent) -> None:
-    secret, headers, body = sent
+def test_documented_python_line_verifies_deliveries(sent_delivery: Sent) -> None:
+    secret, headers, body = sent_delivery
     scope: dict[str, Any] = {}
-    exec(snippet("py"), scope)
+    exec(get_snippet("py"), scope)
 
     assert scope["verify"](secret, body, headers)["title"] == "Müsli 0"
     for wrong_secret, wrong_body in ((secret, body + b" "), ("another", body)):
@@ -74,8 +74,8 @@ def test_documented_python_line_verifies_deliveries(sent: Sent) -> None:
 
 
 @pytest.mark.usefixtures("node_packages")
-def test_documented_node_line_verifies_deliveries(sent: Sent) -> None:
-    secret, headers, body = sent
+def test_documented_node_line_verifies_deliveries(sent_delivery: Sent) -> None:
+    secret, headers, body = sent_delivery
     cases = [
         (secret, body.decode(), headers),
         (secret, body.decode() + " ", headers),
@@ -87,7 +87,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map(check)));
 """
 
     process = subprocess.run(
-        ["node", "-e", snippet("cjs") + program, json.dumps(cases)],
+        ["node", "-e", get_snippet("cjs") + program, json.dumps(cases)],
         capture_output=True,
         text=True,
         check=True,
@@ -98,8 +98,8 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map(check)));
 
 
 @pytest.mark.usefixtures("node_packages")
-def test_the_node_client_verifies_them(sent: Sent) -> None:
-    secret, headers, body = sent
+def test_the_node_client_verifies_them(sent_delivery: Sent) -> None:
+    secret, headers, body = sent_delivery
     calls = [(headers, body.decode()), (headers, body.decode() + " ")]
 
     script = Path(__file__).with_name("verify.cjs")

@@ -15,19 +15,19 @@ from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine.dispatcher.dispatcher import Dispatcher
 from apps.webhooks.models import Delivery, Subscription
-from tests.machine import until
+from tests.machine import wait_until
 
 TOPIC = "blogs/create"
 
 
-def subscribe(installation: Installation, uri: str, **values: Any) -> Subscription:
+def make_subscription(installation: Installation, uri: str, **values: Any) -> Subscription:
     """Subscribe an app to new blogs, or to the given values."""
     expected = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
         return subscriptions.create_subscription(installation, expected, actor="system", at=timezone.now())
 
 
-def happen(shop: Shop, count: int = 1, *, title: str = "News") -> None:
+def create_blogs(shop: Shop, count: int = 1, *, title: str = "News") -> None:
     """Create blogs, each with its event."""
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         for number in range(count):
@@ -35,13 +35,13 @@ def happen(shop: Shop, count: int = 1, *, title: str = "News") -> None:
 
 
 @contextmanager
-def dispatching(*, count: int = 1, slots: int = 200) -> Iterator[Dispatcher]:
+def run_dispatchers(*, count: int = 1, slots: int = 200) -> Iterator[Dispatcher]:
     """Run dispatchers until the end of the block; yield the first one."""
     running = [Dispatcher(slots) for _ in range(count)]
     threads = [threading.Thread(target=_run, args=(process,), daemon=True) for process in running]
     for thread in threads:
         thread.start()
-    until(lambda: all(hasattr(process, "loop") for process in running), bool)
+    wait_until(lambda: all(hasattr(process, "loop") for process in running), bool)
     try:
         yield running[0]
     finally:
@@ -59,9 +59,9 @@ def _run(dispatcher: Dispatcher) -> None:
         connection.close()
 
 
-def settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:
+def wait_until_settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:
     """Return the number of deliveries per state, once none is in progress or due."""
-    return until(lambda: _states(shop), lambda states: not {"due", "leased"} & states.keys(), seconds=seconds)
+    return wait_until(lambda: _states(shop), lambda states: not {"due", "leased"} & states.keys(), seconds=seconds)
 
 
 def _states(shop: Shop) -> dict[str, int]:

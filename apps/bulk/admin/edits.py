@@ -28,7 +28,7 @@ from apps.staff.domain.actor_names import get_actor_name
 
 VIEW = "bulk.view_bulkedit"
 MAX_SHOWN = 200
-State, Fate = BulkEdit.State, EditedRow.Fate
+State, RowResult = BulkEdit.State, EditedRow.Fate
 STATE_COLORS: dict[str, str] = {
     State.DRAFT: "warning",
     State.RUNNING: "info",
@@ -131,17 +131,21 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             who=get_actor_name(edit.actor),
             operations=describe_operations(edit.operations),
             done=sum(counts.values()),
-            counts=[(row_result.label, counts[row_result]) for row_result in Fate if row_result in counts],
-            left=translate_rows(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:MAX_SHOWN]),
+            counts=[(row_result.label, counts[row_result]) for row_result in RowResult if row_result in counts],
+            left=translate_rows(
+                rows.filter(fate__in=(RowResult.REFUSED, RowResult.KEPT)).order_by("row_id")[:MAX_SHOWN]
+            ),
             changed=translate_rows(
-                rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]
+                rows.filter(fate__in=(RowResult.CHANGED, RowResult.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]
             ),
             live=live,
             waits=get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk))
             if live
             else None,
             may_stop=may_change and edit.state == State.RUNNING,
-            may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counts,
+            may_undo=may_change
+            and edit.state in {State.DONE, State.STOPPED, State.FAILED}
+            and RowResult.CHANGED in counts,
         )
 
     def _render_draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:

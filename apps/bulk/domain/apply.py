@@ -15,7 +15,7 @@ from apps.ground.exceptions import DomainError, RowDeleted
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import Attrs, ReadOnlyAttrs
 
-Fate = EditedRow.Fate
+RowResult = EditedRow.Fate
 DELETED = gettext_noop("was deleted")
 CHANGED_SINCE = gettext_noop("was changed since")
 
@@ -24,7 +24,7 @@ CHANGED_SINCE = gettext_noop("was changed since")
 class EditOutcome:
     """The result of a row; see ``EditedRow``."""
 
-    fate: Fate
+    fate: RowResult
     label: str = ""
     reason: str = ""
     changes: Sequence[Sequence[str]] = ()
@@ -48,17 +48,17 @@ def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
     values, label = kind.get_values(row, names), kind.get_name(row)
     after = apply_operations(values, operations, get_current_shop().currency)
     if not after:
-        return EditOutcome(Fate.SAME, label)
+        return EditOutcome(RowResult.SAME, label)
     kind.write(row, after, actor=actor, at=at)
     before = {name: values[name] for name in after}
     return EditOutcome(
-        Fate.CHANGED, label, changes=format_changes(values, after), before=before, mark=kind.get_version(pk)
+        RowResult.CHANGED, label, changes=format_changes(values, after), before=before, mark=kind.get_version(pk)
     )
 
 
 def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
     """Return what the operations would do to a row, and roll back."""
-    outcome = EditOutcome(Fate.REFUSED)
+    outcome = EditOutcome(RowResult.REFUSED)
     try:
         with transaction.atomic():
             outcome = change_row(kind, pk, operations, actor=actor, at=at)
@@ -76,7 +76,7 @@ def create_refused_outcome(kind: EditTarget, pk: int, error: DomainError | Integ
         IntegrityError: If the error is not about a value.
     """
     row = kind.model.rows().filter(pk=pk).first()
-    return EditOutcome(Fate.REFUSED, kind.get_name(row) if row is not None else "", get_refusal_reason(error))
+    return EditOutcome(RowResult.REFUSED, kind.get_name(row) if row is not None else "", get_refusal_reason(error))
 
 
 def get_refusal_reason(error: DomainError | IntegrityError) -> str:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.bulk.domain import apply
-from apps.bulk.domain.apply import EditOutcome, Fate
+from apps.bulk.domain.apply import EditOutcome, RowResult
 from apps.bulk.domain.edits import FINISHED, RUN_TASK, UNDO_TASK, save_result
 from apps.bulk.domain.targets import EditTarget, get_target
 from apps.bulk.models import BulkEdit, EditedRow
@@ -60,7 +60,7 @@ def run_undo_task(job: Job, **arguments: int) -> None:
         return
     kind = _get_allowed_target(edit, job.actor)
     _wait_for_last_row(edit)
-    changed_rows = EditedRow.objects.filter(edit=edit, dry=False, fate=Fate.CHANGED).order_by("row_id")
+    changed_rows = EditedRow.objects.filter(edit=edit, dry=False, fate=RowResult.CHANGED).order_by("row_id")
     total, count = changed_rows.count(), 0
     while batch := list(changed_rows[:_BATCH]):
         for edited_row in batch:
@@ -118,7 +118,7 @@ def _restore_and_save(job: Job, kind: EditTarget, edited_row: EditedRow) -> None
                 reason = apply.restore_row(kind, edited_row, actor=job.actor, at=timezone.now())
         except (DomainError, IntegrityError) as error:
             reason = apply.get_refusal_reason(error)
-        result = Fate.KEPT if reason else Fate.UNDONE
+        result = RowResult.KEPT if reason else RowResult.UNDONE
         EditedRow.objects.filter(pk=edited_row.pk).update(fate=result, reason=reason[:1000])
 
 

@@ -165,7 +165,7 @@ class CollectionAdmin(CollectionProductsPage):
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))
-_PICTURE: Fieldset = (gettext_lazy("Image"), {"fields": ("picture", "image_alt", "remove_picture")})
+_IMAGE_FIELDSET: Fieldset = (gettext_lazy("Image"), {"fields": ("picture", "image_alt", "remove_picture")})
 _STORE: Fieldset = (
     gettext_lazy("Online store"),
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
@@ -187,4 +187,4 @@ class CustomCollectionAdmin(CollectionAdmin):
     form = CollectionForm
     intro = gettext_lazy("Collections of products that you choose. Smart collections select products by rules.")
     empty_text = gettext_lazy("No collections yet. Create a collection, then add products.")
-    fieldsets = ((None, {"fields": _ABOUT}), _PICTURE, _STORE)
+    fieldsets = ((None, {"fields": _ABOUT}), _IMAGE_FIELDSET, _STORE)

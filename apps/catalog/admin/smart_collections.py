@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
+from apps.catalog.admin.collections import _IMAGE_FIELDSET, _STORE, CollectionAdmin, CollectionForm
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.domain.collections.smart_rules import (
     COLUMNS,
@@ -167,7 +167,7 @@ class SmartCollectionAdmin(CollectionAdmin):
         (None, {"fields": ("title", "body_html")}),
         (gettext_lazy("Products"), {"fields": ("rules", "disjunctive", "sort_order")}),
         (gettext_lazy("Visibility"), {"fields": ("published",)}),
-        _PICTURE,
+        _IMAGE_FIELDSET,
         _STORE,
     )
 

@@ -80,8 +80,8 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
 def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
     """Return country and province by name and code, completed from the given values.
 
-    If a code and its name disagree, the changed value wins: clients send back whole objects in which only one value is
-    changed.
+    If a code and its name disagree, the changed value wins: clients send back whole objects with a single
+    changed value.
     """
     if not attrs.keys() & set(REGION_COLUMNS):
         return {}

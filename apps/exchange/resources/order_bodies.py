@@ -14,7 +14,7 @@ from apps.ground.error_messages import INVALID
 from apps.ground.tenancy import get_current_shop
 from apps.ground.timestamps import InvalidDate, parse_timestamp
 from apps.ground.types import Attrs
-from apps.orders.api.bodies import parse_order
+from apps.orders.api.parsing import parse_order
 from apps.orders.domain.order_drafts import OrderParts, OrderRefused
 from apps.orders.models import Order
 

@@ -102,7 +102,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
 
 
 class _EarlierImport(NamedTuple):
-    """The row result of an earlier import; ``stands`` is False if the order was deleted since."""
+    """The row result of an earlier import, and whether the order still exists."""
 
     row: ImportedRow
     stands: bool

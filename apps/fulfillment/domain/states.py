@@ -224,9 +224,7 @@ class NotPossible(TransitionRefused):
 
     def __init__(self, action: Action, state: State, managed_by: ManagedBy) -> None:
         """Build the message from the action and the current state."""
-        location = (
-            "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the shop"
-        )
+        location = "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the shop"
         status, request = state
         super().__init__(
             f"{action.value} is not possible: the fulfillment order is {status} "

@@ -17,10 +17,10 @@ from apps.api.types import Attrs, RequestData, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
 from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
-from apps.orders.api.bodies import OTHER_MEMBERS, parse_order, parse_order_changes
 from apps.orders.api.fields import AmountField, nullable_bool, nullable_text
 from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
+from apps.orders.api.parsing import OTHER_MEMBERS, parse_order, parse_order_changes
 from apps.orders.domain import create as placing
 from apps.orders.domain import transitions, updates
 from apps.orders.domain.selectors import lock_order

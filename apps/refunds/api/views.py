@@ -14,8 +14,8 @@ from apps.api.types import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.ground.error_messages import LIMIT_EXCEEDED, NOT_BOOLEAN
 from apps.orders.models import Order
-from apps.refunds.api.bodies import get_refund_schema, parse_refund
 from apps.refunds.api.calculations import CALCULATION_SCHEMA, render_calculation
+from apps.refunds.api.parsing import get_refund_schema, parse_refund
 from apps.refunds.api.refunds import RefundSerializer, ShopRefundSerializer
 from apps.refunds.domain import create
 from apps.refunds.models import Refund

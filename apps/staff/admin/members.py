@@ -26,7 +26,7 @@ from apps.panel.theme import display
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
 from apps.staff.domain.permissions import grant_custom_permissions, grant_permissions
-from apps.staff.mails import send_invitation
+from apps.staff.emails import send_invitation
 from apps.staff.models import Membership, User
 
 VIEW, ADD, CHANGE = "staff.view_membership", "staff.add_membership", "staff.change_membership"

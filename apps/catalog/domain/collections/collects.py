@@ -100,7 +100,7 @@ def remove_from_all_collections(product: Product) -> None:
         Collection.objects.filter(pk=row.collection_id).update()
 
 
-def place_products(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
+def save_placements(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
     """Add products to a locked collection or move them; return True if anything changed.
 
     Raises:

@@ -125,7 +125,7 @@ def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> 
 
 def _save_parts(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> bool:
     """Add products and set metafields; return True if anything changed."""
-    placed = bool(parts.placements) and collects.place_products(collection, parts.placements, at=at)
+    placed = bool(parts.placements) and collects.save_placements(collection, parts.placements, at=at)
     return bool(metafields.set_metafields(collection, parts.metafields, actor=actor, at=at)) or placed
 
 

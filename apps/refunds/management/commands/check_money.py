@@ -3,7 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.jobs.domain import consistency_checks
-from apps.orders.domain.reconciliation import repair_customers
+from apps.orders.domain.consistency_checks import repair_customers
 
 # The nightly checks about money and items.
 MONEY_CHECKS = (
