@@ -51,7 +51,7 @@ class BackofficeHooks(Door):
             return None
         return HTTPStatus.OK, [("Content-Type", "application/json"), _make_request_id_header()], b'{"status": "ok"}'
 
-    def whose(self, environ: Environ) -> Hashable:
+    def owner(self, environ: Environ) -> Hashable:
         """Return the shop of earlier requests with the same token or path, else a key of the token or path itself."""
         key = self._get_owner_key(environ)
         return None if key is None else self._shops.get(key, key)

@@ -83,7 +83,7 @@ def run_unguarded(
     locks: Collection[str] = (),
     conditions: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Any:
-    """Run the control of a race: like ``meanwhile`` without the guard, so ``second`` need not wait.
+    """Run the control of a race: like ``run_while_uncommitted`` without the guard, so ``second`` need not wait.
 
     Args:
         shop: The shop for the scope of both functions.

@@ -23,7 +23,7 @@ ROUNDING_MODULES = {"ground/money.py", "catalog/domain/weights.py", "api/resourc
 
 
 @pytest.fixture(scope="module")
-def parse_sources() -> list[tuple[str, ast.Module]]:
+def syntax_trees() -> list[tuple[str, ast.Module]]:
     """Parse the files of ``EXACT`` once for all tests."""
     files = [
         file

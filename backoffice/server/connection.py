@@ -219,7 +219,7 @@ class Connection(asyncio.Protocol):
             status, headers, body = quick
             self._release(reception)
             self._send(build_response(status, headers, body, environ, keep_alive=keep_alive))
-        elif not process.threads.take(whose := process.door.whose(environ)):
+        elif not process.threads.take(owner := process.door.owner(environ)):
             self._release(reception)
             self._send(
                 build_error_response(process.door, HTTPStatus.SERVICE_UNAVAILABLE, environ, keep_alive=keep_alive)
@@ -228,7 +228,7 @@ class Connection(asyncio.Protocol):
             self._working = reception
             self.deadline = inf
             process.threads.busy += 1
-            process.threads.submit(Job(environ, self._answered_in_thread, whose=whose, keep_alive=keep_alive))
+            process.threads.submit(Job(environ, self._answered_in_thread, owner=owner, keep_alive=keep_alive))
 
     def _answered_in_thread(self, response: Answer | None) -> None:
         self._process.loop.call_soon_threadsafe(self._answered, response)

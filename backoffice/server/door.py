@@ -26,7 +26,7 @@ class Door:
         """Return a response that needs no thread, or None; called in the event loop, so the method must not block."""
         return None
 
-    def whose(self, environ: Environ) -> Hashable:
+    def owner(self, environ: Environ) -> Hashable:
         """Return a key of the request's owner, or None for a request without an owner.
 
         Owners share the threads fairly. The method is called in the event loop.

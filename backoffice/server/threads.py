@@ -44,13 +44,13 @@ class Answer:
 class Job:
     """A request that waits for a thread."""
 
-    __slots__ = ("answered", "environ", "keep_alive", "since", "whose")
+    __slots__ = ("answered", "environ", "keep_alive", "owner", "since")
 
     def __init__(
-        self, environ: Environ, answered: Callable[[Answer | None], None], *, whose: Hashable, keep_alive: bool
+        self, environ: Environ, answered: Callable[[Answer | None], None], *, owner: Hashable, keep_alive: bool
     ) -> None:
         self.environ = environ
-        self.whose = whose
+        self.owner = owner
         self.keep_alive = keep_alive
         self.answered = answered
         self.since = time.monotonic()
@@ -75,9 +75,9 @@ class Threads:
         for thread in self._threads:
             thread.start()
 
-    def take(self, whose: Hashable) -> bool:
+    def take(self, owner: Hashable) -> bool:
         """Return True if another request of this owner can be queued; it would wait too long otherwise."""
-        return self.busy < self._most and self._queue.takes(whose)
+        return self.busy < self._most and self._queue.takes(owner)
 
     def submit(self, job: Job) -> None:
         """Queue a request; its ``answered`` is called once, in a thread."""

@@ -1,6 +1,6 @@
 """Fair queue of requests: slow or frequent requests of one owner do not block those of others.
 
-Each request has an owner (``Door.whose``). The next request is one of the owner with the fewest running requests; ties
+Each request has an owner (``Door.owner``). The next request is one of the owner with the fewest running requests; ties
 go in turn. While several owners are active, a quarter of the threads (at least one) is reserved for owners other than
 the busiest, and one owner may occupy at most half of the queue; further requests of this owner are rejected. A single
 owner can use everything. Requests without an owner (None) take turns like the others, but do not count as an active
@@ -22,7 +22,7 @@ class Owned(Protocol):
     """A request with an owner."""
 
     @property
-    def whose(self) -> Hashable:
+    def owner(self) -> Hashable:
         """Return a key that is equal for all requests of an owner."""
 
 
@@ -48,17 +48,17 @@ class FairQueue(Generic[T]):
         self._last: Hashable = None
         self._several_until = 0.0
 
-    def takes(self, whose: Hashable) -> bool:
+    def takes(self, owner: Hashable) -> bool:
         """Return True if another request of the owner fits into the queue; the owner counts as active."""
         with self._lock:
-            if whose is not None and whose != self._last:
+            if owner is not None and owner != self._last:
                 if self._last is not None:
                     self._several_until = time.monotonic() + SEVERAL_SECONDS
-                self._last = whose
-            return not self._several() or self._held(whose) * 2 < self._places
+                self._last = owner
+            return not self._several() or self._held(owner) * 2 < self._places
 
-    def _held(self, whose: Hashable) -> int:
-        return self._working[whose] + len(self._waiting.get(whose, ()))
+    def _held(self, owner: Hashable) -> int:
+        return self._working[owner] + len(self._waiting.get(owner, ()))
 
     def _several(self) -> bool:
         return time.monotonic() < self._several_until
@@ -66,7 +66,7 @@ class FairQueue(Generic[T]):
     def put(self, item: T) -> None:
         """Queue a request."""
         with self._lock:
-            self._waiting.setdefault(item.whose, deque()).append(item)
+            self._waiting.setdefault(item.owner, deque()).append(item)
         self._bells.put(True)
 
     def get(self) -> T | None:
@@ -83,8 +83,8 @@ class FairQueue(Generic[T]):
                     continue
                 item = waiting.popleft()
                 if waiting:
-                    self._waiting[item.whose] = waiting
-                self._working[item.whose] += 1
+                    self._waiting[item.owner] = waiting
+                self._working[item.owner] += 1
             if not goes_on:
                 self._bells.put(False)
             return item
@@ -92,17 +92,17 @@ class FairQueue(Generic[T]):
     def _next(self, fewest: int) -> deque[T] | None:
         """Take the next owner's requests out of the order; None if all owners run at least ``fewest`` requests."""
         best_owner = None
-        for whose in self._waiting:
-            if self._working[whose] < fewest:
-                best_owner, fewest = (whose,), self._working[whose]
+        for owner in self._waiting:
+            if self._working[owner] < fewest:
+                best_owner, fewest = (owner,), self._working[owner]
         return self._waiting.pop(best_owner[0]) if best_owner else None
 
     def done(self, item: T) -> None:
         """Count a request as no longer running."""
         with self._lock:
-            self._working[item.whose] -= 1
-            if not self._working[item.whose]:
-                del self._working[item.whose]
+            self._working[item.owner] -= 1
+            if not self._working[item.owner]:
+                del self._working[item.owner]
             missed_wakeups, self._unheard = self._unheard, 0
         for _ in range(missed_wakeups):
             self._bells.put(True)

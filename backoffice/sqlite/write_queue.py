@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Self
 
 POLL_SECONDS = 0.01
-# ``struct flock`` of 64-bit Linux: type, whence, start, length, process id.
+# ``struct flock`` of 64-bit Linux: type, base, start, length, process id.
 _FLOCK = struct.Struct("hhqqi4x")
 _SUPPORTED = sys.platform == "linux" and sys.maxsize > 2**32
 

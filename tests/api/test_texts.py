@@ -21,7 +21,7 @@ SCRIPTS = {
     "right to left": "א",
     "zero width": "a\u200b",
 }
-# Fields whose own rules change the text; their own tests check them.
+# Fields with rules of their own that change the text; their own tests check them.
 FIELDS_WITH_RULES = {
     "address",
     "app_clip_application_id",

@@ -133,7 +133,7 @@ def test_a_shop_leaves_and_comes_back_the_same(media_root: Path, tmp_path: Path,
         with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
             assert "match the archive" in run_command("import_shop", archive)
             assert "match the archive" in run_command("import_shop", archive, "--verify")
-            # A member whose id is taken gets another one; everything else is unchanged.
+            # If the id of a member is taken, the member gets another one; everything else is unchanged.
             user = User.objects.get(email=member.email)
             assert user.pk != member.pk
             assert not user.has_usable_password()

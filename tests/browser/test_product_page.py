@@ -32,7 +32,7 @@ PASTE = """([cell, text]) => {
     cell.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
 
-# Cells of a row inside the visible part of the grid, and those whose text is cut off.
+# Cells of a row inside the visible part of the grid, and cells with cut-off text.
 SEEN = """row => {
     const end = row.closest('.bo-sheet-scroll').getBoundingClientRect().right;
     return [...row.querySelectorAll('[data-cell]')]

@@ -1,4 +1,4 @@
-"""Tests of a bulk edit whose worker dies at any moment: each row is changed once and reported."""
+"""Tests of a bulk edit if its worker dies at any moment: each row is changed once and reported."""
 
 from collections.abc import Callable
 from datetime import timedelta

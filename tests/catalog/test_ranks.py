@@ -26,7 +26,7 @@ FEW = 5
 
 
 def find_stale_ranks() -> dict[str, object]:
-    """Return the rows whose sort columns are out of date; empty if all is well."""
+    """Return the rows with outdated sort columns; empty if all is well."""
     results: dict[str, object] = {}
     for model, rank in RANKED:
         names = [field.name for field in rank._meta.concrete_fields if field.name != "of"]

@@ -303,7 +303,7 @@ def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api:
 
 
 def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop) -> None:
-    """Check a customer with more than ten addresses, of which the customer's JSON lists ten.
+    """Check a customer with more than ten addresses, while the customer's JSON lists ten.
 
     A client that sends this list back does not mean to delete the other addresses.
     """

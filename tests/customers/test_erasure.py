@@ -325,7 +325,7 @@ def find_columns_with(words: tuple[str, ...]) -> list[str]:
 
 
 def find_files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
-    """Return the files below the folders, or given by path, whose bytes contain any of the words."""
+    """Return the files below the folders, or given by path, that contain any of the words."""
     results = []
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*"):

@@ -19,7 +19,7 @@ COLUMNS = ("pk", "shop", *SEARCH_COLUMNS)
 
 
 def find_stale_words() -> set[tuple[object, ...]]:
-    """Return the rows whose search words are out of date; empty if all is well."""
+    """Return the rows with outdated search words; empty if all is well."""
     with all_shops_scope():
         rows = set(Customer.objects.values_list(*COLUMNS))
     return rows ^ set(CustomerWords.objects.values_list(*COLUMNS))

@@ -55,7 +55,7 @@ def service(warehouse: Server, installation: Installation) -> FulfillmentService
 
 @pytest.fixture
 def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
-    """Create a mug of which the service has seven in stock."""
+    """Create a mug; the service has seven in stock."""
     item = make_item(in_shop, sku="MUG")
     set_stock(item, service.location, 7)
     return item

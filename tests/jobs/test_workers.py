@@ -111,7 +111,7 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
-    """Create a job whose message was lost: the broker is not notified."""
+    """Create a job after its message was lost: the broker is not notified."""
     monkeypatch.setattr(queue, "_notifiers", [])
     monkeypatch.setitem(queue._tasks, "test.mark", queue._RegisteredTask(lambda job, **_: None, None))
     with shop_scope(shop), transaction.atomic():

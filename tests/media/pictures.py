@@ -21,7 +21,7 @@ def make_plain_image(image_format: str, size: tuple[int, int], mode: str = "RGB"
 
 
 def make_animation(frames: int, size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
-    """Encode a GIF whose frames all differ."""
+    """Encode a GIF with different frames."""
     pictures = [Image.new("RGB", size, (index % 256, 255 - index % 256, 7)) for index in range(frames)]
     return encode_image(pictures[0], "GIF", save_all=True, append_images=pictures[1:], **options)
 

@@ -22,7 +22,7 @@ from apps.shops.models import Shop
 from tests.orders.factories import get_available, make_order, make_variant
 
 BY: dict[str, Any] = {"actor": "staff:1"}
-# Not the catalog tables, whose rows the factories write themselves.
+# Not the catalog tables: the factories write their rows.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 

@@ -1,4 +1,4 @@
-"""Tests of exports and imports whose worker dies: another worker resumes them with the same result."""
+"""Tests of exports and imports after their worker dies: another worker resumes them with the same result."""
 
 import json
 import os

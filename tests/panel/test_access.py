@@ -322,7 +322,7 @@ SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
 
 @pytest.fixture
 def view_only_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client whose user has every permission, view-only."""
+    """Return a client of a user with every permission, view-only."""
     return admin_client_with(view_only=EVERY)
 
 
@@ -377,7 +377,7 @@ def test_who_may_only_view_changes_nothing_by_any_form(view_only_client: Panel, 
 
 
 def test_users_with_a_permission_are_not_told_to_request_it(admin_client_with: PanelWith) -> None:
-    """Check that users with the permission are not told to ask for it; imports have no add page of their own."""
+    """Check that users with the permission are not asked to request it; imports have no add page of their own."""
     owner, clerk = admin_client_with(owner=True), admin_client_with("products")
     address = "exchange_import_add"
 

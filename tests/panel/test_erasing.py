@@ -203,7 +203,7 @@ class TestRaces:
             run_task(erasure.ERASE_TASK)
             assert (refused, get_emails()) == ([True], ["", "", ""])
 
-    def test_without_the_customers_lock_an_order_comes_in_beside_an_erasure(self, shop: Shop) -> None:
+    def test_without_the_customers_lock_an_order_is_created_during_an_erasure(self, shop: Shop) -> None:
         """Control without the lock: the order does not see that the erasure has begun."""
         with shop_scope(shop):
             customer = create_orders(shop, 3)

@@ -228,7 +228,7 @@ def test_a_recovery_code_opens_once(client: Client, totp_secret: str, member: Us
 
 @pytest.fixture
 def plaintext_secret(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
-    """Enable a second factor and recovery codes whose secrets are stored in plain text."""
+    """Enable a second factor and recovery codes with secrets stored in plain text."""
     new_secret: str = generate_totp_secret()
     with monkeypatch.context() as patch:
         patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)

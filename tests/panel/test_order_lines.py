@@ -16,7 +16,7 @@ from tests.conftest import Response
 from tests.orders.factories import get_available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
-# Not the catalog tables, whose rows the factories write themselves.
+# Not the catalog tables: the factories write their rows.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "quantities of variants"}
 LINES, PAGE = "orders_order_lines", "orders_order_change"
 

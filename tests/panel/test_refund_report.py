@@ -150,7 +150,7 @@ def test_the_report_costs_the_same_queries_however_much_was_refunded(report_clie
 
 
 def test_the_menu_shows_where_one_is_and_nothing_else(report_client: Panel) -> None:
-    """Check the menu on the report, whose address is below that of refunds."""
+    """Check the menu on the report, which has a URL below the URL of refunds."""
     groups = report_client.get(REPORT, **DAYS).context["sidebar_navigation"]
 
     assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

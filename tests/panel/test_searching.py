@@ -262,7 +262,7 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
 
     assert [row.pk for row in changelist.result_list] == [row.pk for row in reversed(customers[1:])]
     assert [row.pk for row in by_name.result_list] == [row.pk for row in customers[:3]]
-    assert "among the first 3 of the list" in changelist.search_note
+    assert "among the first 3 customers in the list" in changelist.search_note
     assert ([row.pk for row in few_changelist.result_list], few_changelist.search_note) == ([customers[0].pk], "")
     selected = {"action": "edit_selected", "select_across": "1", "_selected_action": str(customers[3].pk)}
     refused = panel.http.post(f"{panel.url(list_name)}?q=grace", selected, follow=True)
@@ -291,7 +291,7 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
     output, note = listed(tax_exempt__exact="1")
     assert len(output) in {2, 3}
     assert output <= {customer.pk for customer in exempt}
-    assert "among the first 3 of the list" in note
+    assert "among the first 3 customers in the list" in note
     # If a filter leaves fewer rows than the search limit, all matches are found.
     monkeypatch.setattr("apps.customers.admin.changelist_search.MAX_SCAN", 6)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_SCAN", 3)

@@ -199,11 +199,11 @@ GROWTH: dict[str, Grow] = {
     "users.json": lambda world, rows, number: make_member(world.shop, "orders"),
 }
 
-# Lists whose length does not depend on rows.
+# Lists with a fixed length.
 FIXED = {"/admin/oauth/access_scopes.json", "currencies.json"}
 
 
-# Queries for lists whose sample query matches one row only.
+# Queries for lists where the sample query matches one row only.
 QUERIES = {"customers/search.json": {"query": "example"}}
 
 

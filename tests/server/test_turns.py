@@ -11,7 +11,7 @@ from backoffice.server.turns import FairQueue
 
 @dataclass(frozen=True)
 class Request:
-    whose: Hashable
+    owner: Hashable
     number: int = 0
 
 
@@ -28,7 +28,7 @@ def take_requests(queue: FairQueue[Request], count: int, *, then_done: bool = Tr
     for _ in range(count):
         item = queue.get()
         assert item is not None
-        requests.append(item.whose)
+        requests.append(item.owner)
         if then_done:
             queue.done(item)
     return requests
@@ -69,7 +69,7 @@ def test_while_several_come_a_thread_is_kept_for_the_others() -> None:
     queue.put(Request("other"))
     fourth.join(5)
 
-    assert [item.whose for item in rejected if item] == ["other"]
+    assert [item.owner for item in rejected if item] == ["other"]
 
 
 def test_what_waited_for_its_share_goes_on_once_something_is_done() -> None:
@@ -86,7 +86,7 @@ def test_what_waited_for_its_share_goes_on_once_something_is_done() -> None:
             queue.done(item)
     waiting.join(5)
 
-    assert [item.whose for item in rejected if item] == ["slow", "slow"]
+    assert [item.owner for item in rejected if item] == ["slow", "slow"]
 
 
 def test_who_is_alone_has_every_thread_and_place() -> None:

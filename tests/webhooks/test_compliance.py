@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def create_subscribed_app(shop: Shop, *scopes: str) -> Installation:
-    """Create an app whose configuration file subscribes to all three privacy topics."""
+    """Create an app with a configuration file that subscribes to all three privacy topics."""
     installation = factories.make_installation(shop, scopes)
     for topic in sorted(topics.COMPLIANCE_TOPICS):
         values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}

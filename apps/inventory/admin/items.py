@@ -95,7 +95,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         gettext_lazy("Inventory"),
         search_terms=pgettext_lazy(
             "search",
-            "inventory, quantity, counting, stocktaking, warehouse, sku, available, low stock, sold out, reorder",
+            "stock, quantity, counting, stocktaking, warehouse, sku, available, low stock, sold out, reorder",
         ),
     )
     form = InventoryItemForm

@@ -58,7 +58,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         "history",
         52,
         gettext_lazy("Inventory history"),
-        search_terms=pgettext_lazy("search", "inventory, stock history, ledger, adjustment, receipt of goods"),
+        search_terms=pgettext_lazy("search", "stock movements, stock history, ledger, adjustment, receipt of goods"),
     )
     intro = gettext_lazy("Every inventory change, with its reason and who made it.")
     empty_text = gettext_lazy("No inventory changes yet.")

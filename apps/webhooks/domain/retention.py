@@ -92,7 +92,7 @@ def _clear_payloads(at: datetime) -> int:
 def _clear_event_payloads(at: datetime) -> int:
     """Clear the payloads rendered for subscribers from old events, except events that wait for fan-out.
 
-    Events are never deleted, so an index of its own finds those that still have payloads.
+    Events are never deleted, so an index of its own finds the events that still have payloads.
     """
     waiting = Pending.objects.filter(event=OuterRef("pk"))
     processed = Event.objects.filter(writable_shops()).exclude(Exists(waiting))

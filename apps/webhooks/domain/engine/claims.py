@@ -4,7 +4,7 @@ A claim gives a delivery a lease with a new token, timed by the database's clock
 are claimed.
 
 PostgreSQL needs one statement; SQLite, with its single writer, a short transaction. A claim commits without waiting for
-the disk: a server crash can only lose leases, whose deliveries are then sent again.
+the disk: a server crash can only lose leases, and their deliveries are then sent again.
 """
 
 from collections.abc import Mapping, Sequence

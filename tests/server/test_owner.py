@@ -27,14 +27,14 @@ def hooks() -> BackofficeHooks:
 def test_tokens_of_a_shop_are_one_once_they_were_seen(shop: Shop, other_shop: Shop, hooks: BackofficeHooks) -> None:
     installations = [factories.make_installation(item) for item in (shop, shop, other_shop)]
     requests = [build_environ_with_token(factories.make_token(item)) for item in installations]
-    assert len({hooks.whose(item) for item in requests}) == 3
+    assert len({hooks.owner(item) for item in requests}) == 3
 
     for item, installation in zip(requests, installations, strict=True):
         client = ApiClient(item[get_token_header_key()], installation)
         answered = client.get("shop.json")
         hooks.answered({**item, **answered.wsgi_request.META})
 
-    first, second, third = (hooks.whose(item) for item in requests)
+    first, second, third = (hooks.owner(item) for item in requests)
     assert first == second != third
 
 
@@ -49,16 +49,16 @@ def test_pages_of_a_shops_panel_belong_with_its_apps(shop: Shop, hooks: Backoffi
     hooks.answered({**answered.wsgi_request.META, **page})
     hooks.answered({**token, **api.wsgi_request.META})
 
-    assert hooks.whose(page) == hooks.whose(token) == ("shop", shop.pk)
+    assert hooks.owner(page) == hooks.owner(token) == ("shop", shop.pk)
 
 
 def test_what_leads_to_no_shop_is_nobodys(hooks: BackofficeHooks) -> None:
-    assert {hooks.whose(build_environ(path)) for path in ("/", "/accounts/login/", "/readyz")} == {None}
+    assert {hooks.owner(build_environ(path)) for path in ("/", "/accounts/login/", "/readyz")} == {None}
 
 
 def test_what_is_in_no_shop_is_not_remembered(hooks: BackofficeHooks) -> None:
-    before = hooks.whose(build_environ_with_token("nobody"))
+    before = hooks.owner(build_environ_with_token("nobody"))
 
     hooks.answered(build_environ_with_token("nobody"))
 
-    assert hooks.whose(build_environ_with_token("nobody")) == before
+    assert hooks.owner(build_environ_with_token("nobody")) == before
