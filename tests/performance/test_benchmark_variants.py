@@ -58,7 +58,7 @@ def is_required(field: "Field[object, object]") -> bool:
     return not (field.null or field.primary_key or field.generated or field.db_default is not NOT_PROVIDED)
 
 
-@pytest.mark.parametrize("variant", ["naive", "floors"])
+@pytest.mark.parametrize("variant", ["naive_columns", "floor_columns"])
 def test_variants_have_every_column_that_a_row_needs(variant: str, request: pytest.FixtureRequest) -> None:
     variant_columns: Columns = request.getfixturevalue(variant)
     fields = {model._meta.db_table: model._meta.concrete_fields for model in apps.get_models()}

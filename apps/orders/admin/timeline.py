@@ -51,6 +51,7 @@ def get_order_context(order: Order) -> Context:
             }
             for line in lines
         ],
+        "has_removed_items": any(line.current_quantity < line.quantity for line in lines),
         "shipping": [{"row": row, "price": money(get_net_price(row))} for row in shipping],
         "sums": _sums(order, money),
         "transactions": [
